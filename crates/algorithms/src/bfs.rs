@@ -20,9 +20,10 @@
 use crate::control::Control;
 use crate::frontier::{Ordering, push_members};
 use crate::parts::{Parts, share_out};
+use crate::range::WholeRange;
 use crate::scope::{Scope, covers, source_in};
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use evergraph_graph::view::Freeze;
@@ -49,12 +50,8 @@ impl Default for BfsParameters {
 
 impl BfsParameters {
     fn check(&self) -> Result<()> {
-        for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if value == 0 {
-                return Err(Error::invalid(format!("{name} is 0, but must be at least 1")));
-            }
-        }
-        Ok(())
+        WholeRange::FROM_ONE.check("alpha", self.alpha.into())?;
+        WholeRange::FROM_ONE.check("beta", self.beta.into()).map(drop)
     }
 }
 

@@ -28,10 +28,11 @@
 use crate::control::Control;
 use crate::live::Live;
 use crate::parts::{Parts, share_out_with};
+use crate::range::WholeRange;
 use crate::reached::Reached;
 use crate::scope::Scope;
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use evergraph_graph::view::{Freeze, GraphView};
@@ -56,15 +57,9 @@ impl CyclesParameters {
 
     fn check(&self) -> Result<()> {
         let Self { length_min, length_max, limit } = *self;
-        if length_min < 1 || length_max < length_min || length_max > Self::LENGTH_LIMIT {
-            let most = Self::LENGTH_LIMIT;
-            let text = format!("lengths are {length_min} to {length_max}, but must be 1 to at most {most}");
-            return Err(Error::invalid(text));
-        }
-        if limit == 0 {
-            return Err(Error::invalid("limit is 0, but must be at least 1"));
-        }
-        Ok(())
+        let lengths = WholeRange { least: 1, most: Self::LENGTH_LIMIT.into() };
+        lengths.check_lengths(length_min.into(), length_max.into())?;
+        WholeRange::FROM_ONE.check("limit", limit as i128).map(drop)
     }
 }
 
@@ -577,8 +572,9 @@ mod tests {
             let parameters = CyclesParameters { length_min, length_max, limit };
             cycles(&csr, &parameters, &Control::default()).unwrap_err().to_string()
         };
-        assert_eq!(text(0, 3, 1), "lengths are 0 to 3, but must be 1 to at most 100");
-        assert!(text(4, 3, 1).contains("4 to 3") && text(1, 101, 1).contains("1 to 101"));
+        assert_eq!(text(0, 3, 1), "length_min is 0, but must be at least 1");
+        assert_eq!(text(4, 3, 1), "length_max is 3, but must be at least 4");
+        assert_eq!(text(1, 101, 1), "length_max is 101, but must be at most 100");
         assert_eq!(text(1, 3, 0), "limit is 0, but must be at least 1");
         let poor = Limit(1000);
         let refused = cycles(&csr, &CyclesParameters::default(), &Control::new(&poor)).unwrap_err();

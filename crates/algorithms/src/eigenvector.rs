@@ -22,6 +22,7 @@
 use crate::control::Control;
 use crate::gather::{sum_of, weighted_sum_of};
 use crate::parts::Parts;
+use crate::range::RealRange;
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
@@ -49,11 +50,7 @@ impl Default for EigenvectorParameters {
 
 impl EigenvectorParameters {
     fn check(&self) -> Result<()> {
-        let tolerance = self.tolerance;
-        if tolerance >= 0.0 && tolerance.is_finite() {
-            return Ok(());
-        }
-        Err(Error::invalid(format!("tolerance is {tolerance}, but must be finite and not negative")))
+        RealRange::FiniteFromZero.check("tolerance", self.tolerance)
     }
 }
 

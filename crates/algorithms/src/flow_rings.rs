@@ -13,7 +13,7 @@
 //! depth-first search whose next edges are a binary search for the time window. Money that is passed
 //! on at once and nearly whole is rare, so that the search ends after a step or two.
 //!
-//! Cost: one pass over both topologies, 20 bytes an edge after `since`; the search is linear in those
+//! Cost: one pass over both topologies, 24 bytes an edge after `since`; the search is linear in those
 //! edges while few leave an account within `pause_max`.
 //!
 //! Source: temporal cycles as in 2SCENT (Kumar, Calders, VLDB 2018), with the amounts of a layering
@@ -21,6 +21,7 @@
 
 use crate::control::Control;
 use crate::parts::Parts;
+use crate::range::{RealRange, WholeRange};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Visit};
@@ -51,19 +52,9 @@ impl Default for FlowRingParameters {
 
 impl FlowRingParameters {
     fn check(&self) -> Result<()> {
-        let Self { length_min, length_max, .. } = *self;
-        if length_min < 2 || length_max < length_min || length_max > 16 {
-            let text = format!("lengths are {length_min} to {length_max}, but must be 2 to at most 16");
-            return Err(Error::invalid(text));
-        }
-        if !(self.kept_min > 0.0 && self.kept_min <= 1.0) {
-            let text = format!("kept_min is {}, but must be above 0, at most 1", self.kept_min);
-            return Err(Error::invalid(text));
-        }
-        if self.pause_max.is_nan() || self.pause_max < 0.0 {
-            return Err(Error::invalid(format!("pause_max is {}, but must not be negative", self.pause_max)));
-        }
-        Ok(())
+        WholeRange { least: 2, most: 16 }.check_lengths(self.length_min as u64, self.length_max as u64)?;
+        RealRange::AboveZeroUpToOne.check("kept_min", self.kept_min)?;
+        RealRange::FromZero.check("pause_max", self.pause_max)
     }
 }
 
@@ -275,7 +266,7 @@ mod tests {
     fn parameters_out_of_range_are_named() {
         let with = |parameters| find(&[], &parameters).unwrap_err().to_string();
         let base = FlowRingParameters::default();
-        assert!(with(FlowRingParameters { length_min: 1, ..base.clone() }).contains("lengths are 1 to 6"));
+        assert!(with(FlowRingParameters { length_min: 1, ..base.clone() }).contains("length_min is 1"));
         assert!(with(FlowRingParameters { kept_min: 0.0, ..base.clone() }).contains("kept_min is 0"));
         assert!(with(FlowRingParameters { pause_max: f64::NAN, ..base }).contains("pause_max is NaN"));
     }

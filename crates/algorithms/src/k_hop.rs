@@ -16,6 +16,7 @@
 
 use crate::control::Control;
 use crate::live::Live;
+use crate::range::WholeRange;
 use crate::scope::Scope;
 use crate::seen::Seen;
 use evergraph_graph::error::{Error, Result};
@@ -43,10 +44,7 @@ impl Default for KHopParameters {
 
 impl KHopParameters {
     fn check(&self) -> Result<()> {
-        if self.limit == 0 {
-            return Err(Error::invalid("limit is 0, but must be at least 1"));
-        }
-        Ok(())
+        WholeRange::FROM_ONE.check("limit", self.limit as i128).map(drop)
     }
 }
 

@@ -33,10 +33,12 @@ use crate::labels::Labels;
 use crate::level::{self, Level};
 use crate::local_moving::{Choice, LocalMoving};
 use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
+use crate::range::RealRange;
+use crate::range::WholeRange;
 use crate::refinement::{self, Refinement};
 use crate::scope::Scope;
 use crate::turns::Turns;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::Freeze;
@@ -64,17 +66,9 @@ impl Default for LeidenParameters {
 
 impl LeidenParameters {
     fn check(&self) -> Result<()> {
-        for (name, value) in [("resolution", self.resolution), ("tolerance", self.tolerance)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::invalid(format!(
-                    "{name} is {value}, but must be finite and not negative"
-                )));
-            }
-        }
-        if self.iterations == 0 {
-            return Err(Error::invalid("iterations is 0, but must be at least 1"));
-        }
-        Ok(())
+        RealRange::FiniteFromZero.check("resolution", self.resolution)?;
+        RealRange::FiniteFromZero.check("tolerance", self.tolerance)?;
+        WholeRange::FROM_ONE.check("iterations", self.iterations.into()).map(drop)
     }
 }
 

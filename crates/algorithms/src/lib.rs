@@ -50,6 +50,7 @@ mod parts;
 pub mod peer_pressure;
 pub mod personalized_pagerank;
 mod random_walk;
+pub mod range;
 mod reached;
 mod refinement;
 pub mod scc;

@@ -31,9 +31,10 @@ use crate::labels::Labels;
 use crate::level::{self, Level};
 use crate::local_moving::{Choice, LocalMoving};
 use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
+use crate::range::RealRange;
 use crate::scope::Scope;
 use crate::turns::{self, Turns};
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::Freeze;
@@ -58,14 +59,8 @@ impl Default for LouvainParameters {
 
 impl LouvainParameters {
     fn check(&self) -> Result<()> {
-        for (name, value) in [("resolution", self.resolution), ("tolerance", self.tolerance)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(Error::invalid(format!(
-                    "{name} is {value}, but must be finite and not negative"
-                )));
-            }
-        }
-        Ok(())
+        RealRange::FiniteFromZero.check("resolution", self.resolution)?;
+        RealRange::FiniteFromZero.check("tolerance", self.tolerance)
     }
 }
 

@@ -21,7 +21,8 @@
 use crate::control::Control;
 use crate::gather::sum_of;
 use crate::parts::Parts;
-use evergraph_graph::error::{Error, Result};
+use crate::range::RealRange;
+use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Visit};
 use std::ops::Range;
@@ -103,15 +104,8 @@ impl Walk {
     /// # Errors
     /// `invalid`, naming the parameter.
     pub(crate) fn check(damping: f64, tolerance: Option<f64>) -> Result<()> {
-        if !(0.0..=1.0).contains(&damping) {
-            return Err(Error::invalid(format!("damping is {damping}, but must be from 0 to 1")));
-        }
-        match tolerance {
-            Some(tolerance) if !(tolerance >= 0.0 && tolerance.is_finite()) => {
-                Err(Error::invalid(format!("tolerance is {tolerance}, but must be finite and not negative")))
-            }
-            _ => Ok(()),
-        }
+        RealRange::UpToOne.check("damping", damping)?;
+        tolerance.map_or(Ok(()), |tolerance| RealRange::FiniteFromZero.check("tolerance", tolerance))
     }
 
     /// Walks on `topology`, which has vertices in scope, from the scores `first`, whose sum is `total` in

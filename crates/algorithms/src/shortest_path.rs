@@ -27,9 +27,10 @@
 
 use crate::control::Control;
 use crate::live::{Hop, Live};
+use crate::range::RealRange;
 use crate::reached::Reached;
 use crate::scope::Scope;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::topology::Weight;
 use evergraph_graph::view::GraphView;
@@ -58,10 +59,7 @@ impl Default for ShortestPathParameters {
 
 impl ShortestPathParameters {
     fn check(&self) -> Result<()> {
-        if self.length_max >= 0.0 {
-            return Ok(());
-        }
-        Err(Error::invalid(format!("length_max is {}, but must be at least 0", self.length_max)))
+        RealRange::FromZero.check("length_max", self.length_max)
     }
 }
 

@@ -28,9 +28,7 @@ impl Sources {
     /// Checks what can be checked without a graph.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Sample { count: 0, .. } => {
-                Err(Error::invalid("the sample is 0 sources, but must be at least 1"))
-            }
+            Self::Sample { count: 0, .. } => Err(Error::invalid("sample is 0, but must be at least 1")),
             Self::These(sources) if sources.is_empty() => {
                 Err(Error::invalid("no sources are given, but at least 1 is needed"))
             }

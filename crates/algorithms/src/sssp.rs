@@ -25,6 +25,7 @@
 use crate::control::Control;
 use crate::frontier::Ordering;
 use crate::parts::share_out;
+use crate::range::RealRange;
 use crate::scope::{Scope, source_in};
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
@@ -54,12 +55,7 @@ impl Default for SsspParameters {
 
 impl SsspParameters {
     fn check(&self) -> Result<()> {
-        match self.delta {
-            Some(delta) if !(delta > 0.0 && delta.is_finite()) => {
-                Err(Error::invalid(format!("delta is {delta}, but must be finite and above 0")))
-            }
-            _ => Ok(()),
-        }
+        self.delta.map_or(Ok(()), |delta| RealRange::FiniteAboveZero.check("delta", delta))
     }
 }
 

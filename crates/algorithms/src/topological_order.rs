@@ -42,7 +42,7 @@ impl Default for TopologicalOrderParameters {
 impl TopologicalOrderParameters {
     fn check(&self) -> Result<()> {
         if self.direction == Direction::Both {
-            return Err(Error::invalid("direction is Both, but an order goes Out or In"));
+            return Err(Error::invalid("direction is both, but must be out or in"));
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ mod tests {
         let parameters = TopologicalOrderParameters { direction: Direction::Both };
         let csr = Graph::new(1, &[]).csr(Direction::Both);
         let error = topological_order(&csr, &parameters, &Control::default()).unwrap_err();
-        assert_eq!(error.to_string(), "direction is Both, but an order goes Out or In");
+        assert_eq!(error.to_string(), "direction is both, but must be out or in");
     }
 
     #[test]

@@ -84,12 +84,25 @@ pub enum Order {
 }
 
 /// What an algorithm costs, with *E* and *V* for the edges and vertices in scope.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cost {
     /// Reading: `*E* a round`.
     pub time: &'static str,
     /// Memory beside the graph: `32 B · *V*`.
     pub memory: &'static str,
+    /// The same in bytes, at most, with what is reserved ahead; `None` where it depends on the answer.
+    pub memory_bytes: Option<fn(&GraphSize) -> u64>,
+}
+
+/// The size of the part of a graph that an algorithm reads, and the number of threads that read it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphSize {
+    /// Ids of vertices: those in scope, and the gaps between them.
+    pub vertices: u64,
+    /// Edges in scope.
+    pub edges: u64,
+    /// Threads.
+    pub threads: u64,
 }
 
 /// Whether an algorithm can be stopped.

@@ -72,6 +72,20 @@ impl Arguments {
         Ok(arguments)
     }
 
+    /// The values that are `given`, in range or not, and the defaults of the others.
+    #[cfg(test)]
+    pub(crate) fn unchecked(parameters: &'static [Parameter], given: &[(&'static str, Argument)]) -> Self {
+        let value = |parameter: &Parameter| {
+            let found = given.iter().rev().find(|(name, _)| *name == parameter.name);
+            found.map_or_else(|| default(parameter).unwrap_or(Argument::Nothing), |(_, value)| value.clone())
+        };
+        let checked = |parameter: &Parameter| match (parameter.kind, value(parameter)) {
+            (Kind::Vertices, Argument::Vertex(vertex)) => Argument::Vertices(vec![vertex]),
+            (_, value) => value,
+        };
+        Self { parameters, values: parameters.iter().map(checked).collect() }
+    }
+
     /// Each parameter with its value.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, &Argument)> {
         self.parameters.iter().zip(&self.values)
@@ -164,9 +178,8 @@ fn default(parameter: &Parameter) -> Result<Argument> {
 fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
     let name = parameter.name;
     match (parameter.kind, &value) {
-        (Kind::Whole { least, most }, Argument::Whole(number)) if !(least..=most).contains(number) => {
-            let rule = if *number < least { format!("at least {least}") } else { format!("at most {most}") };
-            Err(Error::invalid(format!("{name} is {number}, but must be {rule}")))
+        (Kind::Whole(range), Argument::Whole(number)) => {
+            range.check(name, i128::from(*number)).map(Argument::Whole)
         }
         // Whole numbers are real ones.
         (Kind::Real(_), Argument::Whole(number)) => checked(parameter, Argument::Real(*number as f64)),
@@ -187,7 +200,6 @@ fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
             Err(Error::invalid(format!("{name} has no vertex, but must have at least one")))
         }
         (Kind::Boolean, Argument::Boolean(_))
-        | (Kind::Whole { .. }, Argument::Whole(_))
         | (Kind::Vertex, Argument::Vertex(_))
         | (Kind::Vertices, Argument::Vertices(_))
         | (Kind::EdgeProperty, Argument::Property(_)) => Ok(value),
@@ -198,7 +210,7 @@ fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
 fn wanted(kind: Kind) -> &'static str {
     match kind {
         Kind::Boolean => "true or false",
-        Kind::Whole { .. } => "a whole number",
+        Kind::Whole(_) => "a whole number",
         Kind::Real(_) => "a number",
         Kind::Direction(_) => "a direction",
         Kind::Vertex => "a vertex",
@@ -222,7 +234,8 @@ pub fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameter::{MISSING_WEIGHT, RealRange, SAMPLE, SEED, WEIGHT};
+    use crate::parameter::{MISSING_WEIGHT, SAMPLE, SEED, WEIGHT};
+    use evergraph_algorithms::range::RealRange;
 
     static PARAMETERS: &[Parameter] = &[
         Parameter::vertices("sources"),

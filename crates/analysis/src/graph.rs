@@ -8,8 +8,10 @@ use crate::snapshot::Snapshot;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::scope::Scope;
 use evergraph_engines::engine::AnyEngine;
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::id::{Direction, KeyId, VertexId};
+use evergraph_graph::topology::{Projection, Topology as _};
 use evergraph_graph::transaction::Transaction;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze, GraphView};
@@ -44,9 +46,24 @@ impl Graph {
 
     /// Runs `algorithm` on all of it.
     pub(crate) fn run(&self, algorithm: &Algorithm, arguments: &Arguments) -> Result<Answer> {
+        self.run_on(algorithm, arguments, self.snapshot.budget())
+    }
+
+    /// The same with memory from `budget`.
+    pub(crate) fn run_on(
+        &self,
+        algorithm: &Algorithm,
+        arguments: &Arguments,
+        budget: &dyn Budget,
+    ) -> Result<Answer> {
         let scope = Scope::default();
         let input = Input::new(&self.snapshot, &scope, self);
-        algorithm.run(&input, arguments, &Control::new(self.snapshot.budget()))
+        algorithm.run(&input, arguments, &Control::new(budget))
+    }
+
+    /// Ids of vertices in the lists that it freezes into: those between the last and the end of its group included.
+    pub(crate) fn bound(&self) -> u64 {
+        u64::from(self.snapshot.freeze(&Projection::all(Direction::Out)).unwrap().bound())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parameter: what may be chosen about an algorithm, as data: its kind and range, and its default.
 
-use evergraph_graph::error::{Error, Result};
+use evergraph_algorithms::range::{RealRange, WholeRange};
 use evergraph_graph::id::Direction;
 
 /// What may be chosen about an algorithm.
@@ -36,13 +36,8 @@ pub struct Flag {
 pub enum Kind {
     /// True or false.
     Boolean,
-    /// A count or a length, from `least` to `most`.
-    Whole {
-        /// The least that is allowed.
-        least: u64,
-        /// The most.
-        most: u64,
-    },
+    /// A count or a length.
+    Whole(WholeRange),
     /// A real number.
     Real(RealRange),
     /// One of some directions, each with a sentence.
@@ -53,23 +48,6 @@ pub enum Kind {
     Vertices,
     /// An edge property whose values are numbers.
     EdgeProperty,
-}
-
-/// Which real numbers are allowed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RealRange {
-    /// All, infinite ones too.
-    Any,
-    /// Zero and more, infinite too.
-    FromZero,
-    /// Zero and more, but finite.
-    FiniteFromZero,
-    /// Above zero, and finite.
-    FiniteAboveZero,
-    /// From 0 to 1.
-    UpToOne,
-    /// Above 0, at most 1.
-    AboveZeroUpToOne,
 }
 
 /// What counts where nothing is chosen.
@@ -99,14 +77,14 @@ impl Parameter {
     /// A count or length from `least` on.
     #[must_use]
     pub const fn whole(name: &'static str, symbol: &'static str, least: u64, default: DefaultValue) -> Self {
-        Self::new(name, symbol, Kind::Whole { least, most: u32::MAX as u64 }, default)
+        Self::new(name, symbol, Kind::Whole(WholeRange { least, most: u32::MAX as u64 }), default)
     }
 
     /// The same up to `most`.
     #[must_use]
     pub const fn most(mut self, most: u64) -> Self {
-        if let Kind::Whole { least, .. } = self.kind {
-            self.kind = Kind::Whole { least, most };
+        if let Kind::Whole(WholeRange { least, .. }) = self.kind {
+            self.kind = Kind::Whole(WholeRange { least, most });
         }
         self
     }
@@ -215,21 +193,6 @@ pub(crate) const SEED: Parameter = Parameter::whole("seed", "N", 0, DefaultValue
     .most(u64::MAX)
     .means("Another seed draws others.")
     .needing("sample");
-
-impl RealRange {
-    /// Checks the `value` of the parameter `name`.
-    pub(crate) fn check(self, name: &str, value: f64) -> Result<()> {
-        let (holds, rule) = match self {
-            Self::Any => (true, ""),
-            Self::FromZero => (value >= 0.0, "at least 0"),
-            Self::FiniteFromZero => (value >= 0.0 && value.is_finite(), "finite and not negative"),
-            Self::FiniteAboveZero => (value > 0.0 && value.is_finite(), "finite and above 0"),
-            Self::UpToOne => ((0.0..=1.0).contains(&value), "from 0 to 1"),
-            Self::AboveZeroUpToOne => (value > 0.0 && value <= 1.0, "above 0, at most 1"),
-        };
-        if holds { Ok(()) } else { Err(Error::invalid(format!("{name} is {value}, but must be {rule}"))) }
-    }
-}
 
 /// The name of `direction`: `out`, `in` or `both`.
 #[must_use]

@@ -40,12 +40,13 @@ pub fn by_name(name: &str) -> Option<&'static Algorithm> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm::Group;
+    use crate::algorithm::{GraphSize, Group};
     use crate::answer::{Answer, Figure};
     use crate::arguments::{Argument, Arguments};
     use crate::column::{ColumnKind, ColumnValues};
     use crate::graph::Graph;
     use crate::parameter::{DefaultValue, Kind};
+    use evergraph_algorithms::range::{RealRange, WholeRange};
     use evergraph_algorithms::{
         betweenness::BetweennessParameters, bfs::BfsParameters, cdlp::CdlpParameters,
         closeness::ClosenessParameters, cycles::CyclesParameters, eigenvector::EigenvectorParameters,
@@ -54,9 +55,13 @@ mod tests {
         personalized_pagerank::PersonalizedPageRankParameters, sssp::SsspParameters,
         topological_order::TopologicalOrderParameters,
     };
-    use evergraph_graph::error::ErrorKind;
-    use evergraph_graph::id::VertexId;
+    use evergraph_graph::budget::{Budget, Reservation};
+    use evergraph_graph::error::{ErrorKind, Result};
+    use evergraph_graph::id::{Direction, VertexId};
     use std::collections::BTreeSet;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::Relaxed;
 
     /// What can't be left out.
     fn required(algorithm: &Algorithm) -> Vec<(&'static str, Argument)> {
@@ -207,6 +212,106 @@ mod tests {
         assert_eq!(unknown.kind(), ErrorKind::NotFound);
         let unknown = error("louvain", vec![("weight", Argument::Property("hours".to_owned()))]);
         assert_eq!(unknown.kind(), ErrorKind::NotFound);
+    }
+
+    /// Counts what is reserved now, and the most at once.
+    #[derive(Clone, Default)]
+    struct Counting(Arc<[AtomicU64; 2]>);
+
+    impl Budget for Counting {
+        fn reserve(&self, _purpose: &str, bytes: u64) -> Result<Reservation> {
+            let [now, most] = &*self.0;
+            most.fetch_max(now.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+            let counts = Arc::clone(&self.0);
+            Ok(Reservation::new(bytes, move |bytes| {
+                counts[0].fetch_sub(bytes, Relaxed);
+            }))
+        }
+    }
+
+    /// A graph without cycles, so that every algorithm answers: edges go from low to high.
+    fn acyclic(vertices: u32, edges: u32) -> Graph {
+        let mut state = 7_u32;
+        let mut drawn = |below: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((u64::from(state) * u64::from(below)) >> 32) as u32
+        };
+        let edge = |_| {
+            let source = drawn(vertices - 1);
+            (source, source + 1 + drawn((vertices - 1 - source).min(50)))
+        };
+        Graph::new(vertices, &(0..edges).map(edge).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn no_kernel_reserves_more_than_its_entry_says() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let mut wrong = Vec::new();
+        for (vertices, edges) in [(300, 900), (20_000, 80_000)] {
+            let graph = acyclic(vertices, edges);
+            let size = GraphSize { vertices: graph.bound(), edges: u64::from(edges), threads: 3 };
+            for algorithm in ALGORITHMS {
+                let Some(most) = algorithm.cost.memory_bytes else { continue };
+                let few = algorithm.parameters.iter().any(|parameter| parameter.name == "sample");
+                let given =
+                    required(algorithm).into_iter().chain(few.then_some(("sample", Argument::Whole(64))));
+                let arguments = Arguments::new(algorithm.parameters, given).unwrap();
+                let counting = Counting::default();
+                pool.install(|| graph.run_on(algorithm, &arguments, &counting)).unwrap();
+                let ([now, reserved], allowed) = (&*counting.0, most(&size));
+                let reserved = reserved.load(Relaxed);
+                if !(1..=allowed).contains(&reserved) {
+                    wrong.push(format!("{} reserves {reserved}, not {allowed}: {size:?}", algorithm.name));
+                }
+                assert_eq!(now.load(Relaxed), 0, "{} gives all of it back", algorithm.name);
+            }
+        }
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+
+    /// Values of `kind` just out of its range, if it has one that the kernel can be told of.
+    fn just_outside(kind: Kind) -> Vec<Argument> {
+        let reals = |values: &[f64]| values.iter().copied().map(Argument::Real).collect();
+        match kind {
+            Kind::Whole(WholeRange { least, most }) => {
+                let below = least.checked_sub(1);
+                let above = (most < u64::from(u32::MAX)).then(|| most + 1);
+                below.into_iter().chain(above).map(Argument::Whole).collect()
+            }
+            Kind::Real(RealRange::Any) => Vec::new(),
+            Kind::Real(RealRange::FromZero) => reals(&[-1e-300, f64::NAN]),
+            Kind::Real(RealRange::FiniteFromZero) => reals(&[-1e-300, f64::INFINITY, f64::NAN]),
+            Kind::Real(RealRange::FiniteAboveZero) => reals(&[0.0, f64::INFINITY, f64::NAN]),
+            Kind::Real(RealRange::UpToOne) => reals(&[-1e-300, 1.0 + f64::EPSILON, f64::NAN]),
+            Kind::Real(RealRange::AboveZeroUpToOne) => reals(&[0.0, 1.0 + f64::EPSILON, f64::NAN]),
+            Kind::Direction(choices) => {
+                let all = [Direction::Out, Direction::In, Direction::Both];
+                let missing = all.into_iter().filter(|one| choices.iter().all(|(choice, _)| choice != one));
+                missing.map(Argument::Direction).collect()
+            }
+            Kind::Boolean | Kind::Vertex | Kind::Vertices | Kind::EdgeProperty => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn table_and_kernel_refuse_the_same_values_in_the_same_words() {
+        let graph = Graph::new(3, &[(0, 1), (1, 2)]);
+        let mut refused = 0;
+        for algorithm in ALGORITHMS {
+            for parameter in algorithm.parameters {
+                for value in just_outside(parameter.kind) {
+                    let mut given = required(algorithm);
+                    given.push((parameter.name, value));
+                    let by_table = Arguments::new(algorithm.parameters, given.clone()).unwrap_err();
+                    let unchecked = Arguments::unchecked(algorithm.parameters, &given);
+                    let by_kernel = graph.run(algorithm, &unchecked).unwrap_err();
+                    assert_eq!(by_kernel.kind(), ErrorKind::Invalid, "{}: {by_kernel}", algorithm.name);
+                    assert_eq!(by_table.to_string(), by_kernel.to_string(), "{}", algorithm.name);
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 40, "{refused} values");
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn argument(name: &str, kind: Kind, value: &Bound<'_, PyAny>) -> PyResult<Argume
     let py = value.py();
     Ok(match kind {
         Kind::Boolean => Argument::Boolean(taken(name, value)?),
-        Kind::Whole { .. } => Argument::Whole(taken(name, value)?),
+        Kind::Whole(range) => Argument::Whole(range.check(name, taken(name, value)?).or_raise(py)?),
         Kind::Real(_) => Argument::Real(taken(name, value)?),
         Kind::Direction(_) => Argument::Direction(direction(py, &taken::<String>(name, value)?)?),
         Kind::Vertex => Argument::Vertex(vertex(py, taken(name, value)?)?),

@@ -164,7 +164,7 @@ fn headers_of_lists_are_held_to_what_they_say() {
         dimacs("fewer arcs than announced", "p sp 2 3\na 1 2 7\n")
             .refused("g.gr: line 1 announces 3 edges, but the file has 1: the file is cut off, or not what it says"),
         dimacs("more arcs than announced", "p sp 2 1\na 1 2 7\na 2 1 7\n")
-            .refused("g.gr: line 1 announces 1 edge, and 2 are there: the file is cut off, or not what it says"),
+            .refused("g.gr: line 1 announces 1 edge, but the file has 2: the file is cut off, or not what it says"),
         dimacs("two headers", "p sp 2 2\np sp 2 2\na 1 2 7\n")
             .loads(2, 1)
             .bad_row("g.gr:2: a line begins with 'a' here, or with 'c' if it is a comment", "p sp 2 2"),

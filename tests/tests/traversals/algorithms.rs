@@ -208,6 +208,33 @@ fn very_many_paths_come_as_they_are_asked_for_and_end_with_the_time() {
     assert_eq!(error.kind(), ErrorKind::Limit);
 }
 
+#[test]
+fn a_kernel_takes_its_own_memory_from_that_of_the_query() {
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| (0..5_000).try_for_each(|_| tx.add_vertex("account", &[]).map(drop))).unwrap();
+    let snapshot = db.snapshot();
+    let bound = snapshot.gremlin("g.V().id().max()").one::<i64>().unwrap() as u64 + 1;
+    // The least memory that will do.
+    let least = |text: &str| {
+        let (mut low, mut high) = (0, 8 << 20);
+        while low < high {
+            let memory_bytes = u64::midpoint(low, high);
+            let limits = Limits { memory_bytes, ..Limits::default() };
+            match snapshot.gremlin(text).limits(limits).run() {
+                Ok(_) => high = memory_bytes,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+                    low = memory_bytes + 1;
+                }
+            }
+        }
+        low
+    };
+    // 32 bytes a vertex, and 4.
+    let (ranks, components) = (least("g.V().pageRank()"), least("g.V().connectedComponent()"));
+    assert_eq!(ranks - components, (32 - 4) * bound);
+}
+
 const VERTICES: usize = 6;
 
 /// All paths without a vertex twice from `path`'s end over `edges`, with their lengths.

@@ -174,6 +174,8 @@ fn an_algorithm_is_told_what_is_wrong_and_stays_within_the_limits_of_the_query()
     said("g.call('pagerank', [dumping: 1])", "no parameter is called dumping; did you mean `damping`?");
     said("g.call('wcc', [label: 'person'])", "no parameter is called label; did you mean `labels`?");
     said("g.call('wcc', [far: 1])", "no parameter is called far: labels, types");
+    said("g.call('k_hop', [sources: 0, limit: 0])", "limit is 0, but must be at least 1");
+    said("g.call('k_hop', [sources: 0, depth: -1])", "depth is -1, but must be at least 0");
     said("g.call('bfs')", "the parameter source is missing");
     said("g.call('wcc', [labels: 'persn'])", "label \"persn\" isn't in the graph; did you mean `person`?");
     said(

@@ -240,7 +240,7 @@ fn verifications_refuse_what_they_are_for() {
         "g.withStrategies(VertexProgramRestrictionStrategy, VertexProgramStrategy).V()",
         "does not allow the use of a GraphComputer",
     );
-    check_refused("g.withStrategies(ElementIdStrategy).V('a')", "no property is one");
+    check_refused("g.withStrategies(ElementIdStrategy).V('a')", "no property can be one");
     check("g.withStrategies(ElementIdStrategy).V().count()", &["6"]);
 }
 

@@ -220,7 +220,7 @@ fn scores_that_did_not_converge_are_told() {
     let folder = Folder::with_bank();
     let run = ["run", "bank.eg", "eigenvector", "--direction", "both", "--iterations", "2"];
     let text = folder.run(&run).succeeded().out;
-    assert!(text.contains("not converged: ") && text.contains("--iterations"), "{text}");
+    assert!(text.contains("not converged: ") && text.contains("allow more iterations"), "{text}");
     let outcome = &folder.json(&run)["outcome"];
     let (sum, mean) = (outcome["change"].as_f64().unwrap(), outcome["change_mean"].as_f64().unwrap());
     assert!((sum / 1000.0 - mean).abs() < 1e-12 && outcome["converged"] == false, "{outcome}");
@@ -239,6 +239,13 @@ fn a_neighbourhood_is_the_nearest_first() {
     let cut = folder.json(&["run", "social.eg", "k-hop", "--source", "3", "--limit", "2"]);
     assert_eq!(cut["outcome"]["complete"], false);
     folder.run(&["run", "social.eg", "k-hop"]).failed(2, &["--source"]);
+    let refused = |option: &str, value: &str, words: &[&str]| {
+        let run = ["run", "social.eg", "k-hop", "--source", "3", option, value];
+        folder.run(&run).failed(2, &[&[option], words].concat());
+    };
+    refused("--limit", "0", &["'0'", ": must be at least 1\n"]);
+    refused("--depth", "4294967296", &[": must be at most 4294967295\n"]);
+    refused("--depth", "two", &[": must be a whole number\n"]);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn what_cannot_be_an_index_is_said() {
     create(&["--edge", "KNOWS"]).failed(2, &["edge type KNOWS alone needs no index"]);
     create(&[]).failed(2, &["name a label and a key"]);
     create(&["Person", "name", "--edge", "KNOWS"]).failed(2, &["takes the place of a label"]);
-    create(&["Person", "id"]).failed(2, &["is unique, one that is not unique was asked for"]);
+    create(&["Person", "id"]).failed(2, &["is unique, but one that is not unique was requested"]);
     folder.write("more.csv", "id:ID,born:int,:LABEL\n1,7,P\n2,7,P\n");
     folder.run(&["import", "twins.eg", "more.csv"]).succeeded();
     folder

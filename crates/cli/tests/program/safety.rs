@@ -60,7 +60,7 @@ fn an_unfinished_copy_is_refused_by_name_and_made_anew() {
     fs::create_dir(folder.path("half.eg")).unwrap();
     folder.write("half.eg/unfinished", "");
     folder.write("half.eg/bodies-0000000000000001", "half of it");
-    folder.run(&["stats", "half.eg"]).failed(2, &["half.eg is no database yet", "run that again"]);
+    folder.run(&["stats", "half.eg"]).failed(2, &["half.eg is not a complete database", "run that again"]);
     folder.run(&["backup", "social.eg", "half.eg"]).succeeded();
     assert_eq!(folder.json(&["stats", "half.eg"])["vertices_count"], 3);
 }

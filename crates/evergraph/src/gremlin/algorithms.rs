@@ -167,9 +167,9 @@ fn argument(name: &str, kind: ParameterKind, item: &Item) -> Result<Argument> {
     Ok(match kind {
         _ if matches!(item, Item::Null) => Argument::Nothing,
         ParameterKind::Boolean => Argument::Boolean(item.as_bool().ok_or_else(|| missing("true or false"))?),
-        ParameterKind::Whole { .. } => {
-            let number = value.and_then(|value| value.as_i64()).and_then(|number| u64::try_from(number).ok());
-            Argument::Whole(number.ok_or_else(|| missing("a whole number, not negative"))?)
+        ParameterKind::Whole(range) => {
+            let number = value.and_then(|value| value.as_i64()).ok_or_else(|| missing("a whole number"))?;
+            Argument::Whole(range.check(name, i128::from(number))?)
         }
         ParameterKind::Real(_) => {
             let number = value.and_then(|value| value.as_f64());

@@ -404,7 +404,7 @@ mod tests {
             (r#"{"_id":1,"_outE":[]}"#, "Faunus"),
             (r#"{"@class":"java.util.HashMap","id":1}"#, "GraphSON 1"),
             (r#"{"@type":"g:Vertex","@value":{"id":1}}"#, "has no type of its own"),
-            (r#"{"id":1,"name":"marko"}"#, "known are id, label"),
+            (r#"{"id":1,"name":"marko"}"#, "known keys are id, label"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.reason.contains(name), "{error}");

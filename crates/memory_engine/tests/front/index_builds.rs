@@ -265,7 +265,7 @@ fn what_is_asked_for_twice_or_in_a_wrong_way_is_told() {
         (error.kind(), error.to_string())
     };
     let (found, text) = kind(&on_age(IndexKind::Hash, false));
-    assert!(found == ErrorKind::Invalid && text.contains("is unique, one that is not"), "{text}");
+    assert!(found == ErrorKind::Invalid && text.contains("is unique, but one that is not"), "{text}");
     let (found, text) = kind(&IndexRequest { key: "", ..hash });
     assert!(found == ErrorKind::Invalid && text.contains("vertices lie by label"), "{text}");
     let mut second = None;

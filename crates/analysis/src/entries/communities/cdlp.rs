@@ -19,7 +19,7 @@ pub(crate) static CDLP: Algorithm = Algorithm {
     summary: "Communities by label propagation.",
     details: "\
 The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+large ones that with the lowest vertex is first.",
     example: "bank.eg cdlp --iterations 20 --output communities.parquet",
     parameters: &[Parameter::whole("iterations", "N", 0, DefaultValue::Whole(10))
         .means("Rounds; fewer only if one changes nothing.")],
@@ -27,7 +27,11 @@ large ones that with the lowest vertex is first. The table shows each with its l
     columns: &[VERTEX, COMMUNITY],
     order: Order::Groups,
     figures: &["communities", "iterations"],
-    cost: Cost { time: "*E* a round, 10 rounds", memory: "16 B · *V*" },
+    cost: Cost {
+        time: "*E* a round, 10 rounds",
+        memory: "16 B · *V*",
+        memory_bytes: Some(|of| 16 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

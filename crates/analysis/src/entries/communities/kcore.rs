@@ -23,7 +23,11 @@ pub(crate) static KCORE: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("core", ColumnKind::U32)],
     order: Order::Highest,
     figures: &["degeneracy"],
-    cost: Cost { time: "3 *E*, and sorting", memory: "8 B · *E*" },
+    cost: Cost {
+        time: "3 *E*, and sorting",
+        memory: "8 B · *E* + 28 B · *V*",
+        memory_bytes: Some(|of| 8 * of.edges + 28 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

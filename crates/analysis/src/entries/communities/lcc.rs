@@ -27,7 +27,11 @@ pub(crate) static LCC: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("coefficient", ColumnKind::F64)],
     order: Order::Highest,
     figures: &["mean"],
-    cost: Cost { time: "as triangles", memory: "5 B · *E* + 56 B · *V*" },
+    cost: Cost {
+        time: "as triangles",
+        memory: "5 B · *E* + 56 B · *V*, and 4 B · *V* a thread",
+        memory_bytes: Some(|of| 5 * of.edges + (56 + 4 * of.threads) * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

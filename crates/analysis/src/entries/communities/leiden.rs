@@ -5,9 +5,10 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{COMMUNITY, VERTEX};
 use crate::input::Input;
-use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, RealRange, WEIGHT};
+use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, WEIGHT};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::leiden::{LeidenParameters, leiden};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
@@ -19,7 +20,7 @@ pub(crate) static LEIDEN: Algorithm = Algorithm {
     summary: "Connected communities by modularity.",
     details: "\
 The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first. The table shows each with its lowest vertex.
+large ones that with the lowest vertex is first.
 Communities are connected, and better than those of louvain, in about twice the time.",
     example: "bank.eg leiden --weight amount_cents --output communities.parquet",
     parameters: &[
@@ -36,7 +37,11 @@ Communities are connected, and better than those of louvain, in about twice the 
     columns: &[VERTEX, COMMUNITY],
     order: Order::Groups,
     figures: &["communities", "modularity", "iterations"],
-    cost: Cost { time: "some *E* an iteration, 3 iterations", memory: "60 B · *V* and more" },
+    cost: Cost {
+        time: "some *E* an iteration, 3 iterations",
+        memory: "60 B · *V* and more",
+        memory_bytes: Some(|of| (60 + 4 + 16 * of.threads) * of.vertices + 48 * of.edges),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

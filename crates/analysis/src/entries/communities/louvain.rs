@@ -5,9 +5,10 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{COMMUNITY, VERTEX};
 use crate::input::Input;
-use crate::parameter::{MISSING_WEIGHT, Parameter, RealRange, WEIGHT};
+use crate::parameter::{MISSING_WEIGHT, Parameter, WEIGHT};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::louvain::{LouvainParameters, louvain};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
@@ -19,7 +20,7 @@ pub(crate) static LOUVAIN: Algorithm = Algorithm {
     summary: "Communities by modularity.",
     details: "\
 The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+large ones that with the lowest vertex is first.",
     example: "bank.eg louvain --weight amount_cents --output communities.parquet",
     parameters: &[
         Parameter::real("resolution", "R", RealRange::FiniteFromZero, 1.0)
@@ -33,7 +34,11 @@ large ones that with the lowest vertex is first. The table shows each with its l
     columns: &[VERTEX, COMMUNITY],
     order: Order::Groups,
     figures: &["communities", "modularity", "levels"],
-    cost: Cost { time: "a few *E*", memory: "40 B · *V* and more" },
+    cost: Cost {
+        time: "a few *E*",
+        memory: "40 B · *V* and more",
+        memory_bytes: Some(|of| (40 + 4 + 16 * of.threads) * of.vertices + 48 * of.edges),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -24,7 +24,11 @@ pub(crate) static TRIANGLES: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("triangles", ColumnKind::U64)],
     order: Order::Highest,
     figures: &["triangles"],
-    cost: Cost { time: "*E*^1.5 at most", memory: "4 B · *E* + 44 B · *V*" },
+    cost: Cost {
+        time: "*E*^1.5 at most",
+        memory: "4 B · *E* + 44 B · *V*, and 4 B · *V* a thread",
+        memory_bytes: Some(|of| 4 * of.edges + (44 + 4 * of.threads) * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

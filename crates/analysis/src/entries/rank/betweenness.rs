@@ -40,6 +40,8 @@ The exact answer searches from every vertex: for more than some 100,000 vertices
     cost: Cost {
         time: "2 *E* for each source; all vertices, or `sample`",
         memory: "8 B · *V*, and 49 B · *V* for each source at once",
+        // 64 sources at once, but no more than 2 Mi vertices in all, or one source.
+        memory_bytes: Some(|of| 8 * of.vertices + 49 * of.vertices.max((64 * of.vertices).min(2 << 20))),
     },
     stops: Stops::Soon,
     kernel: run,

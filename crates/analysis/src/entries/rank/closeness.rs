@@ -31,7 +31,11 @@ The exact answer searches from every vertex: for more than some 100,000 vertices
     columns: &[VERTEX, SCORE],
     order: Order::Highest,
     figures: &["pivots", "sources"],
-    cost: Cost { time: "as many *E* as levels, for each 64 vertices; or `sample`", memory: "24 B · *V*" },
+    cost: Cost {
+        time: "as many *E* as levels, for each 64 vertices; or `sample`",
+        memory: "20 B · *V*, and 40 B · *V* a thread",
+        memory_bytes: Some(|of| (20 + 40 * of.threads) * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

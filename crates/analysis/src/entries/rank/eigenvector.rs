@@ -5,10 +5,11 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{SCORE, VERTEX};
 use crate::input::Input;
-use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, RealRange, WEIGHT};
+use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, WEIGHT};
 use crate::rounds::{last_round, mean_change};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::eigenvector::{EigenvectorParameters, eigenvector};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
@@ -31,7 +32,11 @@ pub(crate) static EIGENVECTOR: Algorithm = Algorithm {
     columns: &[VERTEX, SCORE],
     order: Order::Highest,
     figures: &["iterations", "change", "change_mean", "converged"],
-    cost: Cost { time: "*E* a round, until it converges", memory: "16 B · *V*" },
+    cost: Cost {
+        time: "*E* a round, until it converges",
+        memory: "16 B · *V*",
+        memory_bytes: Some(|of| 16 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -5,10 +5,11 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{SCORE, VERTEX};
 use crate::input::Input;
-use crate::parameter::{DefaultValue, Parameter, RealRange};
+use crate::parameter::{DefaultValue, Parameter};
 use crate::rounds::{last_round, mean_change};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
@@ -32,7 +33,11 @@ pub(crate) static PAGERANK: Algorithm = Algorithm {
     columns: &[VERTEX, SCORE],
     order: Order::Highest,
     figures: &["iterations", "change", "change_mean", "converged"],
-    cost: Cost { time: "*E* a round, 20 rounds", memory: "32 B · *V*" },
+    cost: Cost {
+        time: "*E* a round, 20 rounds",
+        memory: "32 B · *V*",
+        memory_bytes: Some(|of| 32 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -5,10 +5,11 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{SCORE, VERTEX};
 use crate::input::Input;
-use crate::parameter::{DefaultValue, Parameter, RealRange};
+use crate::parameter::{DefaultValue, Parameter};
 use crate::rounds::last_round;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::personalized_pagerank::{PersonalizedPageRankParameters, personalized_pagerank};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
@@ -35,7 +36,11 @@ them may have next to nothing.",
     columns: &[VERTEX, SCORE],
     order: Order::Highest,
     figures: &["iterations", "change", "converged"],
-    cost: Cost { time: "*E* a round, at most 100 rounds", memory: "32 B · *V*" },
+    cost: Cost {
+        time: "*E* a round, at most 100 rounds",
+        memory: "32 B · *V*",
+        memory_bytes: Some(|of| 32 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -21,6 +21,7 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     parameters: &[
         Parameter::vertex("through").optional().means("Only cycles through this vertex."),
         Parameter::whole("length_min", "L", 1, DefaultValue::Whole(2))
+            .most(CyclesParameters::LENGTH_LIMIT as u64)
             .means("The fewest edges; 1 is a loop."),
         Parameter::whole("length_max", "L", 1, DefaultValue::Whole(6))
             .most(CyclesParameters::LENGTH_LIMIT as u64)
@@ -33,7 +34,11 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     columns: &[ColumnDescription::new("cycle", ColumnKind::U64), POSITION, VERTEX],
     order: Order::Cycles,
     figures: &["cycles", "complete"],
-    cost: Cost { time: "proportional to the number of cycles: see `limit`", memory: "its answer" },
+    cost: Cost {
+        time: "proportional to the number of cycles: see `limit`",
+        memory: "its answer",
+        memory_bytes: None,
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -5,9 +5,10 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, POSITION, VERTEX};
 use crate::input::Input;
-use crate::parameter::{DefaultValue, Parameter, RealRange};
+use crate::parameter::{DefaultValue, Parameter};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::flow_rings::{FlowRingParameters, flow_rings};
+use evergraph_algorithms::range::RealRange;
 use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
@@ -30,7 +31,7 @@ edge that leaves its vertex.",
             ..Parameter::real("pause_max", "T", RealRange::FromZero, 0.0)
         }
         .means("The longest time from one edge to the next, in the unit of the time."),
-        Parameter::whole("length_min", "L", 2, DefaultValue::Whole(3)).means("The fewest edges."),
+        Parameter::whole("length_min", "L", 2, DefaultValue::Whole(3)).most(16).means("The fewest edges."),
         Parameter::whole("length_max", "L", 2, DefaultValue::Whole(6)).most(16).means("The most edges."),
         Parameter::real("kept_min", "SHARE", RealRange::AboveZeroUpToOne, 0.96)
             .means("The least share of an amount that is passed on."),
@@ -47,7 +48,11 @@ edge that leaves its vertex.",
     ],
     order: Order::Cycles,
     figures: &["rings"],
-    cost: Cost { time: "*E*, if few payments follow each other closely", memory: "20 B · *E*" },
+    cost: Cost {
+        time: "*E*, if few payments follow each other closely",
+        memory: "24 B · *E* + 4 B · *V*",
+        memory_bytes: Some(|of| 24 * of.edges + 4 * of.vertices),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -18,14 +18,18 @@ pub(crate) static SCC: Algorithm = Algorithm {
     summary: "Which vertices reach each other.",
     details: "\
 The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+large ones that with the lowest vertex is first.",
     example: "bank.eg scc --output components.csv",
     parameters: &[],
     reads: Reads::SourceToTarget,
     columns: &[VERTEX, COMPONENT],
     order: Order::Groups,
     figures: &["components", "largest"],
-    cost: Cost { time: "a few *E*", memory: "29 B · *V* and more" },
+    cost: Cost {
+        time: "a few *E*",
+        memory: "29 B · *V*, and 36 B · *V* + 4 B · *E* outside of the largest",
+        memory_bytes: Some(|of| (29 + 36) * of.vertices + 4 * of.edges),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

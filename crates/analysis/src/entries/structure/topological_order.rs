@@ -19,8 +19,8 @@ pub(crate) static TOPOLOGICAL_ORDER: Algorithm = Algorithm {
     group: Group::ComponentsAndOrder,
     summary: "Every vertex after those that it depends on.",
     details: "\
-The rows come in order; the value is the place, from 0. If the edges form a cycle, one is named,
-and the exit code is 2.",
+The rows come in order; the value is the place, from 0. If the edges form a cycle, there is
+no order: the error names one.",
     example: "build.eg topological-order --direction in --type NEEDS --output order.csv",
     parameters: &[Parameter::directions(
         &[(Direction::Out, "The source."), (Direction::In, "The target: an edge says `needs`.")],
@@ -31,7 +31,7 @@ and the exit code is 2.",
     columns: &[VERTEX, ColumnDescription::new("place", ColumnKind::U64)],
     order: Order::InOrder,
     figures: &["ordered"],
-    cost: Cost { time: "*E* and a heap", memory: "12 B · *V*" },
+    cost: Cost { time: "*E* and a heap", memory: "12 B · *V*", memory_bytes: Some(|of| 12 * of.vertices) },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -18,14 +18,14 @@ pub(crate) static WCC: Algorithm = Algorithm {
     summary: "Which vertices hang together, whatever the edges' direction.",
     details: "\
 The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first. The table shows each with its lowest vertex.",
+large ones that with the lowest vertex is first.",
     example: "bank.eg wcc --type TRANSFER --json",
     parameters: &[],
     reads: Reads::BothWays,
     columns: &[VERTEX, COMPONENT],
     order: Order::Groups,
     figures: &["components"],
-    cost: Cost { time: "*V* to *E*", memory: "4 B · *V*" },
+    cost: Cost { time: "*V* to *E*", memory: "4 B · *V*", memory_bytes: Some(|of| 4 * of.vertices) },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -28,7 +28,7 @@ pub(crate) static BFS: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("level", ColumnKind::U32)],
     order: Order::Nearest,
     figures: &["reached", "depth"],
-    cost: Cost { time: "*E* at most", memory: "17 B · *V*" },
+    cost: Cost { time: "*E* at most", memory: "17 B · *V*", memory_bytes: Some(|of| 17 * of.vertices) },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -30,7 +30,11 @@ pub(crate) static K_HOP: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("distance", ColumnKind::U32)],
     order: Order::InOrder,
     figures: &["reached", "farthest", "complete"],
-    cost: Cost { time: "the neighbourhood", memory: "30 B a vertex found" },
+    cost: Cost {
+        time: "the neighbourhood",
+        memory: "30 B a vertex found",
+        memory_bytes: Some(|of| 2 * 30 * (of.vertices + 4096)),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

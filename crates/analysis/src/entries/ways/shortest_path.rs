@@ -5,9 +5,10 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
-use crate::parameter::{MISSING_WEIGHT, Parameter, RealRange, WEIGHT};
+use crate::parameter::{MISSING_WEIGHT, Parameter, WEIGHT};
 use crate::reals::reals;
 use evergraph_algorithms::control::Control;
+use evergraph_algorithms::range::RealRange;
 use evergraph_algorithms::shortest_path::{ShortestPathParameters, shortest_path};
 use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
@@ -17,7 +18,7 @@ pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
     name: "shortest_path",
     group: Group::WaysAndNeighbourhoods,
     summary: "One shortest path between two vertices.",
-    details: "With --weight the rows of the file have a column `value`: the length up to there.",
+    details: "With a weight, a row also has the length of the path up to its vertex.",
     example: "bank.eg shortest-path --source 10034831 --target 10012143 --weight amount_cents",
     parameters: &[
         Parameter::vertex("source").means("Begin at this vertex."),
@@ -32,7 +33,11 @@ pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("length", ColumnKind::F64)],
     order: Order::Paths,
     figures: &["found", "length", "edges"],
-    cost: Cost { time: "the neighbourhoods of both ends", memory: "100 B a vertex visited" },
+    cost: Cost {
+        time: "the neighbourhoods of both ends",
+        memory: "100 B a vertex visited",
+        memory_bytes: Some(|of| 2 * 100 * (2 * of.vertices + 4096)),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

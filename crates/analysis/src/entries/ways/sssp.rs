@@ -6,8 +6,9 @@ use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
 use crate::members::where_known;
-use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter, RealRange};
+use crate::parameter::{DefaultValue, MISSING_WEIGHT, Parameter};
 use evergraph_algorithms::control::Control;
+use evergraph_algorithms::range::RealRange;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};
 use evergraph_graph::count::counted;
 use evergraph_graph::error::Result;
@@ -33,7 +34,11 @@ pub(crate) static SSSP: Algorithm = Algorithm {
     columns: &[VERTEX, ColumnDescription::new("distance", ColumnKind::F64)],
     order: Order::Nearest,
     figures: &["reached", "delta"],
-    cost: Cost { time: "1 to 2 *E*", memory: "24 B · *V*" },
+    cost: Cost {
+        time: "1 to 2 *E*",
+        memory: "24 B · *V* and more",
+        memory_bytes: Some(|of| 24 * of.vertices + 8 * (of.vertices + of.edges)),
+    },
     stops: Stops::Soon,
     kernel: run,
 };

@@ -4,7 +4,7 @@ use crate::command::run::common_arguments::CommonArguments;
 use crate::command::run::parameters::{ParameterInput, given, with_parameters};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
-use evergraph_analysis::algorithm::{Algorithm, Group};
+use evergraph_analysis::algorithm::{Algorithm, Group, Order};
 use evergraph_analysis::table::{ALGORITHMS, by_name};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -89,6 +89,9 @@ fn described(algorithm: &'static Algorithm) -> Command {
     let mut help = format!("Examples:\n  evergraph run {}", algorithm.example);
     if !algorithm.details.is_empty() {
         write!(help, "\n\n{}", algorithm.details).expect("a string takes everything");
+    }
+    if algorithm.order == Order::Groups {
+        help += "\nThe table shows each with its lowest vertex.";
     }
     let command = with_parameters(Command::new(algorithm.command()), algorithm.parameters);
     // What is said of all algorithms would stand in the place of what this one is.

@@ -10,6 +10,7 @@
 use crate::command::run::keys::Keys;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
+use evergraph_algorithms::range::WholeRange;
 use evergraph_analysis::arguments::{Argument, Arguments};
 use evergraph_analysis::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph_graph::error::Result;
@@ -97,10 +98,7 @@ fn option(parameter: &Parameter, parameters: &[Parameter]) -> Arg {
     }
     let mut option = Arg::new(name).long(long(name)).value_name(parameter.symbol).help(help);
     option = match parameter.kind {
-        Kind::Whole { least, most } => match (i64::try_from(least), u32::try_from(most)) {
-            (Ok(least), Ok(most)) => option.value_parser(value_parser!(u32).range(least..=i64::from(most))),
-            _ => option.value_parser(value_parser!(u64).range(least..=most)),
-        },
+        Kind::Whole(range) => option.value_parser(move |text: &str| whole(text, range)),
         Kind::Real(_) => option.value_parser(value_parser!(f64)),
         Kind::Direction(choices) => {
             let choices = choices.iter().map(|(choice, summary)| {
@@ -129,6 +127,15 @@ fn option(parameter: &Parameter, parameters: &[Parameter]) -> Arg {
     }
 }
 
+/// The whole number that `text` is, if it is in `range`; what it must be otherwise.
+fn whole(text: &str, range: WholeRange) -> std::result::Result<u64, String> {
+    let Ok(number) = text.parse::<i128>() else { return Err("must be a whole number".to_owned()) };
+    match range.rule(number) {
+        None => Ok(u64::try_from(number).unwrap_or(range.most)),
+        Some(rule) => Err(format!("must be {rule}")),
+    }
+}
+
 /// What `matches` has of `parameters`.
 #[must_use]
 pub fn given(parameters: &'static [Parameter], matches: &ArgMatches) -> Vec<(&'static str, ParameterInput)> {
@@ -141,10 +148,7 @@ fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<ParameterInp
     let text = || matches.get_one::<String>(name).cloned();
     Some(ParameterInput::Value(match parameter.kind {
         Kind::Boolean => Argument::Boolean(!matches.get_flag(name)),
-        Kind::Whole { most, .. } if u32::try_from(most).is_ok() => {
-            Argument::Whole(u64::from(*matches.get_one::<u32>(name)?))
-        }
-        Kind::Whole { .. } => Argument::Whole(*matches.get_one::<u64>(name)?),
+        Kind::Whole(_) => Argument::Whole(*matches.get_one::<u64>(name)?),
         Kind::Real(_) => Argument::Real(*matches.get_one::<f64>(name)?),
         Kind::Direction(choices) => {
             let chosen = text()?;

@@ -181,7 +181,7 @@ mod tests {
             assert_eq!((header.lines, header.vertices_count, header.edges_count), (3, 3, 1));
             assert_eq!((header.weight, rest.as_slice()), (None, b"2 1\n".as_slice()));
             assert!(header.check_edges(1).is_ok());
-            assert_eq!(header.check_edges(2).unwrap_err(), "line 3 announces 1 edge, and 2 are there");
+            assert_eq!(header.check_edges(2).unwrap_err(), "line 3 announces 1 edge, but the file has 2");
         }
     }
 

@@ -574,7 +574,7 @@ mod tests {
         let time = array(Time32SecondArray::from(vec![1]));
         assert!(
             error(vec![("id:ID", ids()), ("at", time)])
-                .starts_with("V.parquet: column 2 (at): is of type Time32(s), which we don't have"),
+                .starts_with("V.parquet: column 2 (at): is of type Time32(s), which Evergraph does not have"),
         );
         let half = array(Float64Array::from(vec![0.5]));
         assert!(error(vec![("id:ID", half)]).ends_with("is of type Float64, which ids can't be"));

@@ -38,7 +38,7 @@ pub(crate) struct CoarseGraph {
 const CHUNK_MEMBERS: usize = 512;
 
 /// The lists of some communities, and the memory that they take.
-struct Built {
+struct CommunityLists {
     lengths: Vec<u32>,
     neighbors: Vec<u32>,
     weights: Vec<f64>,
@@ -80,7 +80,7 @@ impl CoarseGraph {
                 }
                 let (lengths, neighbors, weights) = lists;
                 let memory = reserve_lists(control, neighbors.len())?;
-                Ok(Built { lengths, neighbors, weights, _memory: memory })
+                Ok(CommunityLists { lengths, neighbors, weights, _memory: memory })
             },
         )?;
         let edges: usize = chunks.iter().map(|built| built.neighbors.len()).sum();

@@ -7,8 +7,8 @@
 
 use crate::control::Control;
 use crate::csr::StaticCsr;
-use crate::live::Live;
 use crate::scope::Scope;
+use crate::scoped_view::ScopedView;
 use crate::selection::select;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
@@ -48,7 +48,7 @@ impl Scope {
         control: &Control<'_>,
     ) -> Result<CopiedLists> {
         let chosen = select(view, self.labels.as_deref(), &self.vertex_filters, control)?;
-        let mut live = Live::new(view, self, weight, control);
+        let mut live = ScopedView::new(view, self, weight, control);
         let (mut pairs, mut weights, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
         let ids: Vec<u32> = chosen.vertices.iter().collect();
         for vertices in ids.chunks(BATCH) {

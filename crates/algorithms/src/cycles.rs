@@ -26,11 +26,11 @@
 //! prune what cannot come back for its length, but not what the path blocks.
 
 use crate::control::Control;
-use crate::live::Live;
 use crate::parts::{Parts, share_out_with};
 use crate::range::WholeRange;
-use crate::reached::Reached;
 use crate::scope::Scope;
+use crate::scoped_view::ScopedView;
+use crate::vertex_states::VertexStates;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
@@ -183,7 +183,7 @@ pub fn through<V: GraphView + ?Sized>(
 ) -> Result<Cycles> {
     parameters.check()?;
     control.check()?;
-    let mut live = Live::new(view, scope, None, control);
+    let mut live = ScopedView::new(view, scope, None, control);
     let root = live.member(vertex, "vertex")?;
     control.report(PHASE, 0.0);
     let mut search = Search::new(live, parameters, control);
@@ -230,7 +230,7 @@ trait Lists {
     ) -> Result<()>;
 }
 
-impl<V: GraphView + ?Sized> Lists for Live<'_, V> {
+impl<V: GraphView + ?Sized> Lists for ScopedView<'_, V> {
     fn visit(
         &mut self,
         direction: Direction,
@@ -274,9 +274,9 @@ struct Search<'a, L> {
     parameters: &'a CyclesParameters,
     control: &'a Control<'a>,
     /// Edges from the root, for half of the length.
-    ahead: Reached<'a, u32>,
+    ahead: VertexStates<'a, u32>,
     /// Edges to the root.
-    back: Reached<'a, u32>,
+    back: VertexStates<'a, u32>,
     /// The vertices from the root on.
     path: Vec<u32>,
     /// For each vertex of the path the neighbours not tried yet, the lowest last, and where they begin.
@@ -292,7 +292,7 @@ struct Search<'a, L> {
 impl<'a, L: Lists> Search<'a, L> {
     fn new(lists: L, parameters: &'a CyclesParameters, control: &'a Control<'a>) -> Self {
         // The frontiers, and choices of the search.
-        let reached = |purpose| Reached::new(control, purpose, 2 * size_of::<u32>());
+        let reached = |purpose| VertexStates::new(control, purpose, 2 * size_of::<u32>());
         Self {
             lists,
             parameters,

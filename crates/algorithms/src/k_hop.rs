@@ -15,10 +15,10 @@
 //! Source: breadth-first search, level by level.
 
 use crate::control::Control;
-use crate::live::Live;
 use crate::range::WholeRange;
 use crate::scope::Scope;
-use crate::seen::Seen;
+use crate::scoped_view::ScopedView;
+use crate::visited_set::VisitedSet;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::view::GraphView;
@@ -92,9 +92,9 @@ pub fn k_hop<V: GraphView + ?Sized>(
         return Err(Error::invalid("a neighbourhood needs at least one source"));
     }
     control.report(PHASE, 0.0);
-    let mut live = Live::new(view, scope, None, control);
+    let mut live = ScopedView::new(view, scope, None, control);
     // The answer and a frontier of plain ids besides.
-    let mut seen = Seen::new(control, "the neighbourhood", 2 * size_of::<u32>());
+    let mut seen = VisitedSet::new(control, "the neighbourhood", 2 * size_of::<u32>());
     let mut level = Vec::with_capacity(sources.len());
     let mut complete = true;
     for source in sources {

@@ -135,7 +135,7 @@ struct Peeling<'a> {
 }
 
 /// The active vertices, divided by a level.
-struct Scanned {
+struct LevelSplit {
     /// Those above it.
     active: Vec<u32>,
     /// Those at it.
@@ -151,9 +151,9 @@ impl Peeling<'_> {
     }
 
     /// Divides `active` by `level`, and drops what was peeled at a lower one.
-    fn scan(&self, active: Vec<u32>, level: u32) -> Result<Scanned> {
+    fn scan(&self, active: Vec<u32>, level: u32) -> Result<LevelSplit> {
         let scan = |chunk: &[u32]| {
-            let mut scanned = Scanned { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
+            let mut scanned = LevelSplit { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
             for vertex in chunk {
                 let degree = self.degree(*vertex);
                 if degree == level {
@@ -170,7 +170,7 @@ impl Peeling<'_> {
             return Ok(scan(&active));
         }
         let chunks = share_out(self.control, active.chunks(SCAN_CHUNK), |chunk, _| Ok(scan(chunk)))?;
-        let mut all = Scanned { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
+        let mut all = LevelSplit { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
         for chunk in chunks {
             all.active.extend(chunk.active);
             all.frontier.extend(chunk.frontier);

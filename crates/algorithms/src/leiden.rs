@@ -32,12 +32,12 @@ use crate::control::Control;
 use crate::labels::Labels;
 use crate::level::{self, Level};
 use crate::local_moving::{Choice, LocalMoving};
+use crate::move_schedule::MoveSchedule;
 use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
 use crate::range::RealRange;
 use crate::range::WholeRange;
 use crate::refinement::{self, Refinement};
 use crate::scope::Scope;
-use crate::turns::Turns;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
@@ -143,7 +143,7 @@ const PHASE: &str = "leiden";
 const STATE_BYTES: usize = level::BYTES + Partition::BYTES + refinement::BYTES + 2 * size_of::<u32>();
 
 /// What an iteration finds.
-struct Found {
+struct IterationOutcome {
     /// The community of each vertex, named by its smallest one.
     communities: Vec<u32>,
     modularity: f64,
@@ -156,11 +156,11 @@ fn iterate<T: Topology>(
     parameters: &LeidenParameters,
     at: u32,
     control: &Control<'_>,
-) -> Result<Found> {
+) -> Result<IterationOutcome> {
     let count = topology.vertices().len() as f64;
-    let turns = Turns::new(at);
+    let turns = MoveSchedule::new(at);
     let LeidenParameters { resolution, iterations, .. } = *parameters;
-    let Next { mut parts, mut graph, mut communities, total } =
+    let AggregatedLevel { mut parts, mut graph, mut communities, total } =
         next_level(topology, Direction::Both, communities, resolution, turns, control)?;
     loop {
         let done = f64::from(at) + 1.0 - f64::from(graph.bound()) / count;
@@ -177,11 +177,11 @@ fn iterate<T: Topology>(
     }
     name_by_smallest(&mut parts);
     let modularity = if total > 0.0 { graph.modularity(resolution, total) } else { 0.0 };
-    Ok(Found { communities: parts, modularity })
+    Ok(IterationOutcome { communities: parts, modularity })
 }
 
 /// What a level hands to the next.
-struct Next {
+struct AggregatedLevel {
     /// The part of each vertex, numbered from zero on.
     parts: Vec<u32>,
     /// The parts as vertices.
@@ -198,9 +198,9 @@ fn next_level<T: Topology>(
     direction: Direction,
     communities: Vec<u32>,
     resolution: f64,
-    turns: Turns,
+    turns: MoveSchedule,
     control: &Control<'_>,
-) -> Result<Next> {
+) -> Result<AggregatedLevel> {
     let level = Level::new(graph, direction, resolution, turns, control)?;
     let partition = LocalMoving::new(&level, communities, Choice::NeighborsOrAlone).run()?;
     let mut parts = Refinement::new(&level, &partition)?.run()?;
@@ -218,7 +218,7 @@ fn next_level<T: Topology>(
         communities[part as usize] = *first;
     }
     let graph = CoarseGraph::new(graph, direction, &parts, count, control)?;
-    Ok(Next { parts, graph, communities, total })
+    Ok(AggregatedLevel { parts, graph, communities, total })
 }
 
 #[cfg(test)]

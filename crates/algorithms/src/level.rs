@@ -15,9 +15,9 @@
 
 use crate::array_tally::ArrayTally;
 use crate::control::Control;
+use crate::move_schedule::MoveSchedule;
 use crate::partition::NOWHERE;
 use crate::parts::{Parts, share_out};
-use crate::turns::Turns;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
@@ -30,7 +30,7 @@ pub(crate) struct Level<'a, T> {
     /// In which direction each edge is seen from both its ends.
     direction: Direction,
     resolution: f64,
-    turns: Turns,
+    turns: MoveSchedule,
     control: &'a Control<'a>,
     strengths: Vec<f64>,
     total: f64,
@@ -59,7 +59,7 @@ impl<'a, T: Topology> Level<'a, T> {
         topology: &'a T,
         direction: Direction,
         resolution: f64,
-        turns: Turns,
+        turns: MoveSchedule,
         control: &'a Control<'a>,
     ) -> Result<Self> {
         let bound = topology.bound();
@@ -115,7 +115,7 @@ impl<'a, T: Topology> Level<'a, T> {
     }
 
     /// Who chooses with whom.
-    pub(crate) fn turns(&self) -> Turns {
+    pub(crate) fn turns(&self) -> MoveSchedule {
         self.turns
     }
 
@@ -231,7 +231,7 @@ mod tests {
         ) {
             let control = Control::default();
             let pieced = graph.pieced(Direction::Both);
-            let level = Level::new(&pieced, Direction::Both, 1.0, Turns::new(0), &control).unwrap();
+            let level = Level::new(&pieced, Direction::Both, 1.0, MoveSchedule::new(0), &control).unwrap();
             let mut strengths = vec![0.0; graph.vertices.bound() as usize];
             let mut weights: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
             // Weights of a few binary digits: sums are exact in any order.

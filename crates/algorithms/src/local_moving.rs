@@ -199,8 +199,8 @@ mod tests {
     use super::*;
     use crate::control::Control;
     use crate::graphs::{Graph, any_graph};
+    use crate::move_schedule::MoveSchedule;
     use crate::partition::singletons;
-    use crate::turns::Turns;
     use evergraph_graph::id::Direction;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -212,7 +212,7 @@ mod tests {
     fn moved(graph: &Graph, resolution: f64, communities: Vec<u32>, choice: Choice) -> Vec<u32> {
         let control = Control::default();
         let csr = graph.csr(Direction::Both);
-        let level = Level::new(&csr, Direction::Both, resolution, Turns::new(0), &control).unwrap();
+        let level = Level::new(&csr, Direction::Both, resolution, MoveSchedule::new(0), &control).unwrap();
         LocalMoving::new(&level, communities, choice).run().unwrap().into_communities()
     }
 
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_pair_joins_and_does_not_swap_even_if_both_choose_at_once() {
-        let turns = Turns::new(0);
+        let turns = MoveSchedule::new(0);
         let together = (1..1000).find(|vertex| turns.turn_of(*vertex) == turns.turn_of(0)).unwrap();
         for other in [1, together] {
             let found = communities(&Graph::new(1000, &[(other, 0)]).without(&[2]), 1.0);

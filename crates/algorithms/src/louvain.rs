@@ -30,10 +30,10 @@ use crate::control::Control;
 use crate::labels::Labels;
 use crate::level::{self, Level};
 use crate::local_moving::{Choice, LocalMoving};
+use crate::move_schedule::{self, MoveSchedule};
 use crate::partition::{NOWHERE, Partition, name_by_smallest, renumber, singletons};
 use crate::range::RealRange;
 use crate::scope::Scope;
-use crate::turns::{self, Turns};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Weight};
@@ -124,7 +124,7 @@ const PHASE: &str = "louvain";
 
 /// Bytes for each vertex: strengths, the partition, places in turns; numbers of communities, and what
 /// they are renumbered with.
-const STATE_BYTES: usize = level::BYTES + Partition::BYTES + turns::BYTES + 3 * size_of::<u32>();
+const STATE_BYTES: usize = level::BYTES + Partition::BYTES + move_schedule::BYTES + 3 * size_of::<u32>();
 
 /// What the levels so far have found.
 struct Levels {
@@ -145,7 +145,7 @@ impl Levels {
         parameters: &LouvainParameters,
         control: &Control<'_>,
     ) -> Result<Option<CoarseGraph>> {
-        let level = Level::new(graph, direction, parameters.resolution, Turns::new(0), control)?;
+        let level = Level::new(graph, direction, parameters.resolution, MoveSchedule::new(0), control)?;
         let total = level.total();
         if total == 0.0 {
             self.modularity = 0.0;

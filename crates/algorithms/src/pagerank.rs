@@ -20,9 +20,9 @@
 //! them. `random_walk` has the rounds.
 
 use crate::control::Control;
-use crate::given;
-use crate::random_walk::{self, Restarts, Walk, Walked};
+use crate::random_walk::{self, Restarts, Walk, WalkScores};
 use crate::scope::Scope;
+use crate::vertex_numbers;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::Topology;
@@ -118,7 +118,7 @@ pub fn pagerank<T: Topology>(
     let walked = match &parameters.start {
         None => walk.run(topology, &restarts, |_| 1.0 / count as f64, 1.0, control)?,
         Some(start) => {
-            given::check(start, "first score", topology)?;
+            vertex_numbers::check(start, "first score", topology)?;
             let first = |vertex: u32| start[vertex as usize];
             let total = topology.vertices().iter().map(first).sum();
             walk.run(topology, &restarts, first, total, control)?
@@ -127,9 +127,9 @@ pub fn pagerank<T: Topology>(
     Ok(walked.into())
 }
 
-impl From<Walked> for PageRank {
-    fn from(walked: Walked) -> Self {
-        let Walked { scores, iterations, change, converged } = walked;
+impl From<WalkScores> for PageRank {
+    fn from(walked: WalkScores) -> Self {
+        let WalkScores { scores, iterations, change, converged } = walked;
         Self { scores, iterations, change, converged }
     }
 }

@@ -18,8 +18,8 @@
 //! id whose text comes first. Beside [`cdlp`](crate::cdlp), edges count one way and a vertex has a vote itself.
 
 use crate::control::Control;
-use crate::given;
 use crate::parts::Parts;
+use crate::vertex_numbers;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{Topology, Visit};
@@ -78,7 +78,7 @@ pub fn peer_pressure<T: Topology>(
     control.check()?;
     let (bound, vertices) = (topology.bound(), topology.vertices());
     if let Some(strengths) = &parameters.strengths {
-        given::check(strengths, "strength", topology)?;
+        vertex_numbers::check(strengths, "strength", topology)?;
     }
     let _state = control.reserve("clusters of peers", bound, 2 * size_of::<u32>())?;
     control.report(PHASE, 0.0);

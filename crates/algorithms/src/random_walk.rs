@@ -42,7 +42,7 @@ pub(crate) struct Walk {
 }
 
 /// The scores, and how they were reached.
-pub(crate) struct Walked {
+pub(crate) struct WalkScores {
     /// A score for each vertex id; zero out of scope.
     pub(crate) scores: Vec<f64>,
     /// Rounds that were run.
@@ -120,7 +120,7 @@ impl Walk {
         first: impl Fn(u32) -> f64 + Sync,
         total: f64,
         control: &Control<'_>,
-    ) -> Result<Walked> {
+    ) -> Result<WalkScores> {
         control.report(self.phase, 0.0);
         let parts = Parts::of(topology);
         let mut round = Round::start(topology, self.direction, first, total, &parts, control)?;
@@ -132,7 +132,7 @@ impl Walk {
             control.report(self.phase, f64::from(iterations) / f64::from(self.iterations));
         }
         control.report(self.phase, 1.0);
-        Ok(Walked { scores: round.scores, iterations, change, converged })
+        Ok(WalkScores { scores: round.scores, iterations, change, converged })
     }
 }
 

@@ -28,9 +28,9 @@
 
 use crate::array_tally::ArrayTally;
 use crate::level::{GAIN_MIN, Level, for_each_weight};
+use crate::move_schedule;
 use crate::partition::{NOWHERE, Partition, singletons};
 use crate::parts::Parts;
-use crate::turns;
 use evergraph_graph::error::Result;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 
@@ -55,7 +55,7 @@ struct Merge {
 }
 
 /// Bytes for each vertex, which the caller reserves: parts, cuts, places in turns.
-pub(crate) const BYTES: usize = Partition::BYTES + size_of::<f64>() + turns::BYTES;
+pub(crate) const BYTES: usize = Partition::BYTES + size_of::<f64>() + move_schedule::BYTES;
 
 impl<'a, T: Topology> Refinement<'a, T> {
     /// Every vertex is a part of its own.
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::control::Control;
     use crate::graphs::{Graph, any_graph, large_graph, same_for_any_threads};
-    use crate::turns::Turns;
+    use crate::move_schedule::MoveSchedule;
     use evergraph_graph::id::Direction;
     use proptest::prelude::*;
 
@@ -213,7 +213,7 @@ mod tests {
     fn parts(graph: &Graph, communities: &[u32], resolution: f64) -> Vec<u32> {
         let control = Control::default();
         let csr = graph.csr(Direction::Both);
-        let level = Level::new(&csr, Direction::Both, resolution, Turns::new(0), &control).unwrap();
+        let level = Level::new(&csr, Direction::Both, resolution, MoveSchedule::new(0), &control).unwrap();
         let partition = Partition::new(communities.to_vec(), level.strengths());
         let mut refinement = Refinement::new(&level, &partition).unwrap();
         refinement.merge().unwrap();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn of_two_that_choose_each_other_at_once_one_joins() {
-        let turns = Turns::new(0);
+        let turns = MoveSchedule::new(0);
         let together = (1..1000).find(|vertex| turns.turn_of(*vertex) == turns.turn_of(0)).unwrap();
         let found = parts(&Graph::new(1000, &[(together, 0)]), &[0; 1000], 1.0);
         assert_eq!((found[0], found[together as usize]), (together, together));
@@ -312,7 +312,7 @@ mod tests {
         let community = |vertex| if graph.vertices.contains(vertex) { vertex % 7 } else { NOWHERE };
         let communities: Vec<u32> = (0..graph.vertices.bound()).map(community).collect();
         let found = same_for_any_threads(|| {
-            let level = Level::new(&csr, Direction::Both, 1.0, Turns::new(0), &control).unwrap();
+            let level = Level::new(&csr, Direction::Both, 1.0, MoveSchedule::new(0), &control).unwrap();
             let partition = Partition::new(communities.clone(), level.strengths());
             Refinement::new(&level, &partition).unwrap().run().unwrap()
         });

@@ -94,7 +94,7 @@ pub fn scc<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Scc> {
     let mut components = 1;
     let left = vertices.len() - largest;
     if left > 0 {
-        let rest = Rest::new(topology, &classes, left, control)?;
+        let rest = RemainingGraph::new(topology, &classes, left, control)?;
         drop(classes);
         let found = rest.components(&mut labels, control)?;
         components += found.components;
@@ -140,7 +140,7 @@ impl Classes {
 
 /// The graph without the pivot's component and without edges from class to class, its vertices
 /// renumbered in their order.
-struct Rest {
+struct RemainingGraph {
     /// The ids of its vertices, ascending.
     vertices: Vec<u32>,
     /// Where the list of each begins; one more than there are vertices.
@@ -153,7 +153,7 @@ struct Rest {
 /// among the open.
 const REST_BYTES: usize = size_of::<u64>() + 3 * size_of::<u32>() + size_of::<Step>();
 
-impl Rest {
+impl RemainingGraph {
     fn new<T: Topology>(topology: &T, classes: &Classes, left: u64, control: &Control<'_>) -> Result<Self> {
         let of_vertices =
             control.reserve_bytes("vertices outside of the largest component", left * REST_BYTES as u64)?;
@@ -218,14 +218,14 @@ impl Rest {
     }
 
     /// Names the component of each vertex in `labels`.
-    fn components(&self, labels: &mut [u32], control: &Control<'_>) -> Result<Found> {
+    fn components(&self, labels: &mut [u32], control: &Control<'_>) -> Result<ComponentTotals> {
         let mut search = Tarjan {
             rest: self,
             indices: vec![UNVISITED; self.vertices.len()],
             path: Vec::new(),
             open: Vec::new(),
             next_index: 0,
-            found: Found { components: 0, largest: 0 },
+            found: ComponentTotals { components: 0, largest: 0 },
         };
         let count = self.vertices.len();
         for root in 0..count as u32 {
@@ -246,7 +246,7 @@ const REST_CHUNK: usize = 1024;
 const CHECK_EVERY: u32 = 32 * 1024;
 
 /// What was found in the rest.
-struct Found {
+struct ComponentTotals {
     components: u64,
     largest: u64,
 }
@@ -258,7 +258,7 @@ const CLOSED: u32 = u32::MAX - 1;
 
 /// A depth-first search with its stacks on the heap.
 struct Tarjan<'a> {
-    rest: &'a Rest,
+    rest: &'a RemainingGraph,
     /// For each vertex, the least index that it is known to reach among those that are open: its own
     /// when it is entered. Then [`CLOSED`].
     indices: Vec<u32>,
@@ -267,7 +267,7 @@ struct Tarjan<'a> {
     /// Vertices that were left and whose component isn't known yet.
     open: Vec<u32>,
     next_index: u32,
-    found: Found,
+    found: ComponentTotals,
 }
 
 struct Step {

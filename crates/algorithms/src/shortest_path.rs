@@ -26,10 +26,10 @@
 //! Goldberg, Harrelson: Computing the shortest path: A* search meets graph theory (SODA 2005), section 3.
 
 use crate::control::Control;
-use crate::live::{Hop, Live};
 use crate::range::RealRange;
-use crate::reached::Reached;
 use crate::scope::Scope;
+use crate::scoped_view::{Hop, ScopedView};
+use crate::vertex_states::VertexStates;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::topology::Weight;
@@ -99,7 +99,7 @@ pub fn shortest_path<V: GraphView + ?Sized>(
 ) -> Result<Option<Path>> {
     parameters.check()?;
     control.check()?;
-    let mut live = Live::new(view, scope, parameters.weight.as_ref(), control);
+    let mut live = ScopedView::new(view, scope, parameters.weight.as_ref(), control);
     let (source, target) = (live.member(source, "source")?, live.member(target, "target")?);
     control.report(PHASE, 0.0);
     let mut search = Search {
@@ -125,7 +125,7 @@ const PHASE: &str = "shortest path";
 
 /// What one side knows of a vertex.
 #[derive(Clone, Copy)]
-struct Known {
+struct DistanceLabel {
     /// From where the side began.
     length: f64,
     /// The last hop to it, but for the vertex where the side began.
@@ -136,7 +136,7 @@ struct Known {
 struct Side<'a> {
     /// Along which edges it goes.
     direction: Direction,
-    reached: Reached<'a, Known>,
+    reached: VertexStates<'a, DistanceLabel>,
     /// By length; entries whose vertex has come nearer since are stale. With levels unused.
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -146,8 +146,8 @@ const MORE_BYTES: usize = 2 * size_of::<(u64, u32)>();
 
 impl<'a> Side<'a> {
     fn new(control: &'a Control<'a>, direction: Direction, end: u32) -> Result<Self> {
-        let mut reached = Reached::new(control, "vertices on the way of a shortest path", MORE_BYTES);
-        reached.insert(end, Known { length: 0.0, hop: None })?;
+        let mut reached = VertexStates::new(control, "vertices on the way of a shortest path", MORE_BYTES);
+        reached.insert(end, DistanceLabel { length: 0.0, hop: None })?;
         Ok(Self { direction, reached, queue: BinaryHeap::from([Reverse((0.0_f64.to_bits(), end))]) })
     }
 
@@ -165,7 +165,7 @@ impl<'a> Side<'a> {
 }
 
 struct Search<'a, V: ?Sized> {
-    live: Live<'a, V>,
+    live: ScopedView<'a, V>,
     length_max: f64,
     /// From the source, from the target.
     sides: [Side<'a>; 2],
@@ -191,7 +191,7 @@ impl<V: GraphView + ?Sized> Search<'_, V> {
                     return Ok(ControlFlow::Continue(()));
                 }
                 let length = side.reached.get(hop.from).map_or(0.0, |from| from.length) + 1.0;
-                side.reached.insert(hop.to, Known { length, hop: Some(*hop) })?;
+                side.reached.insert(hop.to, DistanceLabel { length, hop: Some(*hop) })?;
                 if other.reached.get(hop.to).is_some() {
                     meeting = Some(hop.to);
                     return Ok(ControlFlow::Break(()));
@@ -229,7 +229,7 @@ impl<V: GraphView + ?Sized> Search<'_, V> {
                 if length.is_infinite() {
                     return Ok(ControlFlow::Continue(()));
                 }
-                let known = Known { length, hop: Some(*hop) };
+                let known = DistanceLabel { length, hop: Some(*hop) };
                 match side.reached.get_mut(hop.to) {
                     Some(before) if before.length <= length => return Ok(ControlFlow::Continue(())),
                     Some(before) => *before = known,

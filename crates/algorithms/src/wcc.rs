@@ -96,7 +96,7 @@ pub fn wcc<T: Topology>(topology: &T, parameters: &WccParameters, control: &Cont
 
     if sampled > 0 {
         parts.map_ranges(control, |range, buffer| {
-            let mut place = Place::default();
+            let mut place = ListPosition::default();
             topology.visit(sampled_side, range, buffer, |vertex, piece| {
                 let before = place.advance(vertex, piece.neighbors.len());
                 let wanted = piece.neighbors.len().min(sampled - before);
@@ -113,7 +113,7 @@ pub fn wcc<T: Topology>(topology: &T, parameters: &WccParameters, control: &Cont
         for side in direction.sides() {
             // The first of the first side are linked already.
             let linked = if *side == sampled_side { sampled } else { 0 };
-            let mut place = Place::default();
+            let mut place = ListPosition::default();
             topology.visit_each(*side, &rest, buffer, |vertex, piece| {
                 let before = place.advance(vertex, piece.neighbors.len());
                 let linked = linked.saturating_sub(before).min(piece.neighbors.len());
@@ -135,12 +135,12 @@ const LABELS_SAMPLED: usize = 1024;
 
 /// How many neighbours of the present vertex a visitor has seen.
 #[derive(Default)]
-struct Place {
+struct ListPosition {
     vertex: Option<u32>,
     seen: usize,
 }
 
-impl Place {
+impl ListPosition {
     /// Moves over a piece of `length` neighbours; how many of `vertex` came before it.
     #[inline]
     fn advance(&mut self, vertex: u32, length: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::column::{Column, ColumnValues};
 use crate::groups;
-use crate::members::{each, members};
+use crate::vertex_rows::{each, members};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::vertex_set::VertexSet;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Of equally large groups that which is named by the lowest vertex is first.
 
-use crate::members::{PART, each};
+use crate::vertex_rows::{PART, each};
 use evergraph_graph::id::VertexId;
 use rayon::prelude::*;
 use std::cmp::Reverse;

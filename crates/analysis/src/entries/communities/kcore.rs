@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
-use crate::members::each;
+use crate::vertex_rows::each;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::kcore::kcore;
 use evergraph_graph::error::Result;

@@ -6,7 +6,7 @@ use crate::arguments::Arguments;
 use crate::column::{Column, ColumnDescription, ColumnKind, ColumnValues, VERTEX};
 use crate::input::Input;
 use crate::parameter::{MISSING_WEIGHT, Parameter, WEIGHT};
-use crate::reals::reals;
+use crate::real_text::reals;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::range::RealRange;
 use evergraph_algorithms::shortest_path::{ShortestPathParameters, shortest_path};

@@ -2,7 +2,7 @@
 
 use crate::command::run::answer::Amount;
 use crate::command::run::keys::Name;
-use evergraph_analysis::reals::reals;
+use evergraph_analysis::real_text::reals;
 use evergraph_terminal::number::{count, counted, percent, time};
 use evergraph_terminal::table::{Side, Table, output_name, visible};
 use serde::Serialize;

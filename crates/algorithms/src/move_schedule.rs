@@ -16,11 +16,11 @@ pub(crate) const BYTES: usize = size_of::<u32>();
 
 /// Who chooses with whom, and who before whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turns {
+pub(crate) struct MoveSchedule {
     salt: u32,
 }
 
-impl Turns {
+impl MoveSchedule {
     /// Those of number `order`; another number puts vertices into other turns.
     pub(crate) fn new(order: u32) -> Self {
         Self { salt: order.wrapping_mul(0x85EB_CA6B) }
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn every_vertex_has_one_turn_and_nearly_all_neighbouring_ids_have_different_ones() {
         for order in [0, 1, 7] {
-            let turns = Turns::new(order);
+            let turns = MoveSchedule::new(order);
             let all = turns.share_out(0..64_000);
             assert_eq!(all.len(), TURNS);
             for (at, turn) in all.iter().enumerate() {
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn another_order_has_other_turns() {
         let together = |order| {
-            let turns = Turns::new(order);
+            let turns = MoveSchedule::new(order);
             (0..10_000).filter(|vertex| turns.turn_of(*vertex) == turns.turn_of(0)).collect::<Vec<u32>>()
         };
         let common = together(1).iter().filter(|vertex| together(0).contains(vertex)).count();

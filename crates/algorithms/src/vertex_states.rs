@@ -9,7 +9,7 @@ use evergraph_graph::error::Result;
 use hashbrown::HashMap;
 
 /// A value for each vertex that was met.
-pub(crate) struct Reached<'a, S> {
+pub(crate) struct VertexStates<'a, S> {
     control: &'a Control<'a>,
     purpose: &'static str,
     /// Bytes that the search keeps elsewhere for each vertex met.
@@ -25,7 +25,7 @@ const ROOM_FIRST: usize = 1024;
 /// Entries that a hash table has for each that is used, at worst, with a byte of its own each.
 const SPARSENESS: usize = 2;
 
-impl<'a, S> Reached<'a, S> {
+impl<'a, S> VertexStates<'a, S> {
     /// No vertex yet. Reserves `more_bytes` for each vertex in addition, for queues and the like.
     pub(crate) fn new(control: &'a Control<'a>, purpose: &'static str, more_bytes: usize) -> Self {
         Self { control, purpose, more_bytes, states: HashMap::new(), reserved: Vec::new(), room: 0 }
@@ -90,7 +90,7 @@ mod tests {
     fn memory_is_reserved_before_it_is_used_and_what_was_met_stays_known() {
         let budget = Limit(2 * 1024 * 18);
         let control = Control::new(&budget);
-        let mut reached = Reached::new(&control, "test", 0);
+        let mut reached = VertexStates::new(&control, "test", 0);
         // The budget grants each reservation by itself: 1,024, 1,024, 2,048 entries; then 4,096 are too many.
         let refused =
             (0..10_000).find_map(|vertex| Some((vertex, reached.insert(vertex, vertex * 2).err()?)));

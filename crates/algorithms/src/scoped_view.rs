@@ -10,9 +10,9 @@
 //! number of them can run on a database that is being written to.
 
 use crate::control::Control;
-use crate::reached::Reached;
 use crate::scope::Scope;
 use crate::selection::retain;
+use crate::vertex_states::VertexStates;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
@@ -36,18 +36,18 @@ pub(crate) struct Hop {
 }
 
 /// A view's lists in a scope.
-pub(crate) struct Live<'a, V: ?Sized> {
+pub(crate) struct ScopedView<'a, V: ?Sized> {
     view: &'a V,
     scope: &'a Scope,
     weight: Option<&'a Weight>,
     control: &'a Control<'a>,
     /// Whether the vertices met are in scope; not kept where all are.
-    met: Reached<'a, bool>,
+    met: VertexStates<'a, bool>,
     batch: NeighborBatch,
     degrees: Vec<u64>,
 }
 
-impl<'a, V: GraphView + ?Sized> Live<'a, V> {
+impl<'a, V: GraphView + ?Sized> ScopedView<'a, V> {
     /// The part of `view` in `scope`, with weights if there is a `weight`.
     pub(crate) fn new(
         view: &'a V,
@@ -55,7 +55,7 @@ impl<'a, V: GraphView + ?Sized> Live<'a, V> {
         weight: Option<&'a Weight>,
         control: &'a Control<'a>,
     ) -> Self {
-        let met = Reached::new(control, "vertices in or out of scope", 0);
+        let met = VertexStates::new(control, "vertices in or out of scope", 0);
         Self { view, scope, weight, control, met, batch: NeighborBatch::default(), degrees: Vec::new() }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn hops(view: &Walkable, scope: &Scope, direction: Direction, vertices: &[u32]) -> Vec<(u32, u32)> {
         let control = Control::default();
         let mut found = Vec::new();
-        let mut live = Live::new(view, scope, None, &control);
+        let mut live = ScopedView::new(view, scope, None, &control);
         live.hops(direction, vertices, |hop| {
             found.push((hop.from, hop.to));
             Ok(ControlFlow::Continue(()))
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(hops(&square(), &all, Direction::In, &[3]), [(3, 1), (3, 2)]);
         assert_eq!(hops(&square(), &all, Direction::Both, &[0]), [(0, 1), (0, 2), (0, 3)]);
         let (control, view) = (Control::default(), square());
-        let mut live = Live::new(&view, &all, None, &control);
+        let mut live = ScopedView::new(&view, &all, None, &control);
         assert_eq!(live.edges_of(Direction::Both, &[0, 1]).unwrap(), 5);
         let mut count = 0;
         live.hops(Direction::Out, &[0, 1], |_| {
@@ -266,9 +266,10 @@ mod tests {
     fn a_vertex_out_of_scope_says_why() {
         let (view, control) = (square(), Control::default());
         let odd = Scope { labels: Some(vec![LABELS[1]]), ..Scope::default() };
-        let mut live = Live::new(&view, &odd, None, &control);
+        let mut live = ScopedView::new(&view, &odd, None, &control);
         assert_eq!(live.member(VertexId(3), "source").unwrap(), 3);
-        let text = |vertex, live: &mut Live<'_, _>| live.member(vertex, "source").unwrap_err().to_string();
+        let text =
+            |vertex, live: &mut ScopedView<'_, _>| live.member(vertex, "source").unwrap_err().to_string();
         assert!(text(VertexId(2), &mut live).starts_with("source v2 isn't in scope"));
         assert!(text(VertexId(9), &mut live).starts_with("source v9 isn't in the graph"));
     }
@@ -280,7 +281,7 @@ mod tests {
         for (bad, why) in [(-1.0, "a negative number"), (f64::NAN, "NaN")] {
             let mut view = square();
             view.graph.weights[4] = bad;
-            let mut live = Live::new(&view, &all, Some(&weight), &control);
+            let mut live = ScopedView::new(&view, &all, Some(&weight), &control);
             let error = live.hops(Direction::In, &[0], |_| Ok(ControlFlow::Continue(()))).unwrap_err();
             let want = format!("the edge LINK from v3 to v0 has {why} as its weight `weight`");
             assert_eq!(error.to_string(), want);

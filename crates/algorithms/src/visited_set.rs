@@ -16,7 +16,7 @@ const WORDS: usize = 64;
 const PAGE_VERTICES: usize = WORDS * 64;
 
 /// Vertices that were met.
-pub(crate) struct Seen<'a> {
+pub(crate) struct VisitedSet<'a> {
     control: &'a Control<'a>,
     purpose: &'static str,
     pages: Vec<Option<Box<[u64; WORDS]>>>,
@@ -30,7 +30,7 @@ pub(crate) struct Seen<'a> {
 /// Vertices for which memory is reserved at first.
 const ROOM_FIRST: usize = 1024;
 
-impl<'a> Seen<'a> {
+impl<'a> VisitedSet<'a> {
     /// No vertex yet. Reserves `each` bytes for each vertex in addition, for queues and the like.
     pub(crate) fn new(control: &'a Control<'a>, purpose: &'static str, each: usize) -> Self {
         Self { control, purpose, pages: Vec::new(), count: 0, room: 0, each, reserved: Vec::new() }
@@ -102,7 +102,7 @@ mod tests {
         #[test]
         fn each_is_new_once(vertices in prop::collection::vec(prop_oneof![0..300_u32, 4000..4200_u32, any::<u32>().prop_map(|id| id >> 8)], 0..200)) {
             let control = Control::default();
-            let (mut seen, mut model) = (Seen::new(&control, "test", 4), HashSet::new());
+            let (mut seen, mut model) = (VisitedSet::new(&control, "test", 4), HashSet::new());
             for vertex in vertices {
                 prop_assert_eq!(seen.has(vertex), model.contains(&vertex));
                 prop_assert_eq!(seen.insert(vertex).unwrap(), model.insert(vertex));
@@ -115,13 +115,13 @@ mod tests {
     fn memory_is_reserved_before_it_is_used() {
         let budget = Limit(1024 * 8);
         let control = Control::new(&budget);
-        let mut seen = Seen::new(&control, "test", 8);
+        let mut seen = VisitedSet::new(&control, "test", 8);
         // The budget grants each reservation by itself: 1,024, 1,024 vertices; then 2,048 are too many.
         let refused = (0..10_000).find_map(|vertex| Some((vertex, seen.insert(vertex).err()?)));
         let (vertex, error) = refused.unwrap();
         assert_eq!((vertex, error.kind()), (2048, ErrorKind::Limit));
         let pages = Limit(500);
         let control = Control::new(&pages);
-        assert_eq!(Seen::new(&control, "test", 0).insert(7).unwrap_err().kind(), ErrorKind::Limit);
+        assert_eq!(VisitedSet::new(&control, "test", 0).insert(7).unwrap_err().kind(), ErrorKind::Limit);
     }
 }

@@ -1,4 +1,4 @@
-//! Turns: the groups of vertices that choose a community at the same time.
+//! Move schedule: the groups of vertices that choose a community at the same time.
 //!
 //! One by one would be sequential; all at once, neighbours would swap places for ever. In turns, few
 //! neighbours choose at the same time. On a small graph a turn is one or two vertices, and the answer

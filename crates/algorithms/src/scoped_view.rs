@@ -1,4 +1,4 @@
-//! Live lists: neighbours read from a view without freezing, for searches too small to freeze for.
+//! Scoped view: neighbours read from a view without freezing, for searches too small to freeze for.
 //!
 //! ```text
 //! vertices ──neighbors──> a batch ──edge filters, weights──> who is in scope? ──> hops to the visitor

@@ -1,4 +1,4 @@
-//! Given: numbers supplied by the caller, one for each vertex id.
+//! Vertex numbers: numbers supplied by the caller, one for each vertex id.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::topology::Topology;

@@ -1,4 +1,4 @@
-//! Reached: the state of the vertices that a local search has visited, in memory proportional to them.
+//! Vertex states: the state of the vertices that a local search has visited, in memory proportional to them.
 //!
 //! A search for one path in a large graph must not take an array of all vertices for it. The memory
 //! of the map is reserved before it grows, in steps that double.

@@ -1,4 +1,4 @@
-//! Seen: the vertices that a local search has visited, one bit each, in memory that follows their positions.
+//! Visited set: the vertices that a local search has visited, one bit each, in memory that follows their positions.
 //!
 //! ```text
 //! pages   [ . | page | . | . | page | ... ]      a page: 4,096 vertices, 512 bytes, made when the first is met

@@ -1,4 +1,4 @@
-//! Rounds: how near an algorithm that repeats itself came to an end, measured as its tolerance is.
+//! Convergence: how near an algorithm that repeats itself came to an end, measured as its tolerance is.
 //!
 //! ```text
 //! 20 rounds; in the last one scores changed by 8.913e-7 on average, below the tolerance of 1e-6

@@ -1,4 +1,4 @@
-//! Reals: real numbers as people read them, with six digits that count.
+//! Real text: real numbers as people read them, with six digits that count.
 
 /// Real numbers that stand below each other: the largest has six digits that count, and the others as
 /// many places behind the point. Where all are zero, there are none.

@@ -1,4 +1,4 @@
-//! Members: the vertices in scope as rows, and what is said of each.
+//! Vertex rows: the vertices in scope as rows, and what is said of each.
 
 use evergraph_graph::id::VertexId;
 use evergraph_graph::vertex_set::VertexSet;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The greatest value comes first, and of one value the greatest id, as in a descending range of an
-//! ordered index ([`Ranked`]). An edge without a value isn't in the answer.
+//! ordered index ([`OrderedMatches`]). An edge without a value isn't in the answer.
 //!
 //! Stores keep lists sorted by neighbour. One that also has the places of a list by value reads no more
 //! than it gives, and lays over it what changed since ([`Overlay`]); every other view reads the list and sorts

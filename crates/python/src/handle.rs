@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A fork copies memory, not threads: whatever a child did to its parent's database could wait for ever for a
-//! lock that a thread holds which isn't there. So everything is [`Held`] by the process that made it: a child
+//! lock that a thread holds which isn't there. So everything is [`ProcessLocal`] by the process that made it: a child
 //! gets an error from each use, and drops nothing. A use learns of a fork from Python, which calls [`forked`] in the
 //! child: asking the system for the process at each would be a good part of a small transaction.
 

@@ -37,7 +37,7 @@ use self_cell::self_cell;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
-/// Who makes objects of the elements in results, as [`Maker`] says, and whether with their properties.
+/// Who makes objects of the elements in results, as [`ObjectFactory`] says, and whether with their properties.
 #[derive(FromPyObject)]
 pub struct ElementFactory(Py<PyAny>, bool);
 
@@ -245,7 +245,7 @@ impl Results {
         Ok(Self { fetching: ProcessLocal::new(Mutex::new(fetching)), still_open, notes })
     }
 
-    /// The results of a query that was run, with what [`Asked::elements`] says of them.
+    /// The results of a query that was run, with what [`PythonQuery::elements`] says of them.
     #[must_use]
     pub fn made(asked: PythonQuery, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
         let source = Source::Made(items.into_iter());

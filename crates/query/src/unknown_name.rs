@@ -1,4 +1,4 @@
-//! Notes: unknown names that a query reads, each with the name that was probably meant.
+//! Unknown name: unknown names that a query reads, each with the name that was probably meant.
 //!
 //! ```text
 //! line 1, column 16: no label is called `Acount`; did you mean `Account`?

@@ -1,4 +1,4 @@
-//! Unfinished: a directory that becomes a database at the very end, or stays none.
+//! Unfinished directory: a directory that becomes a database at the very end, or stays none.
 //!
 //! ```text
 //! empty, or left unfinished ──> lock, `unfinished` ──> bodies, log ──> manifest renamed ──> `unfinished` goes

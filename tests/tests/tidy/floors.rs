@@ -41,7 +41,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["checkpoint::error"],
             &["error", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
-            &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished"],
+            &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],
             &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],
             &["durable_engine"],
             &["memory_budget", "vertex_ids"],
@@ -100,14 +100,14 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/query/src",
         &[
-            &["error", "stack", "chance", "write"],
+            &["error", "stack", "randomness", "write"],
             &["gremlin"],
-            &["value::extent", "value::room"],
+            &["value::extent", "value::result_budget"],
             &["value::shared_list", "value::ordered_map", "value::path", "value::trie", "value::subgraph"],
             &["value"],
             &["plan"],
             &["rule", "strategy"],
-            &["gremlin::compile", "gremlin::mention", "note"],
+            &["gremlin::compile", "gremlin::mention", "unknown_name"],
             &["batch", "service"],
             &["execute"],
             &["step"],
@@ -118,7 +118,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/analysis/src",
         &[
-            &["column", "members", "parameter", "reals", "rounds", "snapshot"],
+            &["column", "vertex_rows", "parameter", "real_text", "convergence", "snapshot"],
             &["arguments", "groups", "lists"],
             &["answer", "input", "kernels"],
             &["algorithm"],
@@ -147,17 +147,17 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["generate", "demo::network"],
             // What is measured, and how it is told.
             &["bench::plan", "bench::section", "bench::transactions::contest", "bench::transactions::plan"],
-            &["bench::report", "bench::transactions::told"],
+            &["bench::report", "bench::transactions::section_table"],
             // One measurement a file.
             &["bench"],
             &["bench::run", "bench::transactions::run"],
             &["demo"],
-            &["demo::message"],
+            &["demo::process_message"],
             // Both ends of the pipe.
             &["demo::stream", "demo::tally"],
             &["demo::ticker", "demo::writers"],
             &["demo::report"],
-            &["demo::play"],
+            &["demo::story"],
         ],
     ),
     (

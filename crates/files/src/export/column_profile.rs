@@ -1,4 +1,4 @@
-//! Facts: what a survey learns of one property, as much as headers and schemas need.
+//! Column profile: what a survey learns of one property, as much as headers and schemas need.
 
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};

@@ -1,4 +1,4 @@
-//! Known: the vertices that a database has before an import, found by the ids in files.
+//! Existing graph: the vertices that a database has before an import, found by the ids in files.
 //!
 //! A label's vertices are found by its unique key: id 17 of label Person, whose unique key is `id`, is
 //! the vertex whose `id` is 17. Of several keys it is the one called `id`, unless a header names another.

@@ -1,4 +1,4 @@
-//! Places: the file and line that each row came from, so that a duplicate can name both.
+//! Row origins: the file and line that each row came from, so that a duplicate can name both.
 //!
 //! Rows that follow one another line by line share one entry: a file without comments and without
 //! line breaks in quotes costs a few bytes in all.

@@ -301,7 +301,7 @@ impl GrowingShare {
     /// Counts `bytes`.
     ///
     /// # Errors
-    /// As [`Growth::add`].
+    /// As [`GrowingShare::add`].
     pub fn add_bytes(&mut self, bytes: usize, charge: &mut Charge<'_>) -> Result<()> {
         self.work.add(bytes, charge)?;
         self.pending = self.pending.saturating_add(bytes);
@@ -314,7 +314,7 @@ impl GrowingShare {
     /// All of `made`, each counted before the next is made.
     ///
     /// # Errors
-    /// As [`Growth::add`], and the first of `made`.
+    /// As [`GrowingShare::add`], and the first of `made`.
     pub fn all(
         made: impl Iterator<Item = Result<Option<Item>>>,
         charge: &mut Charge<'_>,

@@ -1,4 +1,4 @@
-//! Waiting rows: batches that a step keeps, counted while it keeps them.
+//! Pending batches: batches that a step keeps, counted while it keeps them.
 
 use crate::batch::{Batch, Portions};
 use crate::execute::limits::{Charge, MemoryShare};

@@ -1,4 +1,4 @@
-//! Measurements: what each step of a query did, by line of its plan's explanation.
+//! Step measures: what each step of a query did, by line of its plan's explanation.
 
 use std::time::{Duration, Instant};
 

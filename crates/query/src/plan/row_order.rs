@@ -9,7 +9,7 @@
 //! batch may take their branches one branch after the other, which is faster.
 //!
 //! TinkerPop runs the options of `union()`, `choose()` and `branch()` for one traverser after the other, unless one of
-//! them has a barrier: then each runs to its end before the next. [`Pace`] tells the two apart.
+//! them has a barrier: then each runs to its end before the next. [`OutputTiming`] tells the two apart.
 
 use crate::plan::operator::{Group, Operator, Traversal};
 use crate::plan::operator_facts::{Facts, OrderEffect, OutputTiming};

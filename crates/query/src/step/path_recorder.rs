@@ -1,4 +1,4 @@
-//! Paths: a step that moves traversers also makes their paths longer.
+//! Path recorder: a step that moves traversers also makes their paths longer.
 
 use crate::batch::Batch;
 use crate::batch::path::PathId;

@@ -1,4 +1,4 @@
-//! Sameness: what `==`, `dedup()`, groups and sets treat as one item.
+//! Identity: what `==`, `dedup()`, groups and sets treat as one item.
 //!
 //! | | `==` in Rust | [`ByValue`] |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Live: scan and PageRank on a snapshot of a graph that has just been written to, beside a static graph
+//! Live graph: scan and PageRank on a snapshot of a graph that has just been written to, beside a static graph
 //! of the very same edges; and what the graph takes in memory.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Looking up: vertices by value on a snapshot, by index; and building an index over what is there.
+//! Look ups: vertices by value on a snapshot, by index; and building an index over what is there.
 //!
 //! Each vertex has a unique number and a text. Random numbers that exist are looked up one at a time;
 //! ranges of texts begin at random and end after 100. The tables are merged first, as they are after a

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! commits    transactions a second in each mode, beside a bare write and sync
-//! live       scan and PageRank on live snapshots, beside a static graph of the same edges; memory
+//! live_graph  scan and PageRank on live snapshots, beside a static graph of the same edges; memory
 //! looking up a vertex by value, a range, an index built
 //! importing  an edge list becomes a durable database
 //! restart    opening that database, with a checkpoint and with a long log

@@ -1,4 +1,4 @@
-//! Message: what the process that writes and analyses tells the one that started it.
+//! Process message: what the process that writes and analyses tells the one that started it.
 //!
 //! One line each on its standard output, in one write that a pipe takes whole or not at all:
 //!

@@ -1,4 +1,4 @@
-//! Play: the demo from beginning to end, told step by step.
+//! Story: the demo from beginning to end, told step by step.
 
 use crate::demo::analysis::find_rings;
 use crate::demo::load::{LoadFigures, load};

@@ -1,4 +1,4 @@
-//! Bell: wakes a background thread of the log that sleeps without a timeout.
+//! Wake signal: wakes a background thread of the log that sleeps without a timeout.
 
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex};

@@ -1,4 +1,4 @@
-//! Naming: a result with the names that people know instead of numbers.
+//! Element names: a result with the names that people know instead of numbers.
 //!
 //! A vertex is known by the unique key of its label, an edge by its ends, a property by its key. What a query gave and
 //! deleted has its number alone.

@@ -1,4 +1,4 @@
-//! Asking: a query with its variables and limits, on a database or within a transaction, and its results printed.
+//! Execution: a query with its variables and limits, on a database or within a transaction, and its results printed.
 
 use crate::amount;
 use crate::command::query::element_names::ElementNames;

@@ -1,4 +1,4 @@
-//! Shown: a result as it is printed, as a line for people and as JSON.
+//! Printed item: a result as it is printed, as a line for people and as JSON.
 //!
 //! | | line | JSON |
 //! |---|---|---|

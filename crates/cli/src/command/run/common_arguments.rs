@@ -1,4 +1,4 @@
-//! Choices: arguments that all algorithms of `evergraph run` share.
+//! Common arguments: arguments that all algorithms of `evergraph run` share.
 
 use clap::Args;
 use std::path::PathBuf;

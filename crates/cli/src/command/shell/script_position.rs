@@ -1,4 +1,4 @@
-//! Place: an error of a statement, told by its place in the script.
+//! Script position: an error of a statement, told by its place in the script.
 
 use crate::command::shell::script::Statement;
 use evergraph_graph::error::Error;

@@ -1,4 +1,4 @@
-//! Settle: handles duplicate and unknown ids where options allow them.
+//! Policies: handles duplicate and unknown ids where options allow them.
 //!
 //! Where a vertex came twice and the last one counts, the rows before are dead: they keep their numbers
 //! until all vertices are there, and go before the first edge.

@@ -3,7 +3,7 @@
 //! ```text
 //! graphson ────── texts of vertices ──> parsed ──┐             ┌──> vertices at once
 //!                 one thread            all      ├──> rows ──> element_graph
-//! one_by_one ──── elements ──────────────────────┘    all      └──> edges, kept in blocks until all
+//! element_stream elements ──────────────────────┘    all      └──> edges, kept in blocks until all
 //! all others      one thread                                        vertices of all files are there
 //! ```
 //!

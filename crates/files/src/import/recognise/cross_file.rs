@@ -1,4 +1,4 @@
-//! Settle: recognises files that can only be understood beside others.
+//! Cross file: recognises files that can only be understood beside others.
 //!
 //! ```text
 //! 1  files that tell everything, and files of vertices without a doubt     labels

@@ -1,4 +1,4 @@
-//! Plain: which files with a plain header, or with none, hold vertices and which hold edges.
+//! Plain header: which files with a plain header, or with none, hold vertices and which hold edges.
 //!
 //! ```text
 //! person.csv   person_id, name             a column called id or after its file: vertices

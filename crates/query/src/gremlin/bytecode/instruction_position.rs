@@ -1,4 +1,4 @@
-//! Places: the instruction and the argument that an error in bytecode is about.
+//! Instruction position: the instruction and the argument that an error in bytecode is about.
 
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! contest         the same clients under both isolation levels, in turn
-//! told            a section as a Markdown table, ready to be pasted
+//! section_table   a section as a Markdown table, ready to be pasted
 //! social          LinkBench's mix on its own distributions, at low and high contention
 //! half_writes     half of the transactions write, on an R-MAT graph
 //! hub_look_ups    single edges of a hub looked up while somebody appends to it

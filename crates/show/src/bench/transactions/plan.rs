@@ -107,7 +107,7 @@ impl TransactionsContext<'_> {
         self.cancel.check()
     }
 
-    /// As [`Work::tell`], after `round` rounds.
+    /// As [`TransactionsContext::tell`], after `round` rounds.
     ///
     /// # Errors
     /// `cancelled`.

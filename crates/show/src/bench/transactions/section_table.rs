@@ -1,4 +1,4 @@
-//! Told: a section as a Markdown table, ready to be pasted where figures are kept.
+//! Section table: a section as a Markdown table, ready to be pasted where figures are kept.
 
 use crate::bench::section::Section;
 use serde::Serialize;

@@ -117,7 +117,7 @@ impl Prepared {
             if let Some((edge, operation, payload)) = of_edge(mutation) {
                 let stamp = Stamp::new(timestamp, operation);
                 let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-                let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+                let key = RecordKey::of_edge(edge);
                 out.push(Entry { place: Place::new(edge.source, Some(subject), key), stamp, payload });
                 // The in side keeps no properties: it finds them by a search in the out list.
                 if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {

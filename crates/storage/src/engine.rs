@@ -18,21 +18,17 @@
 //!
 //! Source: core-protocol section 12.
 
+use crate::view::View;
 use evergraph_graph::budget::Budget;
-use evergraph_graph::column::Column;
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::Ranked;
 use evergraph_graph::mutation::Mutation;
-use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology};
-use evergraph_graph::value::Value;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-use evergraph_graph::catalogue::Catalogue;
 
 /// What a writer asks about: has anybody changed this since my snapshot?
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,9 +100,6 @@ pub enum Newer {
     Forgotten,
 }
 
-/// 4,096 bits: which rows of a group.
-pub type GroupBits = [u64; 64];
-
 /// An engine's numbers for `stats`; all exact or a stated estimate.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -147,156 +140,6 @@ pub struct EngineStatistics {
     pub stalled: Duration,
     /// The longest of those times.
     pub stall_max: Duration,
-}
-
-/// Reading at one timestamp. A vertex that isn't there has nothing; out-vectors are appended to.
-///
-/// # Errors
-/// Every read may fail where an engine reads files: `corrupt`, naming file and offset, or `io`.
-pub trait View: Send + Sync {
-    /// The timestamp that is read.
-    fn timestamp(&self) -> Timestamp;
-
-    /// One more than the highest group that exists.
-    fn group_count(&self) -> u32;
-
-    /// The label of a group, if the group exists. Constant; also before its first vertex is visible.
-    fn group_label(&self, group: GroupId) -> Option<LabelId>;
-
-    /// The live rows of a group.
-    fn live(&self, group: GroupId) -> Result<GroupBits>;
-
-    /// Whether a vertex is alive.
-    fn is_alive(&self, vertex: VertexId) -> Result<bool>;
-
-    /// Appends [`View::is_alive`] of each of `vertices`, which ascend. An engine that finds its way to a group
-    /// once for all its vertices overrides this.
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        debug_assert!(vertices.is_sorted_by(|a, b| a < b));
-        for vertex in vertices {
-            alive.push(self.is_alive(*vertex)?);
-        }
-        Ok(())
-    }
-
-    /// One property of a vertex.
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>>;
-
-    /// Appends [`View::vertex_property`] of each of `vertices`. An engine that has columns overrides this.
-    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        for vertex in vertices {
-            column.push(self.vertex_property(*vertex, key)?);
-        }
-        Ok(())
-    }
-
-    /// All properties of a vertex, by key.
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
-
-    /// The types that any vertex of `group` may have edges of on this plain side, ascending.
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
-
-    /// The rows of `group` that may have edges of a type on a plain side: no other row has any. Cost: a look at
-    /// its segment, where the engine has one; else all rows.
-    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
-        let _ = (group, edge_type, side);
-        Ok([u64::MAX; 64])
-    }
-
-    /// Appends the (neighbour, discriminator) pairs of a vertex on a plain side, sorted.
-    fn neighbors(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()>;
-
-    /// Appends at most `limit` pairs of [`View::neighbors`], those behind `after`: how a batch resumes inside
-    /// a hub. An engine that finds its place without reading what comes before it overrides this.
-    fn neighbors_after(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        after: Option<(VertexId, u16)>,
-        limit: usize,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()> {
-        let start = list.len();
-        self.neighbors(vertex, edge_type, side, list)?;
-        let passed = list[start..].partition_point(|entry| after.is_some_and(|after| *entry <= after));
-        list.drain(start..start + passed);
-        list.truncate(start.saturating_add(limit));
-        Ok(())
-    }
-
-    /// Appends the first `limit` edges behind `after` that are `asked` for, the newest first, as
-    /// [`evergraph_graph::view::GraphView::newest`] has them; whether it did: an engine without orders by value says
-    /// no and appends nothing. Asked for the properties that edge types are declared newest-first by.
-    fn newest(
-        &self,
-        asked: &NewestEdges,
-        after: Option<&Stamped>,
-        limit: usize,
-        ranked: &mut Ranked<EdgeId>,
-    ) -> Result<bool> {
-        let _ = (asked, after, limit, ranked);
-        Ok(false)
-    }
-
-    /// The number of edges of a vertex on a plain side.
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64>;
-
-    /// Whether an edge is there.
-    fn has_edge(&self, edge: EdgeId) -> Result<bool>;
-
-    /// Appends [`View::has_edge`] of each of `edges`, which ascend. An engine that finds its way to a segment
-    /// once for all its edges overrides this.
-    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        debug_assert!(edges.is_sorted_by(|a, b| a < b));
-        for edge in edges {
-            found.push(self.has_edge(*edge)?);
-        }
-        Ok(())
-    }
-
-    /// Appends the discriminators of the parallel edges of a type between two vertices, ascending.
-    fn edges_between(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
-    ) -> Result<()>;
-
-    /// Appends the discriminators between two vertices that a new edge must not take: live at any
-    /// open timestamp, or still named by a record. A superset of [`View::edges_between`]; unsorted,
-    /// with repeats.
-    fn taken_discriminators(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
-    ) -> Result<()>;
-
-    /// One property of an edge.
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>>;
-
-    /// Appends [`View::edge_property`] of each of `edges`. An engine that has columns overrides this.
-    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        for edge in edges {
-            column.push(self.edge_property(*edge, key)?);
-        }
-        Ok(())
-    }
-
-    /// All properties of an edge, by key.
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
-
-    /// Directed edges of a type that start in `group`. Cost: a look at its segment.
-    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64>;
 }
 
 /// A home of a graph's records and bodies.
@@ -359,6 +202,20 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// Whether `key` changed after `since`. Under the latch, or ahead of it: then the answer covers every
     /// commit that was published before the call.
     fn newer(&self, key: &Key, since: Timestamp) -> Newer;
+
+    /// Appends the discriminators between two vertices that a new edge must not take: those of edges that any open
+    /// snapshot sees, or that a record still names. A superset is fine, in any order, with repeats. Ahead of the
+    /// latch: an edge that takes one which another commit took first gets a new one.
+    ///
+    /// # Errors
+    /// As a [`View`].
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()>;
 
     /// Installs a commit. Under the latch, before it is published; cannot fail.
     fn append(&self, timestamp: Timestamp, prepared: Self::Prepared) -> Self::Displaced;

@@ -327,8 +327,9 @@ mod tests {
     use evergraph_graph::id::{EdgeId, LabelId};
     use evergraph_graph::load::{EdgeBlock, Load, VertexBlock};
     use evergraph_graph::value::{Value, ValueType};
-    use evergraph_storage::engine::{Engine, View};
+    use evergraph_storage::engine::Engine;
     use evergraph_storage::timeline::clock::{Readable, Timeline};
+    use evergraph_storage::view::{PointReads, View};
     use std::collections::HashSet;
     use std::ops::Range;
 
@@ -399,7 +400,7 @@ mod tests {
         assert_eq!(weight(edge(numbers.vertex(0, 1), post(7), 1)), Some(Value::I64(i64::from(many) + 1)));
         assert_eq!(weight(edge(numbers.vertex(0, 2), hub, 0)), None);
         let mut list = Vec::new();
-        view.neighbors(post(7), TypeId(0), Direction::In, &mut list).unwrap();
+        view.all_neighbors(post(7), TypeId(0), Direction::In, &mut list).unwrap();
         assert_eq!(list, [(numbers.vertex(0, 1), 0), (numbers.vertex(0, 1), 1), (hub, 0)]);
         assert_eq!(view.live(GroupId(4)).unwrap().iter().map(|word| word.count_ones()).sum::<u32>(), 905);
     }

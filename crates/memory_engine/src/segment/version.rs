@@ -26,6 +26,9 @@ use evergraph_storage::sync::{ArcCell, Mutex};
 use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 
+/// So many items are looked up without memory of their own.
+const FEW_ITEMS: usize = 16;
+
 /// A body and the records on top of it.
 #[derive(Debug)]
 pub struct Layer<B> {
@@ -157,26 +160,41 @@ impl<B> Layer<B> {
         self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
     }
 
-    /// What the last record of each key that a snapshot at `timestamp` sees did; `keys` ascend. Cost: a binary
-    /// search in the run for each key, and one in `keys` for each record of the tail; payloads aren't read.
-    pub fn last_operations(&self, keys: &[RecordKey], timestamp: Timestamp, last: &mut [Option<Operation>]) {
-        debug_assert!(keys.is_sorted_by(|a, b| a < b) && keys.len() == last.len());
+    /// Whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record says,
+    /// or else `stored`. Cost: a binary search in the run for each item, and one among the items for each record of
+    /// the tail; payloads aren't read.
+    pub fn are_there<T>(
+        &self,
+        items: &[T],
+        key_of: impl Fn(&T) -> RecordKey,
+        timestamp: Timestamp,
+        stored: impl Fn(&T) -> bool,
+        found: &mut [bool],
+    ) {
+        debug_assert!(items.is_sorted_by(|a, b| key_of(a) < key_of(b)) && items.len() == found.len());
         let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
+        let (mut few, mut many) = ([None; FEW_ITEMS], Vec::new());
+        let last = match few.get_mut(..items.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(items.len(), None);
+                &mut many[..]
+            }
+        };
         let mut from = 0;
-        for (key, last) in keys.iter().zip(last.iter_mut()) {
-            let places = self.run.places_of(*key, from);
+        for (item, last) in items.iter().zip(&mut *last) {
+            let places = self.run.places_of(key_of(item), from);
             from = places.end;
-            *last = self
-                .run
-                .stamps_at(places)
-                .iter()
-                .rfind(|stamp| visible(stamp))
-                .map(|stamp| stamp.operation());
+            let stamp = self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp));
+            *last = stamp.map(|stamp| stamp.operation());
         }
         for (key, stamp) in self.tail.stamps().filter(|(_, stamp)| visible(stamp)) {
-            if let Ok(at) = keys.binary_search(&key) {
+            if let Ok(at) = items.binary_search_by_key(&key, &key_of) {
                 last[at] = Some(stamp.operation());
             }
+        }
+        for ((item, last), found) in items.iter().zip(last).zip(found) {
+            *found = last.map_or_else(|| stored(item), |operation| operation != Operation::Delete);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Newest edges of a reader: the engine's order with own writes laid over, or a list that is sorted.
 
-use crate::engine::View;
 use crate::snapshot::reader::Reader;
 use crate::transaction::writes::EdgeWrite;
+use crate::view::View;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId};
 use evergraph_graph::look_up::{RangeCursor, Ranked};

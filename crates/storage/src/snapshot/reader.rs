@@ -9,10 +9,10 @@
 //! A snapshot reads with no writes. A transaction sees every own write at once, in scans that are
 //! under way too; whoever writes while scanning collects first.
 
-use crate::engine::{GroupBits, View};
 use crate::index::directory::IndexDirectory;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use crate::view::{GroupBits, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
@@ -72,16 +72,16 @@ impl<'a, V: View> Reader<'a, V> {
         }
     }
 
-    /// Whether each of some vertices is there; `vertices` ascend.
+    /// Whether each of some vertices is there, as [`View::are_alive`].
     ///
     /// # Errors
     /// What reading may meet.
-    pub fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
+    pub fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
         if !self.writes.has_vertices() {
             return self.view.are_alive(vertices, alive);
         }
-        for vertex in vertices {
-            alive.push(self.label(*vertex)?.is_some());
+        for (vertex, alive) in vertices.iter().zip(alive) {
+            *alive = self.label(*vertex)?.is_some();
         }
         Ok(())
     }
@@ -159,6 +159,13 @@ pub(crate) fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u1
             row
         })
     })
+}
+
+/// Room for `count` more answers at the end of `answers`.
+pub(crate) fn appended<A: Clone + Default>(answers: &mut Vec<A>, count: usize) -> &mut [A] {
+    let start = answers.len();
+    answers.resize(start + count, A::default());
+    &mut answers[start..]
 }
 
 /// `stored` with `changes` made, by key.
@@ -269,21 +276,20 @@ impl<V: View> GraphView for Reader<'_, V> {
         edge_type: TypeId,
         counts: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut stored = Vec::new();
-        for (source, target) in pairs {
-            stored.clear();
-            self.view.edges_between(*source, edge_type, *target, &mut stored)?;
+        let counts = appended(counts, pairs.len());
+        self.view.count_edges_between(pairs, edge_type, counts)?;
+        for ((source, target), count) in pairs.iter().zip(counts) {
             let own = self.writes.edges_between(*source, edge_type, *target);
             let balance: i64 = own.map(|(_, write)| write.balance()).sum();
-            let count = stored.len() as i64 + balance;
-            counts.push(u32::try_from(count).expect("as many edges are deleted as there are, at most"));
+            let sum = i64::from(*count) + balance;
+            *count = u32::try_from(sum).expect("as many edges are deleted as there are, at most");
         }
         Ok(())
     }
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        if !self.writes.has_edges() && edges.is_sorted_by(|a, b| a < b) {
-            return self.view.has_edges(edges, found);
+        if !self.writes.has_edges() {
+            return self.view.has_edges(edges, appended(found, edges.len()));
         }
         for edge in edges {
             found.push(self.has_edge(*edge)?);
@@ -293,7 +299,7 @@ impl<V: View> GraphView for Reader<'_, V> {
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
         if !self.writes.has_vertices() {
-            return self.view.vertex_column(vertices, key, column);
+            return self.view.vertex_properties(vertices, key, column);
         }
         for vertex in vertices {
             column.push(self.vertex_property(*vertex, key)?);
@@ -305,8 +311,8 @@ impl<V: View> GraphView for Reader<'_, V> {
         let mut all = match self.writes.vertex(vertex) {
             Some(VertexWrite::Insert { properties, .. }) => values(properties),
             Some(VertexWrite::Delete) => Vec::new(),
-            Some(VertexWrite::Set(changes)) => changed(self.view.vertex_properties(vertex)?, changes),
-            None => self.view.vertex_properties(vertex)?,
+            Some(VertexWrite::Set(changes)) => changed(self.view.vertex_property_map(vertex)?, changes),
+            None => self.view.vertex_property_map(vertex)?,
         };
         all.retain(|(key, _)| !self.catalogue.is_meta_key(*key));
         Ok(all)
@@ -314,7 +320,7 @@ impl<V: View> GraphView for Reader<'_, V> {
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
         if !self.writes.has_edges() {
-            return self.view.edge_column(edges, key, column);
+            return self.view.edge_properties(edges, key, column);
         }
         for edge in edges {
             column.push(self.edge_property(*edge, key)?);
@@ -327,8 +333,8 @@ impl<V: View> GraphView for Reader<'_, V> {
         match self.writes.edge(edge) {
             Some(Add(all) | Insert(all) | Replace(all)) => Ok(values(all)),
             Some(Delete) => Ok(Vec::new()),
-            Some(Set(changes)) => Ok(changed(self.view.edge_properties(edge)?, changes)),
-            None => self.view.edge_properties(edge),
+            Some(Set(changes)) => Ok(changed(self.view.edge_property_map(edge)?, changes)),
+            None => self.view.edge_property_map(edge),
         }
     }
 

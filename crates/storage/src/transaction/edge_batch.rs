@@ -9,8 +9,9 @@
 //!
 //! Nothing is buffered before all is checked. What is learned of names and types stays, as with one edge.
 
-use crate::engine::{Engine, View as _};
+use crate::engine::Engine;
 use crate::transaction::handle::{Transaction, owned};
+use crate::view::View as _;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
@@ -61,7 +62,7 @@ impl<E: Engine> Transaction<E> {
         let mut ends: Vec<VertexId> = batch.iter().flat_map(|(edge, _)| [edge.source, edge.target]).collect();
         ends.sort_unstable();
         ends.dedup();
-        let mut alive = Vec::with_capacity(ends.len());
+        let mut alive = vec![false; ends.len()];
         self.reader().are_alive(&ends, &mut alive)?;
         match alive.iter().position(|alive| !alive) {
             None => Ok(()),
@@ -105,7 +106,7 @@ impl<E: Engine> Transaction<E> {
         let written = |edge: &EdgeId| self.writes.edge(*edge);
         let asked: Vec<EdgeId> =
             batch.iter().map(|(edge, _)| *edge).filter(|edge| written(edge).is_none()).collect();
-        let mut stored = Vec::with_capacity(asked.len());
+        let mut stored = vec![false; asked.len()];
         self.reader().view.has_edges(&asked, &mut stored)?;
         if asked.len() == batch.len() {
             return Ok(stored);

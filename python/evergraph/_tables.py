@@ -88,7 +88,7 @@ def _table_of(data: Any, columns: tuple[str, ...]) -> pa.Table:
         return pa.table({name: _column(values) for name, values in data.items()})
     if isinstance(data, Iterable) and not isinstance(data, str | bytes):
         return _of_rows(data)
-    raise InvalidError(f"a table is wanted, or rows of one, not {type(data).__name__}")
+    raise InvalidError(f"expected a table, or rows of one, not {type(data).__name__}")
 
 
 def _of_array(data: np.ndarray[Any, Any], columns: tuple[str, ...]) -> pa.Table:
@@ -100,7 +100,7 @@ def _of_array(data: np.ndarray[Any, Any], columns: tuple[str, ...]) -> pa.Table:
             data = data.astype(np.int64)
         return pa.table({name: pa.array(np.ascontiguousarray(data[:, at])) for at, name in enumerate(columns)})
     wanted = f", or one of shape (rows, {len(columns)})" if columns else ""
-    raise InvalidError(f"a structured array is wanted{wanted}, not one of {data.dtype} and shape {data.shape}")
+    raise InvalidError(f"expected a structured array{wanted}, not one of {data.dtype} and shape {data.shape}")
 
 
 def _column(values: Any) -> Any:
@@ -117,7 +117,7 @@ def _of_rows(rows: Iterable[Any]) -> pa.Table:
     length = 0
     for row in rows:
         if not isinstance(row, Mapping):
-            raise InvalidError(f"row {length}: a mapping is wanted, not {type(row).__name__}")
+            raise InvalidError(f"row {length}: expected a mapping, not {type(row).__name__}")
         for name, value in row.items():
             column = gathered.setdefault(name, [])
             column.extend([None] * (length - len(column)))
@@ -145,6 +145,6 @@ def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return np.zeros(0, dtype=np.uint64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.min() < 0):
         raise InvalidError(
-            f"numbers of vertices are wanted, not an array of {array.dtype} and shape {array.shape}"
+            f"expected vertex ids, not an array of {array.dtype} and shape {array.shape}"
         )
     return np.ascontiguousarray(array, dtype=np.uint64)

@@ -454,6 +454,6 @@ def native_options(options: AllOptions | TextOptions | ImportOptions, allowed: t
     ids = settings.get("vertex_ids")
     if ids is not None:
         if ids.step != 1:
-            raise InvalidError(f"vertex_ids={ids!r}: a range without steps is wanted")
+            raise InvalidError(f"vertex_ids={ids!r}: expected a range without steps")
         settings["vertex_ids"] = (ids.start, ids.stop)
     return settings

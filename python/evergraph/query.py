@@ -127,10 +127,10 @@ class Results(Handle):
         with self:
             rows = self._next(2)
         if not rows:
-            raise NotFoundError("one result was asked for, and there is none")
+            raise NotFoundError("one result was requested, but there is none")
         if len(rows) > 1:
             raise InvalidError(
-                "one result was asked for, and there are more: end the query with limit(1), or use first()"
+                "one result was requested, but there are more: end the query with limit(1), or use first()"
             )
         return rows[0]
 

@@ -19,7 +19,7 @@ __all__ = ["Reader"]
 def single(properties: dict[str, Any]) -> tuple[str, Any]:
     """Give the only pair of `properties`."""
     if len(properties) != 1:
-        raise InvalidError(f"one property is wanted, as in name='Ada', not {len(properties)}")
+        raise InvalidError(f"expected one property, as in name='Ada', not {len(properties)}")
     return next(iter(properties.items()))
 
 
@@ -33,7 +33,7 @@ def names(given: str | Iterable[str] | None) -> list[str]:
 def of_edges(of: str) -> bool:
     """Whether `of` means edges, not vertices."""
     if of not in ("vertices", "edges"):
-        raise InvalidError(f'of={of!r}: "vertices" or "edges" is wanted')
+        raise InvalidError(f'of={of!r}: expected "vertices" or "edges"')
     return of == "edges"
 
 

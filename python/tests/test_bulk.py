@@ -92,13 +92,13 @@ def test_edges_between_several_labels_are_told_apart(circle: People) -> None:
         (eg.NotFoundError, {"from": [0], "target": [1]}, 'no column is called "source"; there are from, target'),
         (eg.InvalidError, {"source": [0, None], "target": [1, 1]}, "row 1: no vertex"),
         (eg.InvalidError, {"source": [-1], "target": [1]}, "source"),
-        (eg.InvalidError, {"source": ["Ada"], "target": ["Mary"]}, "numbers of vertices expected, found"),
+        (eg.InvalidError, {"source": ["Ada"], "target": ["Mary"]}, "expected vertex ids, found"),
         (
             eg.InvalidError,
             {"source": [0], "target": [1], "since": ["long ago"]},
             '"since": long expected, found string',
         ),
-        (eg.InvalidError, [1, 2], "row 0: a mapping is wanted"),
+        (eg.InvalidError, [1, 2], "row 0: expected a mapping"),
     ],
 )
 def test_a_row_that_cannot_be_is_named_and_nothing_is_loaded(

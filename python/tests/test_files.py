@@ -172,7 +172,7 @@ def test_lists_take_names_ids_and_columns(tmp_path: Path) -> None:
         )
         assert (done["vertices"], done["edges"]) == (10, 2)
         assert db.snapshot().schema("LINK", of="edges") == {"weight": "double", "at": "datetime"}
-        with pytest.raises(eg.InvalidError, match="a range without steps is wanted"):
+        with pytest.raises(eg.InvalidError, match="expected a range without steps"):
             db.import_edge_lists(tmp_path / "links.txt", vertex_ids=range(0, 10, 2))
     (tmp_path / "few.lst").write_text("1\n2\n3\n4\n")
     with eg.open() as db:
@@ -229,7 +229,7 @@ def test_an_export_writes_a_part_packs_it_and_replaces_only_what_it_may(circle: 
         (lambda db, path: db.export(path / "people.csv"), "the name doesn't tell the format; give it as format="),
         (lambda db, path: db.export(path / "x", format="xls"), 'format "xls": one of csv, parquet'),
         (lambda db, path: db.export(path / "x", packing="rar"), 'packing "rar"'),
-        (lambda db, path: db.export("-", format="graphson"), "a path is wanted"),
+        (lambda db, path: db.export("-", format="graphson"), "expected a path"),
         (lambda db, path: db.export(path / "x", edge_columns="since"), "columns are chosen for edge lists"),
     ],
 )

@@ -297,7 +297,7 @@ def test_what_a_sampler_cannot_do_is_refused(full: Shop) -> None:
         NeighborSampler(stores, [-2])
     with pytest.raises(ValueError, match="edge type"):
         NeighborSampler(stores, {BUYS: [2]})
-    with pytest.raises(eg.InvalidError, match="a list is wanted"):
+    with pytest.raises(eg.InvalidError, match="expected a list"):
         NeighborSampler(stores_of(full.db, homogeneous=True), {BUYS: [2]})
 
 

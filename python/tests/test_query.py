@@ -114,7 +114,7 @@ def test_what_is_in_a_set_or_a_key_is_hashable(circle: People) -> None:
 
 def test_keys_that_are_one_to_python_are_an_error_and_no_loss(circle: People) -> None:
     text = "g.inject(1, true, 2).groupCount()"
-    with pytest.raises(eg.InvalidError, match="keys that are one to Python"):
+    with pytest.raises(eg.InvalidError, match="keys that are equal in Python"):
         circle.db.query(text).one()
     assert circle.db.query(text + ".unfold()").to_list() == [(1, 1), (True, 1), (2, 1)]
 

@@ -225,7 +225,7 @@ def test_a_service_may_run_queries_of_its_own_however_many_run_at_once(circle: P
 
 def test_a_query_reads_and_writes_files_only_where_it_may(circle: People, tmp_path: Path) -> None:
     path = tmp_path / "people.json"
-    with pytest.raises(eg.InvalidError, match="queries may only where the program"):
+    with pytest.raises(eg.InvalidError, match="does not allow: see Query"):
         circle.db.query("g.io(path).write()", path=str(path))
     circle.db.query(f"g.io('{path}').write()", files=True)
     with eg.open() as other:

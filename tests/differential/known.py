@@ -16,7 +16,7 @@ LENIENT = [
     ("The parent of a reducing/supplying barrier can not be repeat()-step", "repeat() takes barriers, wave by wave"),
 ]
 #: Our errors, by a part of them, where TinkerGraph has no result at all: it asks filters in another order.
-EARLY = ["can only take", "must resolve to", "and met ", "isn't supported", "Can't parse type"]
+EARLY = ["can only take", "must resolve to", "but found ", "isn't supported", "Can't parse type"]
 #: A pattern of the text, and why what both give there may differ.
 KNOWN = [
     (r"count\(\)\.is\(", "TinkerGraph counts no further than the predicate needs, and gives that count"),

@@ -29,7 +29,9 @@ use crate::workload::pool::pool;
 use evergraph_algorithms::bfs::Bfs;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::sssp::{SsspParameters, sssp};
+use evergraph_algorithms::sssp::SsspParameters;
+use evergraph_analysis::kernels::sssp;
+use evergraph_analysis::lists::Lists;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
@@ -106,7 +108,7 @@ const PROGRAMS: [Program; 6] = [
 
 /// The graph as both have it.
 struct Graph {
-    array: StaticCsr,
+    array: Lists,
     source: u32,
     /// Those of GAPBS: it knows of no vertex behind the last that an edge names.
     vertices: u32,
@@ -124,7 +126,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let last = edges.iter().map(|edge| edge.0.max(edge.1)).max().unwrap_or(0);
     let weights: Vec<f64> = edges.iter().map(|edge| weight(*edge)).collect();
     let bound = VertexSet::full(work.plan.vertices());
-    let array = StaticCsr::new(bound, &edges, Some(&weights), Direction::Both)?;
+    let array = Lists::from(StaticCsr::new(bound, &edges, Some(&weights), Direction::Both)?);
     let source = busiest(&edges, work.plan.vertices());
     let delta = sssp(&array, VertexId(source), &SsspParameters::default(), &Control::default())?.delta;
     let graph = Graph { array, source, vertices: last + 1, delta: (delta.round() as u64).max(1) };

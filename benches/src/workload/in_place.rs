@@ -20,6 +20,7 @@ use crate::stopwatch::{Spent, Stopwatch};
 use crate::workload::pool::pool;
 use crate::workload::stores::names;
 use evergraph_algorithms::csr::StaticCsr;
+use evergraph_analysis::lists::Lists;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
@@ -177,7 +178,7 @@ fn exported(kernel: Kernel, store: &dyn Store, vertices: u32) -> Result<Way> {
     })?;
     let export = watch.stop();
     let watch = Stopwatch::start();
-    let array = StaticCsr::new(VertexSet::full(vertices), &pairs, None, Direction::Both)?;
+    let array = Lists::from(StaticCsr::new(VertexSet::full(vertices), &pairs, None, Direction::Both)?);
     drop(pairs);
     let load = watch.stop();
     let watch = Stopwatch::start();

@@ -20,7 +20,9 @@ use crate::workload::stores::{names, open_all};
 use evergraph::generate::random::Random;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::pagerank::PageRankParameters;
+use evergraph_analysis::kernels::pagerank;
+use evergraph_analysis::lists::Lists;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::vertex_set::VertexSet;
@@ -200,7 +202,7 @@ fn scans(work: &mut Work<'_>, name: &str, stores: &[Box<dyn Store>], edges: &[Ed
 /// By scans of every engine; beside them our kernel on a static array.
 fn page_rank(work: &mut Work<'_>, stores: &[Box<dyn Store>], edges: &[Edge]) -> Result<()> {
     let vertices = work.plan.vertices();
-    let array = StaticCsr::new(VertexSet::full(vertices), edges, None, Direction::Both)?;
+    let array = Lists::from(StaticCsr::new(VertexSet::full(vertices), edges, None, Direction::Both)?);
     let one_thread = pool(1)?;
     let mut expected: Option<Vec<f64>> = None;
     let mut race = Race::new(names().chain([baseline::STATIC])).undisturbed();

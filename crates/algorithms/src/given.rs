@@ -11,7 +11,7 @@ use evergraph_graph::topology::Topology;
 pub(crate) fn check<T: Topology>(numbers: &[f64], name: &str, topology: &T) -> Result<()> {
     if numbers.len() != topology.bound() as usize {
         let (found, bound) = (numbers.len(), topology.bound());
-        return Err(Error::invalid(format!("{found} times a {name} for vertex ids below {bound}")));
+        return Err(Error::invalid(format!("found {found} numbers ({name}) for vertex ids below {bound}")));
     }
     let mut all = topology.vertices().iter().map(|vertex| (vertex, numbers[vertex as usize]));
     match all.find(|(_, number)| !(*number >= 0.0 && number.is_finite())) {

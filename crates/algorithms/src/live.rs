@@ -68,9 +68,7 @@ impl<'a, V: GraphView + ?Sized> Live<'a, V> {
         self.view.labels(&[vertex], &mut labels)?;
         let why = match labels[0] {
             None => "isn't in the graph",
-            Some(_) if !self.all_in_scope(&[vertex])? => {
-                "isn't in scope: its label or properties leave it out"
-            }
+            Some(_) if !self.all_in_scope(&[vertex])? => "isn't in scope: its label or properties exclude it",
             Some(_) => return Ok(vertex.0),
         };
         Err(Error::new(ErrorKind::NotFound, format!("{role} {vertex} {why}")))

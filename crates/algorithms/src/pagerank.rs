@@ -278,7 +278,7 @@ mod tests {
             assert!(error.starts_with("the first score of vertex 0 is"), "{error}");
         }
         let error = check(PageRankParameters { start: Some(vec![1.0; 2]), ..default() });
-        assert_eq!(error, "2 times a first score for vertex ids below 1");
+        assert_eq!(error, "found 2 numbers (first score) for vertex ids below 1");
     }
 
     #[test]

@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Invalid);
             error.to_string()
         };
-        assert_eq!(check(vec![]), "0 times a strength for vertex ids below 1");
+        assert_eq!(check(vec![]), "found 0 numbers (strength) for vertex ids below 1");
         assert!(check(vec![f64::NAN]).starts_with("the strength of vertex 0 is NaN"));
     }
 

@@ -38,7 +38,7 @@ const WORDS_STEP: usize = 64 * 1024;
 ///
 /// # Errors
 /// `limit` if the budget of `control` refuses; `cancelled`; what reading may meet.
-pub(crate) fn select<V: GraphView>(
+pub(crate) fn select<V: GraphView + ?Sized>(
     view: &V,
     labels: Option<&[LabelId]>,
     filters: &[Filter],

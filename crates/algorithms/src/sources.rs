@@ -29,10 +29,10 @@ impl Sources {
     pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Sample { count: 0, .. } => {
-                Err(Error::invalid("a sample of 0 sources, but must be at least 1"))
+                Err(Error::invalid("the sample is 0 sources, but must be at least 1"))
             }
             Self::These(sources) if sources.is_empty() => {
-                Err(Error::invalid("no sources are named, but must be at least 1"))
+                Err(Error::invalid("no sources are given, but at least 1 is needed"))
             }
             _ => Ok(()),
         }

@@ -8,10 +8,11 @@
 //! | its property `weight` | its weight; none where that is infinite |
 
 use crate::graphs::Graph;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, Statistics, VertexCursor};

@@ -4,6 +4,7 @@ use crate::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph_algorithms::sources::Sources;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::nearest::did_you_mean;
 
 /// The value of a parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,7 +50,7 @@ impl Arguments {
         for (name, value) in given {
             let name = name.as_ref();
             let Some(at) = parameters.iter().position(|parameter| parameter.name == name) else {
-                return Err(unknown(name, parameters));
+                return Err(unknown(name, parameters.iter().map(|parameter| parameter.name)));
             };
             values[at] = value;
         }
@@ -190,7 +191,7 @@ fn checked(parameter: &Parameter, value: Argument) -> Result<Argument> {
         | (Kind::Vertex, Argument::Vertex(_))
         | (Kind::Vertices, Argument::Vertices(_))
         | (Kind::EdgeProperty, Argument::Property(_)) => Ok(value),
-        (kind, _) => Err(Error::invalid(format!("{name}: {} is wanted", wanted(kind)))),
+        (kind, _) => Err(Error::invalid(format!("{name}: expected {}", wanted(kind)))),
     }
 }
 
@@ -206,10 +207,16 @@ fn wanted(kind: Kind) -> &'static str {
     }
 }
 
-fn unknown(name: &str, parameters: &[Parameter]) -> Error {
-    let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
-    let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-    Error::invalid(format!("no parameter is called {name}: {known}"))
+/// The error for a `name` that no parameter has, with the nearest of those that are `known`, or with all of them.
+#[must_use]
+pub fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Error {
+    let known: Vec<&str> = known.into_iter().collect();
+    let hint = match (did_you_mean(name, known.iter().copied()), known.is_empty()) {
+        (_, true) => ": there are none".to_owned(),
+        (hint, _) if hint.is_empty() => format!(": {}", known.join(", ")),
+        (hint, _) => hint,
+    };
+    Error::invalid(format!("no parameter is called {name}{hint}"))
 }
 
 #[cfg(test)]
@@ -247,12 +254,14 @@ mod tests {
         let refused = |name, value| arguments(&[(name, value)]).unwrap_err().to_string();
         assert!(refused("damping", Argument::Real(1.5)).contains("damping is 1.5, but must be from 0 to 1"));
         assert!(refused("damping", Argument::Real(f64::NAN)).contains("damping is NaN"));
-        assert!(refused("damping", Argument::Boolean(true)).contains("damping: a number is wanted"));
+        assert!(refused("damping", Argument::Boolean(true)).contains("damping: expected a number"));
         assert!(refused("sample", Argument::Whole(0)).contains("sample is 0, but must be at least 1"));
         assert!(refused("sources", Argument::Vertices(vec![])).contains("at least one"));
         assert!(refused("missing_weight", Argument::Real(1.0)).contains("missing_weight goes with weight"));
+        let dumping = refused("dumping", Argument::Real(1.0));
+        assert!(dumping.contains("no parameter is called dumping; did you mean `damping`?"), "{dumping}");
         assert!(
-            refused("dumping", Argument::Real(1.0)).contains("no parameter is called dumping: sources, ")
+            refused("far", Argument::Real(1.0)).contains("no parameter is called far: sources, damping, ")
         );
         let none: [(&str, Argument); 0] = [];
         let missing = Arguments::new(PARAMETERS, none).unwrap_err().to_string();

@@ -11,8 +11,9 @@
 //! A face reads the table and knows no algorithm by name: it turns what it is given into values of the
 //! [kinds](parameter::Kind) that there are, and an [answer](answer::Answer) into a table, a file or rows.
 //!
-//! Kernels are generic over the lists that they read. Those that are run by name are compiled here, for
-//! [one type](lists::Lists).
+//! Kernels are generic over the lists that they read. They are compiled here, for [one type](lists::Lists), and in no other
+//! crate: one with parameters of its own calls a [compiled kernel](kernels), a query is handed
+//! [all that it calls](kernels::CompiledKernels).
 //!
 //! Another algorithm is a kernel in `evergraph-algorithms` and a file in `entries`.
 
@@ -25,6 +26,7 @@ mod entries;
 mod graph;
 mod groups;
 pub mod input;
+pub mod kernels;
 pub mod lists;
 mod members;
 pub mod parameter;

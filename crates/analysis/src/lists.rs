@@ -2,20 +2,47 @@
 //!
 //! A call costs one match; the loop within is that of the lists themselves.
 
-use crate::snapshot::FrozenLists;
+use evergraph_algorithms::copied::CopiedLists;
 use evergraph_algorithms::csr::StaticCsr;
+use evergraph_engines::topology::AnyTopology;
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Lists of neighbours.
-pub enum Lists<'a> {
+pub enum Lists {
     /// Those of a snapshot.
-    Frozen(FrozenLists),
-    /// Those that somebody gathered.
-    Gathered(&'a StaticCsr),
+    Frozen(AnyTopology),
+    /// A static array, and the memory that is reserved for it.
+    Static(Arc<StaticCsr>, Vec<Reservation>),
+}
+
+impl From<AnyTopology> for Lists {
+    fn from(lists: AnyTopology) -> Self {
+        Self::Frozen(lists)
+    }
+}
+
+impl From<CopiedLists> for Lists {
+    fn from(copied: CopiedLists) -> Self {
+        Self::Static(Arc::new(copied.lists), copied.reserved)
+    }
+}
+
+impl From<Arc<StaticCsr>> for Lists {
+    fn from(lists: Arc<StaticCsr>) -> Self {
+        Self::Static(lists, Vec::new())
+    }
+}
+
+impl From<StaticCsr> for Lists {
+    fn from(lists: StaticCsr) -> Self {
+        Self::from(Arc::new(lists))
+    }
 }
 
 /// The same call on either.
@@ -23,28 +50,33 @@ macro_rules! either {
     ($lists:expr, $inner:ident => $call:expr) => {
         match $lists {
             Lists::Frozen($inner) => $call,
-            Lists::Gathered($inner) => $call,
+            Lists::Static($inner, _) => $call,
         }
     };
 }
 
-impl Topology for Lists<'_> {
+impl Topology for Lists {
+    #[inline]
     fn bound(&self) -> u32 {
         either!(self, lists => lists.bound())
     }
 
+    #[inline]
     fn vertices(&self) -> &VertexSet {
         either!(self, lists => lists.vertices())
     }
 
+    #[inline]
     fn direction(&self) -> Direction {
         either!(self, lists => lists.direction())
     }
 
+    #[inline]
     fn edge_count(&self) -> u64 {
         either!(self, lists => lists.edge_count())
     }
 
+    #[inline]
     fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
         either!(self, lists => lists.degrees(direction, range, degrees))
     }
@@ -77,6 +109,7 @@ impl Topology for Lists<'_> {
         either!(self, lists => lists.visit_each(direction, vertices, buffer, visitor))
     }
 
+    #[inline]
     fn cuts(&self, parts: usize) -> Vec<u32> {
         either!(self, lists => lists.cuts(parts))
     }

@@ -1,6 +1,6 @@
 //! Amounts that are written with a unit: sizes of memory (`4GiB`) and stretches of time (`50ms`).
 
-use crate::terminal::number::counted;
+use evergraph_terminal::number::counted;
 use std::time::Duration;
 
 /// Units of sizes: those of memory, whose letters alone mean the same, and those of disks' makers.

@@ -17,10 +17,10 @@ use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
 use crate::command::shell::arguments::ShellArguments;
 use crate::command::stats::execute::StatsArguments;
-use crate::terminal::console::{Color, When};
 use crate::usage::with_negative_numbers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use evergraph_storage::log::options::Durability;
+use evergraph_terminal::console::{Color, When};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! Context: what every command is given besides its own arguments.
 
 use crate::open::refuse_file;
-use crate::terminal::console::Console;
-use crate::terminal::interrupt::Interrupt;
 use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::interrupt::Interrupt;
 use std::path::Path;
 
 /// What every command is given.

@@ -6,16 +6,17 @@
 
 use crate::context::Context;
 use crate::open::refuse_file;
-use crate::terminal::meter::Meter;
-use crate::terminal::number::{count, counted, size, telling_rate, time};
-use crate::terminal::table::{Side, Table, visible};
 use evergraph::Database;
 use evergraph::database::{ImportProgress, Statistics};
 use evergraph::import::known::Known;
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
+use evergraph_measure::disk_size::disk_bytes;
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::{count, counted, size, telling_rate, time};
+use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -173,21 +174,6 @@ fn open(path: &Path) -> Result<Database> {
     Database::open(path)
 }
 
-/// Bytes of all files in the folder of a database.
-///
-/// # Errors
-/// `io` if the folder can't be read.
-pub fn disk_bytes(path: &Path) -> Result<u64> {
-    let failed = |error: io::Error| {
-        Error::new(ErrorKind::Io, format!("list {}: {error}", path.display())).because(error)
-    };
-    let mut bytes = 0;
-    for entry in fs::read_dir(path).map_err(failed)? {
-        bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
-    }
-    Ok(bytes)
-}
-
 /// What was loaded, and how long it took.
 #[derive(Debug, Serialize)]
 pub struct LoadReport {
@@ -278,11 +264,12 @@ impl fmt::Display for LoadReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::console::Console;
-    use crate::terminal::interrupt::Interrupt;
     use evergraph::Options;
     use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::error::ErrorKind;
     use evergraph_graph::load::{VertexBlock, VertexTable};
+    use evergraph_terminal::console::Console;
+    use evergraph_terminal::interrupt::Interrupt;
 
     #[test]
     fn a_load_that_fails_leaves_no_database_that_was_not_there() {

@@ -8,16 +8,11 @@
 
 mod amount;
 mod arguments;
-mod bench;
 mod command;
 mod context;
-mod demo;
-mod graph_files;
 mod loading;
 mod open;
-mod result_file;
 mod settings;
-mod terminal;
 mod usage;
 mod welcome;
 
@@ -26,14 +21,14 @@ use crate::context::Context;
 use crate::settings::file;
 use crate::settings::print::SettingsReport;
 use crate::settings::resolve::{Resolved, resolve, with_undoing};
-use crate::terminal::console::{Color, Console, When};
-use crate::terminal::failure::Failure;
-use crate::terminal::interrupt;
 use crate::usage::{command_path, in_our_words, without_switches_of_help, without_wild_guesses};
 use clap::error::ErrorKind as UsageKind;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_terminal::console::{Color, Console, When};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::interrupt;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;

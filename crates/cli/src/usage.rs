@@ -10,12 +10,12 @@
 
 use crate::command::run::arguments::{algorithm_groups, algorithm_names};
 use crate::settings::resolve::nearest;
-use crate::terminal::failure::Failure;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use evergraph_analysis::algorithm::Algorithm;
 use evergraph_analysis::table::by_name;
 use evergraph_graph::error::Error;
+use evergraph_terminal::failure::Failure;
 use std::ffi::OsString;
 
 /// The names of the command that `matches` is about, from the program down.

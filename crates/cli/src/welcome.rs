@@ -1,7 +1,7 @@
 //! Welcome: what `evergraph` alone says: what it is, the first ten minutes, where to read on.
 
-use crate::terminal::console::Console;
-use crate::terminal::failure::Failure;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
 use serde::Serialize;
 use std::fmt;
 use std::process::ExitCode;

@@ -102,7 +102,8 @@ pub(crate) fn found(byte: Option<u8>) -> String {
 pub(crate) fn utf8(bytes: &[u8], position: Position) -> Result<&str, ReadError> {
     std::str::from_utf8(bytes).map_err(|error| ReadError::Malformed {
         position: position.after(&bytes[..error.valid_up_to()]),
-        reason: "a text is not UTF-8; convert the file, say by `iconv -f ISO-8859-1 -t UTF-8`".to_owned(),
+        reason: "a text is not UTF-8; convert the file, for example with `iconv -f ISO-8859-1 -t UTF-8`"
+            .to_owned(),
     })
 }
 

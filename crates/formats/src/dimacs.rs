@@ -92,7 +92,7 @@ impl Problem {
         if found == self.arcs_count {
             return Ok(());
         }
-        Err(format!("the problem announces {} arcs, and {found} are there", self.arcs_count))
+        Err(format!("the problem announces {} arcs, but the file has {found}", self.arcs_count))
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
         assert!(writer.write_arc(arc(0, 1)).is_err() && writer.write_arc(arc(1, 4)).is_err());
         writer.write_arc(arc(1, 2)).unwrap();
         let error = writer.finish().unwrap_err().to_string();
-        assert_eq!(error, "graph: the problem announces 2 arcs, and 1 are there");
+        assert_eq!(error, "graph: the problem announces 2 arcs, but the file has 1");
     }
 
     proptest! {

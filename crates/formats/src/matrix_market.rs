@@ -180,9 +180,9 @@ impl Banner {
         }
         let value = match (&entry.value, self.symmetry) {
             (Some(Value::F64(number)), Symmetry::SkewSymmetric) => Some(Value::F64(-number)),
-            (Some(Value::I64(number)), Symmetry::SkewSymmetric) => {
-                Some(Value::I64(number.checked_neg().ok_or_else(|| format!("-({number}) is no long"))?))
-            }
+            (Some(Value::I64(number)), Symmetry::SkewSymmetric) => Some(Value::I64(
+                number.checked_neg().ok_or_else(|| format!("-({number}) is not a valid long"))?,
+            )),
             (value, _) => value.clone(),
         };
         Ok(Some(Entry { row: entry.column, column: entry.row, value }))
@@ -212,7 +212,7 @@ impl Size {
         if found == self.entries {
             return Ok(());
         }
-        Err(format!("the file announces {} entries, and {found} are there", self.entries))
+        Err(format!("the file announces {} entries, but has {found}", self.entries))
     }
 }
 
@@ -389,7 +389,7 @@ mod tests {
         writer.write_entry(&entry(2, 1, Some(Value::F64(1.0)))).unwrap();
         assert_eq!(
             writer.finish().unwrap_err().to_string(),
-            "matrix: the file announces 2 entries, and 1 are there"
+            "matrix: the file announces 2 entries, but has 1"
         );
     }
 

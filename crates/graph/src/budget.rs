@@ -41,10 +41,7 @@ impl fmt::Display for OverBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { purpose, wanted_bytes, used_bytes, limit_bytes } = self;
         let [wanted, used, limit] = [wanted_bytes, used_bytes, limit_bytes].map(|bytes| ByteSize(*bytes));
-        write!(
-            f,
-            "{wanted} for {purpose} would pass the memory budget of {limit}, of which {used} are in use"
-        )
+        write!(f, "{wanted} for {purpose} exceeds the memory budget of {limit}, of which {used} is in use")
     }
 }
 

@@ -48,7 +48,7 @@ impl CancelFlag {
 
 #[cold]
 fn cancelled() -> Error {
-    Error::new(ErrorKind::Cancelled, "cancelled, as asked; nothing was changed")
+    Error::new(ErrorKind::Cancelled, "cancelled on request; nothing was changed")
 }
 
 #[cfg(test)]

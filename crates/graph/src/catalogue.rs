@@ -17,8 +17,9 @@ use crate::shared_table::SharedTable;
 use crate::value::ValueType;
 use std::sync::Arc;
 
-// Users of a catalogue name it beside that.
+// Users of a catalogue name these beside it.
 pub use crate::owner::Owner;
+pub use crate::schema_change::SchemaChange;
 
 /// An edge type.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,71 +28,6 @@ pub struct EdgeType {
     pub name: Arc<str>,
     /// Whether at most one edge goes from a vertex to another.
     pub simple: bool,
-}
-
-/// One change of the catalogue.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SchemaChange {
-    /// A label.
-    AddLabel {
-        /// Its number.
-        id: LabelId,
-        /// Its name.
-        name: Arc<str>,
-    },
-    /// An edge type.
-    AddEdgeType {
-        /// Its number.
-        id: TypeId,
-        /// Its name.
-        name: Arc<str>,
-        /// Whether at most one edge goes from a vertex to another.
-        simple: bool,
-    },
-    /// A property key.
-    AddKey {
-        /// Its number.
-        id: KeyId,
-        /// Its name.
-        name: Arc<str>,
-    },
-    /// The key that holds the meta-properties of another key. It has no name.
-    AddMetaKey {
-        /// Its number.
-        id: KeyId,
-        /// The key whose values have properties.
-        of: KeyId,
-    },
-    /// The type of a property.
-    DefineProperty {
-        /// Whose property.
-        owner: Owner,
-        /// Which one.
-        key: KeyId,
-        /// What its values are.
-        value_type: ValueType,
-    },
-    /// An index, ready.
-    AddIndex(IndexDefinition),
-    /// An index isn't there any more.
-    DropIndex(IndexId),
-    /// The out-edges of a type are read newest first by this property. Never taken back.
-    OrderNewestFirst {
-        /// The edge type.
-        edge_type: TypeId,
-        /// The property whose greatest value is the newest.
-        key: KeyId,
-    },
-    /// An edge type joins vertices of these labels: learned from its first such edge, never taken
-    /// back, so that a projection knows which edges can leave its labels.
-    Join {
-        /// The edge type.
-        edge_type: TypeId,
-        /// The label where an edge starts.
-        source: LabelId,
-        /// The label where it ends.
-        target: LabelId,
-    },
 }
 
 /// The names of a graph. Cheap to clone.
@@ -347,7 +283,7 @@ impl Catalogue {
             }
             SchemaChange::AddIndex(IndexDefinition { id, unique }) => match self.indexes.get(id) {
                 Some(known) if known != unique => Err(Error::conflict(format!(
-                    "another transaction made a {} index on {} that is {}unique",
+                    "another transaction created a {} index on {} that is {}unique",
                     id.kind,
                     self.property_name(id.owner, id.key),
                     if *known { "" } else { "not " },

@@ -1,6 +1,6 @@
 //! Columns: batches of optional values of one type, as returned by views; and what else takes such values.
 
-use crate::packed_column::{PackedColumn, PackedData};
+use crate::packed_column::column::{PackedColumn, PackedData};
 use crate::value::Value;
 use crate::value::ValueType;
 use std::ops::Range;

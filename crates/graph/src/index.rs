@@ -74,7 +74,7 @@ impl FromStr for IndexKind {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| format!("{name:?} is no kind of index: hash or ordered"))
+        known.ok_or_else(|| format!("{name:?} is not a kind of index: use hash or ordered"))
     }
 }
 

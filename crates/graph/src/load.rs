@@ -22,7 +22,8 @@
 
 use crate::error::Result;
 use crate::id::VertexId;
-use crate::packed_column::{PackedColumn, PackedColumnBuilder};
+use crate::packed_column::builder::PackedColumnBuilder;
+use crate::packed_column::column::PackedColumn;
 use crate::value::ValueType;
 use std::fmt;
 

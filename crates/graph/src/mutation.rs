@@ -35,11 +35,11 @@
 //! so that there is one form of each change; 22 is every other index.
 
 use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
-use crate::catalogue::SchemaChange;
 use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
 use crate::owner::Owner;
 use crate::properties::Properties;
+use crate::schema_change::SchemaChange;
 use crate::value::Value;
 use crate::value::ValueType;
 

@@ -1,23 +1,25 @@
-//! Kernel: algorithms on any topology, with answers that can be held against each other.
+//! Kernel: algorithms on a snapshot's lists or a static array, with answers that can be held against each other.
 //!
 //! ```text
 //! snapshot ── freeze ── run ──> answer        live: both are timed
-//!     topology ── static_copy ── run ──> answer    the same kernel on compressed sparse rows
+//!     topology ── static_copy ── run ──> answer    the same compiled kernel on compressed sparse rows
 //! ```
 
-use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
-use evergraph_algorithms::bfs::{BfsParameters, bfs};
+use evergraph_algorithms::betweenness::BetweennessParameters;
+use evergraph_algorithms::bfs::BfsParameters;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::pagerank::PageRankParameters;
 use evergraph_algorithms::sources::Sources;
-use evergraph_algorithms::sssp::{SsspParameters, sssp};
-use evergraph_algorithms::triangles::triangles;
-use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_algorithms::sssp::SsspParameters;
+use evergraph_algorithms::wcc::WccParameters;
+use evergraph_analysis::kernels::{betweenness, bfs, pagerank, sssp, triangles, wcc};
+use evergraph_analysis::lists::Lists;
+use evergraph_analysis::snapshot::Snapshot;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit, Weight};
-use evergraph_graph::view::Freeze;
+use evergraph_graph::view::Freeze as _;
 use rayon::prelude::*;
 
 /// Parts of a scan for each thread, so that no thread waits for another's hub.
@@ -86,11 +88,11 @@ impl Kernel {
         }
     }
 
-    /// Freezes what this reads of `view`; `weight` is the edges' weight, for [`Kernel::Sssp`].
+    /// Freezes what this reads of `snapshot`; `weight` is the edges' weight, for [`Kernel::Sssp`].
     ///
     /// # Errors
-    /// As [`Freeze::freeze`]; `invalid` if a weight is wanted and there is none.
-    pub fn freeze<V: Freeze>(self, view: &V, weight: Option<KeyId>) -> Result<V::Topology> {
+    /// Those of freezing; `invalid` if a weight is wanted and there is none.
+    pub fn freeze(self, snapshot: &Snapshot, weight: Option<KeyId>) -> Result<Lists> {
         let direction =
             if matches!(self, Self::Scan | Self::Sssp) { Direction::Out } else { Direction::Both };
         let mut projection = Projection::all(direction);
@@ -98,28 +100,28 @@ impl Kernel {
             let key = weight.ok_or_else(|| Error::invalid("shortest paths need the key of a weight"))?;
             projection.weight = Some(Weight { key, missing: None });
         }
-        view.freeze(&projection)
+        Ok(Lists::from(snapshot.freeze(&projection)?))
     }
 
     /// Runs on rayon's current pool; searches begin at `source`.
     ///
     /// # Errors
     /// What the algorithm says.
-    pub fn run(self, topology: &impl Topology, source: VertexId) -> Result<Answer> {
+    pub fn run(self, lists: &Lists, source: VertexId) -> Result<Answer> {
         let control = Control::default();
         Ok(match self {
-            Self::Scan => Answer::Sum(scan(topology)?),
+            Self::Scan => Answer::Sum(scan(lists)?),
             Self::PageRank => {
-                Answer::Numbers(pagerank(topology, &PageRankParameters::default(), &control)?.scores)
+                Answer::Numbers(pagerank(lists, &PageRankParameters::default(), &control)?.scores)
             }
             Self::Bfs => {
-                Answer::Labels(bfs(topology, source, &BfsParameters::default(), &control)?.levels().to_vec())
+                Answer::Labels(bfs(lists, source, &BfsParameters::default(), &control)?.levels().to_vec())
             }
             Self::Sssp => {
-                Answer::Numbers(sssp(topology, source, &SsspParameters::default(), &control)?.distances)
+                Answer::Numbers(sssp(lists, source, &SsspParameters::default(), &control)?.distances)
             }
             Self::Wcc => {
-                let found = wcc(topology, &WccParameters::default(), &control)?;
+                let found = wcc(lists, &WccParameters::default(), &control)?;
                 Answer::Labels(found.labels.as_slice().to_vec())
             }
             Self::Betweenness => {
@@ -127,9 +129,9 @@ impl Kernel {
                     sources: Sources::These(vec![source]),
                     ..BetweennessParameters::default()
                 };
-                Answer::Numbers(betweenness(topology, &parameters, &control)?.scores)
+                Answer::Numbers(betweenness(lists, &parameters, &control)?.scores)
             }
-            Self::Triangles => Answer::Sum(triangles(topology, &control)?.total()),
+            Self::Triangles => Answer::Sum(triangles(lists, &control)?.total()),
         })
     }
 }
@@ -183,7 +185,7 @@ pub fn scan(topology: &impl Topology) -> Result<u64> {
 ///
 /// # Errors
 /// What reading may meet; `invalid` if the out lists were not frozen.
-pub fn static_copy(topology: &impl Topology) -> Result<StaticCsr> {
+pub fn static_copy(topology: &impl Topology) -> Result<Lists> {
     let count = usize::try_from(topology.edge_count()).unwrap_or(0);
     let (mut edges, mut weights) = (Vec::with_capacity(count), Vec::new());
     topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
@@ -192,7 +194,7 @@ pub fn static_copy(topology: &impl Topology) -> Result<StaticCsr> {
         Visit::Continue
     })?;
     let weights = Some(weights.as_slice()).filter(|weights| !weights.is_empty());
-    StaticCsr::new(topology.vertices().clone(), &edges, weights, topology.direction())
+    Ok(Lists::from(StaticCsr::new(topology.vertices().clone(), &edges, weights, topology.direction())?))
 }
 
 #[cfg(test)]
@@ -202,8 +204,8 @@ mod tests {
 
     const EDGES: [(u32, u32); 5] = [(0, 5), (0, 7), (3, 1), (5, 7), (9, 9)];
 
-    fn graph(weights: Option<&[f64]>) -> StaticCsr {
-        StaticCsr::new(VertexSet::full(10), &EDGES, weights, Direction::Both).unwrap()
+    fn graph(weights: Option<&[f64]>) -> Lists {
+        Lists::from(StaticCsr::new(VertexSet::full(10), &EDGES, weights, Direction::Both).unwrap())
     }
 
     #[test]

@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use evergraph_graph::budget::{Budget, Unlimited};
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit, Weight};
 use evergraph_graph::value::{Value, ValueType};

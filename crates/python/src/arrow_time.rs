@@ -100,7 +100,7 @@ pub fn durations(rows: &[Option<&Value>]) -> Result<ArrayRef> {
 
 fn beyond(what: &str) -> Error {
     let text = format!(
-        "no unit of time counts all {what} of this column exactly in 64 bits, as a table does: read them one by one"
+        "no unit of time represents all {what} of this column exactly in 64 bits, as a table needs: read them one by one"
     );
     Error::new(ErrorKind::Limit, text)
 }

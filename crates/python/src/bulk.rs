@@ -361,8 +361,7 @@ fn numbered(table: &Table, at: usize) -> Result<Vec<VertexId>> {
         let column = batch.column(at);
         if !column.data_type().is_integer() {
             let text = format!(
-                "column {name:?}: numbers of vertices expected, found {}; keys of vertices need to be told of \
-                 which label and property they are",
+                "column {name:?}: expected vertex ids, found {}; to use keys, name their label and property",
                 column.data_type()
             );
             return Err(Error::invalid(text));

@@ -63,9 +63,9 @@ impl OpenSettings {
                 let interval = seconds(py, "sync_interval", interval.unwrap_or(0.1))?;
                 options.durability = Durability::Interval(interval);
             }
-            (_, Some(_)) => return Err(invalid(py, "sync_interval goes with durability=\"interval\"")),
+            (_, Some(_)) => return Err(invalid(py, "sync_interval needs durability=\"interval\"")),
             (Some(name), None) => {
-                let text = format!("durability {name:?}: \"sync\", \"interval\" or \"none\" is wanted");
+                let text = format!("durability {name:?}: expected \"sync\", \"interval\" or \"none\"");
                 return Err(invalid(py, text));
             }
         }

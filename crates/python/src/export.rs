@@ -37,17 +37,13 @@ impl ExportSettings {
     pub fn options(self, py: Python<'_>) -> PyResult<ExportOptions> {
         let Self { path, format, packing, overwrite, labels, types, edge_columns, vertex_columns } = self;
         if path.as_os_str() == "-" {
-            return Err(invalid(
-                py,
-                "a path is wanted: what Python prints goes another way than \"-\" would",
-            ));
+            return Err(invalid(py, "expected a path: \"-\" would bypass Python's standard output"));
         }
         let formats = || ExportFormat::ALL.map(ExportFormat::name).join(", ");
         let format = match format {
             Some(name) => {
                 let known = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
-                known
-                    .ok_or_else(|| invalid(py, format!("format {name:?}: one of {} is wanted", formats())))?
+                known.ok_or_else(|| invalid(py, format!("format {name:?}: expected one of {}", formats())))?
             }
             None => {
                 let known =
@@ -67,7 +63,7 @@ impl ExportSettings {
             "none" => Ok(Packing::None),
             "gzip" => Ok(Packing::Gzip),
             "zstd" => Ok(Packing::Zstd),
-            _ => Err(invalid(py, format!("packing {name:?}: \"none\", \"gzip\" or \"zstd\" is wanted"))),
+            _ => Err(invalid(py, format!("packing {name:?}: expected \"none\", \"gzip\" or \"zstd\""))),
         });
         Ok(ExportOptions {
             overwrite,

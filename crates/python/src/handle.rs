@@ -156,7 +156,7 @@ impl Open {
                 let path = self.place.as_deref().unwrap_or(Path::new("in memory")).display();
                 let has = self.setting(name);
                 let text = format!(
-                    "{path} is open in this process with {name} {has}, which stays so until it closes"
+                    "{path} is open in this process with {name} {has}, which cannot change until it is closed"
                 );
                 Err(Error::invalid(text))
             }

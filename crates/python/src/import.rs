@@ -134,7 +134,7 @@ impl<'py> Settings<'_, 'py> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match text.as_bytes() {
             [byte] => Ok(Some(*byte)),
-            _ => Err(invalid(self.0.py(), format!("{name}: one ASCII character is wanted, not {text:?}"))),
+            _ => Err(invalid(self.0.py(), format!("{name}: expected one ASCII character, not {text:?}"))),
         }
     }
 
@@ -142,7 +142,7 @@ impl<'py> Settings<'_, 'py> {
     fn choice(&self, name: &str, choices: &[&str]) -> PyResult<usize> {
         let Some(text) = self.text(name)? else { return Ok(0) };
         choices.iter().position(|choice| *choice == text).ok_or_else(|| {
-            let text = format!("{name}: one of {} is wanted, not {text:?}", choices.join(", "));
+            let text = format!("{name}: expected one of {}, not {text:?}", choices.join(", "));
             invalid(self.0.py(), text)
         })
     }

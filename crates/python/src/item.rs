@@ -292,7 +292,7 @@ impl<'py, 'c> Names<'py, 'c> {
             count += 1;
         }
         if made.len() < count {
-            let text = "a map has keys that are one to Python, such as the int 1, the long 1 and the double 1.0: \
+            let text = "a map has keys that are equal in Python, such as the int 1, the long 1 and the double 1.0: \
                         unfold() it into entries, or make its keys alike, as with asNumber(GType.LONG)";
             return Err(exception(self.py, "InvalidError", text));
         }

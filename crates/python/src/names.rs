@@ -84,7 +84,7 @@ pub fn direction(py: Python<'_>, name: &str) -> PyResult<Direction> {
         "out" => Ok(Direction::Out),
         "in" => Ok(Direction::In),
         "both" => Ok(Direction::Both),
-        _ => Err(invalid(py, format!("direction {name:?}: \"out\", \"in\" or \"both\" is wanted"))),
+        _ => Err(invalid(py, format!("direction {name:?}: expected \"out\", \"in\" or \"both\""))),
     }
 }
 
@@ -134,7 +134,7 @@ impl<'py> FromPyObject<'_, 'py> for Wanted {
         let Ok((key, sign, value)) = parts else {
             let shown = object.repr()?;
             let text = format!(
-                "condition {shown}: a property's name, or (name, comparison, value) is wanted, such as (\"age\", \
+                "condition {shown}: expected a property's name, or (name, comparison, value), such as (\"age\", \
                  \">=\", 18)"
             );
             return Err(invalid(py, text));
@@ -151,7 +151,7 @@ impl<'py> FromPyObject<'_, 'py> for Wanted {
             ">" => Comparison::Greater,
             ">=" => Comparison::GreaterOrEqual,
             _ => {
-                let text = format!("comparison {sign:?}: one of = != < <= > >= in is wanted");
+                let text = format!("comparison {sign:?}: expected one of = != < <= > >= in");
                 return Err(invalid(py, text));
             }
         };

@@ -257,9 +257,11 @@ impl Results {
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Fetching) -> PyResult<T>) -> PyResult<T> {
         match self.fetching.get(py)?.try_lock() {
             Ok(mut fetching) => work(&mut fetching),
-            Err(TryLockError::Poisoned(_)) => {
-                Err(exception(py, "ClosedError", "a bug ended these results: run the query again"))
-            }
+            Err(TryLockError::Poisoned(_)) => Err(exception(
+                py,
+                "ClosedError",
+                "an internal error ended these results: run the query again",
+            )),
             Err(TryLockError::WouldBlock) => {
                 let text = "another thread is fetching these results: they belong to one thread at a time";
                 Err(exception(py, "BusyError", text))

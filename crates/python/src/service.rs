@@ -69,7 +69,7 @@ pub fn services(py: Python<'_>, described: &[ServiceDescription]) -> PyResult<Se
             "start" => Ok(Kind::Start),
             "streaming" => Ok(Kind::Streaming),
             _ => {
-                let text = format!("service {name}: kind {kind:?}: \"start\" or \"streaming\" is wanted");
+                let text = format!("service {name}: kind {kind:?}: expected \"start\" or \"streaming\"");
                 Err(invalid(py, text))
             }
         };
@@ -113,7 +113,7 @@ impl Service for Function {
                 })
             });
             carry_out(&asked, graph);
-            calling.join().map_err(|_| Error::invalid("a bug ended the service"))
+            calling.join().map_err(|_| Error::invalid("an internal error ended the service"))
         })?;
         // Whoever raised it is raised again: an error of the library only carries it.
         let answers: Vec<Vec<Item>> =

@@ -47,9 +47,11 @@ impl Transaction {
     fn slot<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Option<Begun>) -> PyResult<T>) -> PyResult<T> {
         match self.begun.get(py)?.try_lock() {
             Ok(mut slot) => work(&mut slot),
-            Err(TryLockError::Poisoned(_)) => {
-                Err(exception(py, "TransactionClosed", "a bug ended this transaction: its writes are gone"))
-            }
+            Err(TryLockError::Poisoned(_)) => Err(exception(
+                py,
+                "TransactionClosed",
+                "an internal error ended this transaction: its writes are gone",
+            )),
             Err(TryLockError::WouldBlock) => {
                 let text = "another thread is using this transaction: one belongs to one thread at a time";
                 Err(exception(py, "BusyError", text))

@@ -22,7 +22,7 @@ pub fn isolation(py: Python<'_>, name: &str) -> PyResult<Isolation> {
     match name {
         "snapshot" => Ok(Isolation::Snapshot),
         "serializable" => Ok(Isolation::Serializable),
-        _ => Err(invalid(py, format!("isolation {name:?}: \"snapshot\" or \"serializable\" is wanted"))),
+        _ => Err(invalid(py, format!("isolation {name:?}: expected \"snapshot\" or \"serializable\""))),
     }
 }
 

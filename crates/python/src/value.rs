@@ -105,7 +105,7 @@ fn rare(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let classes = classes(py)?;
     let is_moment = is(object, &classes.datetime)?;
     if (is_moment || is(object, &classes.timedelta)?) && object.ne(object)? {
-        return Err(invalid(py, "NaT is no value: a property that isn't there has none"));
+        return Err(invalid(py, "NaT is not a value: leave the property out"));
     }
     if is_moment {
         return datetime(object);
@@ -152,7 +152,7 @@ fn rare(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         Some("int64" | "uint8" | "uint16" | "uint32" | "uint64" | "longlong" | "ulonglong") => {
             integer(object.call_method0(intern!(py, "item"))?.cast::<PyInt>()?)
         }
-        _ if object.is_none() => Err(invalid(py, "None is no value: a property that isn't there has none")),
+        _ if object.is_none() => Err(invalid(py, "None is not a value: leave the property out")),
         _ => Err(invalid(
             py,
             format!("a property can't hold a {name}; see `evergraph.values` for what it can"),

@@ -116,7 +116,7 @@ pub fn run_until<T: Send>(
                 return Err(exception(
                     py,
                     "CancelledError",
-                    "cancelled: the progress callback answered False",
+                    "cancelled: the progress callback returned False",
                 ));
             }
             None

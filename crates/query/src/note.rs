@@ -7,9 +7,11 @@
 //! A query that names what isn't there is no error, as in TinkerPop: it gives nothing, and gives something once the name is
 //! there. A note tells that apart from a misspelling; a query that is strict ends with it.
 
-use crate::error::{TextError, nearest, quoted};
-use crate::gremlin::mention::{Mention, Mentions, NameKind};
+use crate::error::{TextError, quoted};
+use crate::gremlin::mention::{Mention, Mentions};
+use crate::gremlin::name::NameKind;
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::nearest::nearest;
 
 /// More notes than these are only counted.
 const NOTES_MAX: usize = 8;
@@ -114,8 +116,8 @@ mod tests {
     use crate::gremlin::bindings::Bindings;
     use crate::gremlin::parser::ParseLimits;
     use crate::gremlin::read::read;
-    use evergraph_graph::catalogue::SchemaChange;
     use evergraph_graph::id::{KeyId, LabelId, TypeId};
+    use evergraph_graph::schema_change::SchemaChange;
 
     fn catalogue() -> Catalogue {
         let mut catalogue = Catalogue::default();

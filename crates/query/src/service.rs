@@ -39,6 +39,8 @@
 
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::view::GraphView;
 use std::collections::BTreeMap;
@@ -94,12 +96,37 @@ pub trait Service: Send + Sync {
     /// # Errors
     /// What it meets; `invalid` for a parameter that makes no sense, which the text names.
     fn call(&self, graph: &dyn GraphView, requests: &[Request], found: &mut Vec<(u32, Item)>) -> Result<()>;
+
+    /// As [`Service::call`], within the limits of the query: for a service that may take long, or much memory.
+    ///
+    /// # Errors
+    /// As [`Service::call`]; `limit`, `cancelled`.
+    fn call_within(
+        &self,
+        graph: &dyn GraphView,
+        requests: &[Request],
+        limits: &Limits<'_>,
+        found: &mut Vec<(u32, Item)>,
+    ) -> Result<()> {
+        limits.cancel.check()?;
+        self.call(graph, requests, found)
+    }
+}
+
+/// What is left to a service of the limits of a query.
+pub struct Limits<'a> {
+    /// Set when the query shall stop, or its time is over.
+    pub cancel: CancelFlag,
+    /// Gives memory that counts as the query's.
+    pub budget: &'a dyn Budget,
 }
 
 /// Services by name. Copies share them.
 #[derive(Clone, Default)]
 pub struct Services {
     by_name: Arc<BTreeMap<Box<str>, Arc<dyn Service>>>,
+    /// Those that a database brings along.
+    built_in: Arc<BTreeMap<Box<str>, Arc<dyn Service>>>,
 }
 
 impl Services {
@@ -110,13 +137,37 @@ impl Services {
         self
     }
 
+    /// These and `service`, which a database brings along: one of the application's with the same name goes first.
+    #[must_use]
+    pub fn with_built_in(mut self, name: impl Into<Box<str>>, service: impl Service + 'static) -> Self {
+        Arc::make_mut(&mut self.built_in).insert(name.into(), Arc::new(service));
+        self
+    }
+
+    /// The services of the application with what is built in of `other`.
+    #[must_use]
+    pub fn with_built_in_of(self, other: &Self) -> Self {
+        Self { built_in: Arc::clone(&other.built_in), ..self }
+    }
+
     /// The service called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&dyn Service> {
-        self.by_name.get(name).map(|service| &**service)
+        self.by_name.get(name).or_else(|| self.built_in.get(name)).map(|service| &**service)
     }
 
-    /// All names, in alphabetical order.
+    /// Whether `name` calls what a database brings along.
+    #[must_use]
+    pub fn is_built_in(&self, name: &str) -> bool {
+        self.built_in.contains_key(name) && !self.by_name.contains_key(name)
+    }
+
+    /// The names of those that are built in, in alphabetical order.
+    pub fn built_in_names(&self) -> impl Iterator<Item = &str> {
+        self.built_in.keys().map(|name| &**name)
+    }
+
+    /// The names of those of the application, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(|name| &**name)
     }

@@ -13,6 +13,7 @@ use crate::plan::operator::{Outcome, Plan};
 use crate::service::Services;
 use crate::step::build::Builder;
 use crate::value::item::Item;
+use evergraph_algorithms::kernels::Kernels;
 use evergraph_graph::error::Result;
 
 /// The results of a query that runs: each is made when it is fetched.
@@ -25,7 +26,8 @@ pub struct Results<'a> {
     outcome: Outcome,
 }
 
-/// Begins to run `plan` on `graph`; `call()` may call `services`. Nothing is read before the first result is fetched.
+/// Begins to run `plan` on `graph`; `call()` may call `services`, and `kernels` run the algorithms of `pageRank()` and the
+/// like. Nothing is read before the first result is fetched.
 ///
 /// # Errors
 /// `invalid` for a plan that can't be run.
@@ -34,14 +36,15 @@ pub fn run<'a>(
     graph: Graph<'a>,
     charge: Charge<'a>,
     services: &Services,
+    kernels: &'a dyn Kernels,
 ) -> Result<Results<'a>> {
     match plan.outcome {
         Outcome::Results => {
-            begin(plan, Builder::new(plan), calling(services, graph, charge), Explanation::default())
+            begin(plan, Builder::new(plan), context(graph, charge, services, kernels), Explanation::default())
         }
-        Outcome::Profile => run_measured(plan, graph, charge, services),
+        Outcome::Profile => run_measured(plan, graph, charge, services, kernels),
         Outcome::Explanation => {
-            let context = calling(services, graph, charge);
+            let context = context(graph, charge, services, kernels);
             let explanation = Explanation::of(plan, Some(&context.catalogue()));
             Ok(Results { pipeline: Pipeline::new(Vec::new()), context, explanation, outcome: plan.outcome })
         }
@@ -59,15 +62,21 @@ pub fn run_measured<'a>(
     graph: Graph<'a>,
     charge: Charge<'a>,
     services: &Services,
+    kernels: &'a dyn Kernels,
 ) -> Result<Results<'a>> {
-    let mut context = calling(services, graph, charge);
+    let mut context = context(graph, charge, services, kernels);
     let (explanation, lines) = Explanation::with_places(plan, Some(&context.catalogue()));
     context.measurements = Measurements::of_lines(explanation.lines.len());
     begin(plan, Builder::new(plan).measuring(lines), context, explanation)
 }
 
-fn calling<'a>(services: &Services, graph: Graph<'a>, charge: Charge<'a>) -> Context<'a> {
-    let mut context = Context::new(graph, charge);
+fn context<'a>(
+    graph: Graph<'a>,
+    charge: Charge<'a>,
+    services: &Services,
+    kernels: &'a dyn Kernels,
+) -> Context<'a> {
+    let mut context = Context::new(graph, charge, kernels);
     context.services = services.clone();
     context
 }

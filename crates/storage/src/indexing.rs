@@ -30,10 +30,11 @@ use crate::transaction::front::Front;
 use crate::transaction::handle::Transaction;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
 use crate::view::View;
-use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexStatistics};
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
 use std::fmt;
@@ -393,7 +394,7 @@ pub(crate) fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Er
     let (is, wanted) = if known.unique { ("unique", "not unique") } else { ("not unique", "unique") };
     let IndexRequest { owner, key, kind, .. } = request;
     Error::invalid(format!(
-        "the {kind} index on {owner}.{key} is {is}, one that is {wanted} was asked for: drop it first"
+        "the {kind} index on {owner}.{key} is {is}, but one that is {wanted} was requested: drop it first"
     ))
 }
 

@@ -109,8 +109,8 @@ pub fn is_unfinished(directory: &dyn Directory) -> std::result::Result<bool, IoE
 #[must_use]
 pub fn unfinished(directory: &dyn Directory) -> Error {
     Error::invalid(format!(
-        "{} is no database yet: a backup or a salvage into it did not end; run that again, or remove the \
-         folder",
+        "{} is not a complete database: a backup or a salvage into it did not finish; run that again, or \
+         remove the folder",
         directory.location().display()
     ))
 }

@@ -94,7 +94,7 @@ impl VertexIds {
             None => {
                 let group = GroupId(state.groups.len() as u32);
                 if group.0 == GroupId::END {
-                    let text = format!("all {} vertex ids of this partition are given out", 1u64 << 32);
+                    let text = format!("all {} vertex ids of this partition are in use", 1u64 << 32);
                     return Err(Error::new(ErrorKind::Limit, text));
                 }
                 open_group(group, label);

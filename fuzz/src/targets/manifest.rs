@@ -6,9 +6,10 @@
 
 use crate::target::{Memory, Target};
 use crc32c::{crc32c, crc32c_append};
-use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
 use evergraph_memory_engine::checkpoint::segment_list::{SegmentId, SegmentList};

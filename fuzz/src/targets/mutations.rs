@@ -2,11 +2,12 @@
 
 use crate::samples;
 use crate::target::{Memory, Target};
-use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
 use evergraph_storage::transaction::payload::{decode, encode};

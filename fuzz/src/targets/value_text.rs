@@ -21,7 +21,7 @@ fn promise(input: &[u8]) {
         let value = match Value::parse(text, value_type) {
             Ok(value) => value,
             Err(error) => {
-                assert!(!error.reason.is_empty(), "{text:?} is no {value_type} without a reason");
+                assert!(!error.reason.is_empty(), "{text:?} is not a valid {value_type} without a reason");
                 continue;
             }
         };

@@ -114,7 +114,7 @@ class Moment:
 
 
 def refuse_lambda(_: Any) -> NoReturn:
-    raise InvalidError("a lambda isn't data, and can't be run: say it in steps")
+    raise InvalidError("lambdas are not supported: write the function in steps")
 
 
 def integer(number: int) -> Any:
@@ -126,7 +126,7 @@ def integer(number: int) -> Any:
 
 def decimal_number(number: decimal.Decimal) -> Any:
     if not number.is_finite():
-        raise InvalidError(f"{number} is no decimal number")
+        raise InvalidError(f"{number} is not a valid decimal number")
     return statics.bigdecimal(number)
 
 

@@ -57,7 +57,7 @@ class View:
         """See the class."""
         if not isinstance(snapshot, Snapshot):
             raise InvalidError(
-                f"a snapshot is wanted, as database.snapshot() gives, not {type(snapshot).__name__}"
+                f"expected a snapshot, as from database.snapshot(), not {type(snapshot).__name__}"
             )
         self._show(Live(snapshot, types, labels, key, self.is_directed(), self.is_multigraph()), {})
 

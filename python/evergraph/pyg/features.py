@@ -85,14 +85,14 @@ def times(table: pa.Table, name: str, what: str) -> npt.NDArray[np.int64 | np.fl
     """
     found = _numbers(table[name], name, what, np.float64)
     if found.ndim != 1 or found.dtype == np.bool_ or (found.dtype.kind == "f" and np.isnan(found).any()):
-        raise InvalidError(f"{name} of {what} is no time: a number, a date or a datetime of each is wanted")
+        raise InvalidError(f"{name} of {what} is not a time: expected a number, a date or a datetime for each")
     return found
 
 
 def _numbers(column: pa.ChunkedArray, name: str, what: str, real: type[np.floating[Any]]) -> _Array:
     if column.null_count:
         raise InvalidError(
-            f"{column.null_count} of {what} have no {name}: a feature is wanted of each; set it, or leave it out"
+            f"{column.null_count} of {what} have no {name}: every one needs the feature; set it, or leave the feature out"
         )
     kind, array = column.type, column.combine_chunks()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):

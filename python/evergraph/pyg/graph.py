@@ -153,7 +153,7 @@ def _by_group(
     if homogeneous:
         return {None: features_by_name(given, alone)}
     if given is not None and not isinstance(given, Mapping):
-        raise InvalidError(f"{argument}: a dict by {kind} is wanted, unless homogeneous=True")
+        raise InvalidError(f"{argument}: expected a dict by {kind}, unless homogeneous=True")
     found: dict[str | None, dict[str, Feature]] = {group: {} for group in groups}
     for group, features in (given or {}).items():
         if group not in found:
@@ -191,7 +191,7 @@ def _times_by_group(
         return {}
     if isinstance(given, str) != homogeneous:
         wanted = "the name of a property" if homogeneous else "a dict by edge type"
-        raise InvalidError(f"edge_times: {wanted} is wanted with homogeneous={homogeneous}")
+        raise InvalidError(f"edge_times: expected {wanted} with homogeneous={homogeneous}")
     if isinstance(given, str):
         return {None: given}
     strangers = [name for name in given if name not in groups]

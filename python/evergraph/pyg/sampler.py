@@ -65,7 +65,7 @@ class NeighborSampler(BaseSampler):
         """Sample from `stores`."""
         super().__init__()
         if temporal_strategy not in ("uniform", "last"):
-            raise InvalidError(f'temporal_strategy={temporal_strategy!r}: "uniform" or "last" is wanted')
+            raise InvalidError(f'temporal_strategy={temporal_strategy!r}: expected "uniform" or "last"')
         self._topology = stores.content.topology
         self._replace, self._disjoint = replace, disjoint
         self._newest = temporal_strategy == "last"
@@ -77,13 +77,13 @@ class NeighborSampler(BaseSampler):
         edge_types = list(self._topology.incoming)
         if None in self._topology.vertices:
             if isinstance(given, dict):
-                raise InvalidError("num_neighbors: a list is wanted, as a homogeneous graph has one edge type")
+                raise InvalidError("num_neighbors: expected a list, since a homogeneous graph has one edge type")
             fanouts: dict[EdgeType, list[int]] = dict.fromkeys(edge_types, given)
         else:
             fanouts = NumNeighbors(given).get_values(edge_types)
         for edge_type, hops in fanouts.items():
             if any(fanout < -1 for fanout in hops):
-                raise InvalidError(f"num_neighbors: {list(hops)} of {edge_type}: -1 (all), 0 or more are wanted")
+                raise InvalidError(f"num_neighbors: {list(hops)} of {edge_type}: expected -1 (all), 0 or more")
         return {edge_type: [int(fanout) for fanout in hops] for edge_type, hops in fanouts.items()}
 
     def sample_from_nodes(self, index: Any, **_: Any) -> Any:

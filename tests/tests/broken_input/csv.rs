@@ -49,15 +49,15 @@ fn odd_files_that_are_sound_load_whole() {
 #[test]
 fn headers_that_say_nothing_or_too_much_are_refused_by_column() {
     run(vec![
-        vertices("nothing", "").refused("a.csv: is empty: a header is wanted, such as id:ID,name,born:int"),
+        vertices("nothing", "").refused("a.csv: is empty: expected a header, such as id:ID,name,born:int"),
         vertices("a byte order mark alone", "\u{feff}")
-            .refused("a.csv: is empty: a header is wanted, such as id:ID,name,born:int"),
+            .refused("a.csv: is empty: expected a header, such as id:ID,name,born:int"),
         vertices("blank lines alone", "\n\n\r\n")
-            .refused("a.csv: is empty: a header is wanted, such as id:ID,name,born:int"),
+            .refused("a.csv: is empty: expected a header, such as id:ID,name,born:int"),
         vertices("blanks alone", "   \n")
-            .refused("a.csv: its first line has no names: a header is wanted, such as id:ID,name,born:int"),
+            .refused("a.csv: its first line has no names: expected a header, such as id:ID,name,born:int"),
         vertices("delimiters alone", ",,,\n,,,\n")
-            .refused("a.csv: its first line has no names: a header is wanted, such as id:ID,name,born:int"),
+            .refused("a.csv: its first line has no names: expected a header, such as id:ID,name,born:int"),
         vertices("NUL bytes alone", vec![0; 5000])
             .refused("a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\"…; if its rows are edges between the first two columns, say --edges TYPE=FILE; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         vertices("a key twice", "id:ID,n,n\n1,5,6\n")
@@ -127,7 +127,7 @@ fn headers_that_say_nothing_or_too_much_are_refused_by_column() {
             .refused("delimiter and quote are the same character"),
         vertices("a letter for a delimiter", "id:ID,n\n1,5\n")
             .options(|options| options.csv.delimiter = Some(b'x'))
-            .refused("delimiter 'x': a tab, a blank or an ASCII punctuation character is wanted"),
+            .refused("delimiter 'x': expected a tab, a blank or an ASCII punctuation character"),
         Case::new("no files").refused("no files to import: name some, or a folder"),
         Case::new("a file of no known name")
             .file("a.bin", "one\n")
@@ -165,12 +165,12 @@ fn rows_that_do_not_fit_are_named_by_line_and_column() {
             .bad_row("a.csv:5: column 1 (id:ID): vertex \"1\" of the id space without a name is there already, from a.csv:2", "1,d"),
         vertices("two labels in a field", "id:ID,:LABEL\n1,A;B\n2,A\n").loads(2, 0),
         vertices("ids that are no numbers", "id:ID{id-type:long}\n1\nx\n9223372036854775808\n1.5\n")
-            .loads(1, 0).bad_row("a.csv:3: column 1 (id:ID{id-type:long}): \"x\" is no long, as ids are here", "x").bad_row("a.csv:4: column 1 (id:ID{id-type:long}): \"9223372036854775808\" is no long, as ids are here", "9223372036854775808").bad_row("a.csv:5: column 1 (id:ID{id-type:long}): \"1.5\" is no long, as ids are here", "1.5"),
+            .loads(1, 0).bad_row("a.csv:3: column 1 (id:ID{id-type:long}): \"x\" is not a valid long, as ids are here", "x").bad_row("a.csv:4: column 1 (id:ID{id-type:long}): \"9223372036854775808\" is not a valid long, as ids are here", "9223372036854775808").bad_row("a.csv:5: column 1 (id:ID{id-type:long}): \"1.5\" is not a valid long, as ids are here", "1.5"),
         vertices(
             "CR LF and an error behind quotes of three lines",
             "id:ID,t,n:int\r\n1,\"a\r\n\r\nb\",5\r\n\r\n2,c,x\r\n",
         )
-        .loads(1, 0).bad_row("a.csv:6: column 3 (n:int): \"x\" is no int: expected digits with an optional sign", "2,c,x"),
+        .loads(1, 0).bad_row("a.csv:6: column 3 (n:int): \"x\" is not a valid int: expected digits with an optional sign", "2,c,x"),
         edges("ends that there aren't", ":START_ID,:END_ID\n1,2\n1,3\n4,5\n")
             .loads(2, 1)
             .bad_row("e.csv:3: column 2 (:END_ID): there is no vertex \"3\" in the id space without a name", "1,3")
@@ -220,7 +220,7 @@ fn columns_that_nobody_declared_are_guessed_or_refused() {
         vertices("names only", "id,name\n1,a\n2,b\n").loads(2, 0),
         vertices("a value of another type behind the rows that were looked at", guessed())
             .loads(40_000, 0)
-            .bad_row("a.csv:40002: column 2 (age): \"old\" is no long: expected digits with an optional sign", "40000,old"),
+            .bad_row("a.csv:40002: column 2 (age): \"old\" is not a valid long: expected digits with an optional sign", "40000,old"),
         vertices("no ids and no ends", "town,name\na,Ada\na,Eve\n")
             .refused("a.csv: no column tells the ids of vertices (:ID, id, or a first one without repetitions), nor are there :START_ID and :END_ID of edges: the first line is \"town name\"; if its rows are edges between the first two columns, say --edges TYPE=FILE; a mapping file can say how it is read, `evergraph import --propose` writes one to begin with"),
         vertices("one column of names", "name\n")
@@ -261,7 +261,7 @@ fn what_is_settled_is_no_bad_row() {
                 (options.ids.on_unknown, options.ids.id_type) = (OnUnknown::Create, IdType::LONG)
             })
             .loads(2, 1)
-            .bad_row("e.csv:2: column 2 (:END_ID): \"x\" is no long, as ids are here", "1,x"),
+            .bad_row("e.csv:2: column 2 (:END_ID): \"x\" is not a valid long, as ids are here", "1,x"),
         Case::new("edges whose space no file tells")
             .file("e.csv", ":START_ID(P),:END_ID(P)\n1,2\n")
             .options(|options| {

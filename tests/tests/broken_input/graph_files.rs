@@ -46,13 +46,13 @@ fn broken_files_end_the_import_where_they_are_broken() {
         file("a node without an id", "g.gexf", gexf("<nodes><node/></nodes>"))
             .refused("g.gexf: line 2, column 8: <node> has no attribute `id`"),
         file("a value of another type", "g.gexf", gexf("<attributes class=\"node\"><attribute id=\"0\" title=\"n\" type=\"integer\"/></attributes><nodes><node id=\"1\"><attvalue for=\"0\" value=\"x\"/></node></nodes>"))
-            .refused("g.gexf: line 2, column 103: value of `n`: \"x\" is no int: expected digits with an optional sign"),
+            .refused("g.gexf: line 2, column 103: value of `n`: \"x\" is not a valid int: expected digits with an optional sign"),
         file("brackets that aren't closed", "g.gml", "graph [ node [ id 1 ]\n")
             .refused("g.gml: line 2, column 1: the file ends before its graph does"),
         file("brackets nested without end", "g.gml", format!("graph [ node [ {}", "a [ ".repeat(10_000)))
             .refused("g.gml: line 1, column 268: brackets are nested more than 64 deep"),
         file("no UTF-8", "g.gml", b"graph [ node [ id 1 label \"\xe9\" ] ]".to_vec())
-            .refused("g.gml: line 1, column 28: a text is not UTF-8; convert the file, say by `iconv -f ISO-8859-1 -t UTF-8`"),
+            .refused("g.gml: line 1, column 28: a text is not UTF-8; convert the file, for example with `iconv -f ISO-8859-1 -t UTF-8`"),
         file("no number of a vertex", "g.net", "*Vertices 2\n*Arcs\n1 x\n")
             .refused("g.net: line 3, column 3: field 2: expected the number of a vertex, 1 to 2, found \"x\""),
         file("more vertices than there can be", "g.net", "*Vertices 99999999999\n")

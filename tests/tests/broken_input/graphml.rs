@@ -107,16 +107,16 @@ fn sound_xml_that_is_no_graph_is_refused_by_its_place() {
             .refused("g.graphml: line 4, column 14: data of key `m`: no such key was declared before"),
         graphml("data without a key", graph("<node id=\"1\"><data>7</data></node>"))
             .refused("g.graphml: line 4, column 14: <data> has no attribute `key`"),
-        graphml("a value that is no int", graph("<node id=\"1\"><data key=\"n\">seven</data></node>"))
-            .refused("g.graphml: line 4, column 14: data of key `n`: \"seven\" is no int: expected digits with an optional sign"),
+        graphml("a value that is not a valid int", graph("<node id=\"1\"><data key=\"n\">seven</data></node>"))
+            .refused("g.graphml: line 4, column 14: data of key `n`: \"seven\" is not a valid int: expected digits with an optional sign"),
         graphml("a value out of range", graph("<node id=\"1\"><data key=\"n\">9223372036854775808</data></node>"))
-            .refused("g.graphml: line 4, column 14: data of key `n`: \"9223372036854775808\" is no int: outside -2147483648 to 2147483647"),
+            .refused("g.graphml: line 4, column 14: data of key `n`: \"9223372036854775808\" is not a valid int: outside -2147483648 to 2147483647"),
         graphml("a key twice in one node", graph("<node id=\"1\"><data key=\"n\">7</data><data key=\"n\">8</data></node>"))
             .refused("g.graphml: line 4, column 36: data of key `n`: the element has `n` twice"),
         graphml("a key of no type of ours", "<graphml><key id=\"n\" for=\"node\" attr.name=\"n\" evergraph.type=\"number\"/><graph/></graphml>")
             .refused("g.graphml: line 1, column 10: key `n`: unknown type \"number\"; known are bool, byte, short, int, long, float, double, bigint, decimal, char, string, bytes, date, datetime, duration, uuid, list, set, map, any"),
         graphml("a key declared twice", "<graphml><key id=\"n\" for=\"node\" attr.name=\"n\"/><key id=\"n\" for=\"node\" attr.name=\"m\"/><graph/></graphml>")
-            .refused("g.graphml: line 1, column 48: key `n`: is declared twice, and not alike"),
+            .refused("g.graphml: line 1, column 48: key `n`: is declared twice, differently"),
         graphml("a hyperedge", graph("<hyperedge><endpoint node=\"1\"/></hyperedge>"))
             .refused("g.graphml: line 4, column 1: a <hyperedge>, which joins any number of nodes where an edge joins two, cannot be read"),
         graphml("a graph in an edge", graph("<node id=\"1\"/><edge source=\"1\" target=\"1\"><graph/></edge>"))

@@ -40,7 +40,7 @@ fn odd_files_that_are_sound_load_whole() {
 fn lines_that_are_no_vertices_are_bad_rows() {
     run(vec![
         graphson("keys that are unknown", between("{\"id\":3,\"label\":\"P\",\"colour\":[1,{\"a\":null}]}"))
-            .loads(2, 0).bad_row("g.json:2: byte 20: `colour` is no key of a vertex: known are id, label, outE, inE, properties", "{\"id\":3,\"label\":\"P\",\"colour\":[1,{\"a\":null}]}"),
+            .loads(2, 0).bad_row("g.json:2: byte 20: `colour` is not a key of a vertex: known keys are id, label, outE, inE, properties", "{\"id\":3,\"label\":\"P\",\"colour\":[1,{\"a\":null}]}"),
         graphson("no JSON", between("hello"))
             .loads(2, 0)
             .bad_row("g.json:2: byte 1: expected an object, found `h`", "hello"),
@@ -77,7 +77,7 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             "a type that there isn't",
             between("{\"id\":{\"@type\":\"g:Int128\",\"@value\":3},\"label\":\"P\"}"),
         )
-        .loads(2, 0).bad_row("g.json:2: byte 36: there is no value for the type `g:Int128`", "{\"id\":{\"@type\":\"g:Int128\",\"@value\":3},\"label\":\"P\"}"),
+        .loads(2, 0).bad_row("g.json:2: byte 36: values of the type `g:Int128` are not supported", "{\"id\":{\"@type\":\"g:Int128\",\"@value\":3},\"label\":\"P\"}"),
         graphson(
             "a value that isn't of its type",
             between("{\"id\":{\"@type\":\"g:Int32\",\"@value\":\"x\"},\"label\":\"P\"}"),
@@ -87,10 +87,10 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             "a value out of range",
             between("{\"id\":{\"@type\":\"g:Int32\",\"@value\":2147483648},\"label\":\"P\"}"),
         )
-        .loads(2, 0).bad_row("g.json:2: byte 35: \"2147483648\" is no int: outside -2147483648 to 2147483647", "{\"id\":{\"@type\":\"g:Int32\",\"@value\":2147483648},\"label\":\"P\"}"),
+        .loads(2, 0).bad_row("g.json:2: byte 35: \"2147483648\" is not a valid int: outside -2147483648 to 2147483647", "{\"id\":{\"@type\":\"g:Int32\",\"@value\":2147483648},\"label\":\"P\"}"),
         graphson("a number beyond all", between("{\"id\":1e999,\"label\":\"P\"}"))
             .loads(2, 0)
-            .bad_row("g.json:2: byte 7: \"1e999\" is no double: too great for this type", "{\"id\":1e999,\"label\":\"P\"}"),
+            .bad_row("g.json:2: byte 7: \"1e999\" is not a valid double: too large for this type", "{\"id\":1e999,\"label\":\"P\"}"),
         graphson("a value without a type", between("{\"id\":{\"@value\":3},\"label\":\"P\"}"))
             .loads(2, 0)
             .bad_row("g.json:2: byte 18: expected @type, found }", "{\"id\":{\"@value\":3},\"label\":\"P\"}"),
@@ -128,7 +128,7 @@ fn lines_that_are_no_vertices_are_bad_rows() {
             between("{\"id\":3,\"label\":\"P\",\"properties\":{\"key\":[{\"value\":7}]}}"),
         )
         .options(|options| options.ids.vertex_key = Some("key".to_owned()))
-        .loads(2, 0).bad_row("g.json:2: the vertex has a property key beside its id, which is to be kept by that name: choose another one for ids (--vertex-id)", "vertex 3"),
+        .loads(2, 0).bad_row("g.json:2: the vertex has a property key of its own, but its id is kept under that name: choose another name for ids (--vertex-id)", "vertex 3"),
     ]);
 }
 
@@ -143,12 +143,12 @@ fn files_that_cannot_be_cut_into_vertices_are_refused() {
         graphson("the edge's own side only", format!("{source}{{\"id\":2,\"label\":\"P\"}}\n"))
             .loads(2, 1),
         graphson("the edge's other side only", format!("{{\"id\":1,\"label\":\"P\"}}\n{target}"))
-            .refused("g.json: edges stand in inE only, and outE is what is read: vertices are missing, or were written without it"),
+            .refused("g.json: edges are in inE only, but outE is read: vertices are missing, or were written without it"),
         graphson(
             "one of two edges lost a side",
             format!("{source}{}{}", vertex(2, "outE", "inV", 1), vertex(3, "inE", "outV", 1)),
         )
-        .refused("g.json: outE and inE speak of different edges (2 and 1): the file is incomplete"),
+        .refused("g.json: outE and inE list different edges (2 and 1): the file is incomplete"),
         graphson("the line of an end is lost", source.clone())
             .loads(1, 0)
             .bad_row("g.json:1: there is no vertex 2 in id space GraphSON", "edge 1 -[knows]-> 2"),

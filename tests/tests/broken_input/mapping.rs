@@ -34,7 +34,7 @@ fn a_broken_mapping_is_refused_by_its_line() {
         mapped("a format that there isn't", rule("format = \"cvs\""))
             .refused("m.toml:4: format: \"cvs\" is unknown; known are csv, edge-list, vertex-list, dimacs, matrix-market, graphson, graphml, gexf, gml, pajek, node-link, parquet, ignore"),
         mapped("a delimiter of two characters", rule("delimiter = \"||\""))
-            .refused("m.toml:4: delimiter: \"||\": a tab (\"\\t\"), a blank or an ASCII punctuation character is wanted"),
+            .refused("m.toml:4: delimiter: \"||\": expected a tab (\"\\t\"), a blank or an ASCII punctuation character"),
         mapped("a column number of zero", rule("id = 0"))
             .refused("m.toml:4: invalid value: integer `0`, expected the name of a column, or its number counted from 1 in `file.id`"),
         mapped("a column number below zero", rule("ignore = [-1]"))
@@ -78,7 +78,7 @@ fn a_rule_that_does_not_fit_its_file_is_refused_by_its_line() {
         mapped("columns of another number", rule("columns = [\"pid:ID\", \"name\"]"))
             .refused("m.toml:1: a.csv: its first line has 3 columns, the header that replaces it has 2"),
         mapped("no header, and none given", rule("header = false"))
-            .refused("m.toml:1: a.csv: has no header: `columns` is wanted, a word for each of its columns"),
+            .refused("m.toml:1: a.csv: has no header: give `columns`, a word for each of its columns"),
         mapped("a start without an end", rule("start = \"pid\""))
             .refused("m.toml:1: a.csv: header: there is :START_ID and no :END_ID"),
         mapped("vertices and edges in one", rule("id = \"pid\"\nstart = \"pid\"\nend = \"name\""))
@@ -94,7 +94,7 @@ fn a_rule_that_does_not_fit_its_file_is_refused_by_its_line() {
         mapped("a key of CSV for lists", rule("format = \"edge-list\"\nid = \"pid\""))
             .refused("m.toml:5: id: files of format edge-list have no such thing; known of them are label, type, columns, delimiter, null, undirected"),
         mapped("CSV that is said to be Parquet", rule("format = \"parquet\""))
-            .refused("a.csv: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+            .refused("a.csv: is not a valid Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
         mapped("CSV that is said to be GraphML", rule("format = \"graphml\""))
             .refused("a.csv: line 1, column 1: text outside of the outermost tag"),
         mapped("CSV that is said to be GraphSON", rule("format = \"graphson\""))
@@ -106,7 +106,7 @@ fn a_rule_that_does_not_fit_its_file_is_refused_by_its_line() {
         mapped("CSV that is said to be a matrix", rule("format = \"matrix-market\""))
             .refused("a.csv:1: expected %%MatrixMarket, found \"pid,name,born\""),
         mapped("CSV that is said to be a list", rule("format = \"edge-list\"\ndelimiter = \",\""))
-            .loads(0, 0).bad_row("a.csv:1: column 1 (source): \"pid\" is no whole number", "pid,name,born").bad_row("a.csv:2: column 2 (target): \"Ada\" is no whole number", "1,Ada,1815").bad_row("a.csv:3: column 2 (target): \"Eve\" is no whole number", "2,Eve,1900"),
+            .loads(0, 0).bad_row("a.csv:1: column 1 (source): \"pid\" is not a whole number", "pid,name,born").bad_row("a.csv:2: column 2 (target): \"Ada\" is not a whole number", "1,Ada,1815").bad_row("a.csv:3: column 2 (target): \"Eve\" is not a whole number", "2,Eve,1900"),
         mapped("everything ignored", rule("format = \"ignore\"").replace("label = \"Person\"\n", ""))
             .loads(0, 0),
     ]);
@@ -128,13 +128,13 @@ fn headerless_files_are_held_to_the_columns_of_their_rule() {
             .loads(1, 0)
             .bad_row("a.csv:2: 2 fields expected, as in the header, 1 found", "2")
             .bad_row("a.csv:3: 2 fields expected, as in the header, 3 found", "3,6,7")
-            .bad_row("a.csv:4: column 2 (born:int): \"x\" is no int: expected digits with an optional sign", "4,x")
+            .bad_row("a.csv:4: column 2 (born:int): \"x\" is not a valid int: expected digits with an optional sign", "4,x")
             .bad_row("a.csv:5: column 1 (id:ID): \"�\" is not UTF-8; convert the file with iconv", "�,5")
             .bad_row("a.csv:6: column 1 (id:ID): vertex \"1\" of the id space without a name is there already, from a.csv:1", "1,8")
             .bad_row("a.csv:7: column 1 (id:ID): the id is missing", ",5"),
         headerless("a header all the same", b"id,born\n1,5\n")
             .loads(1, 0)
-            .bad_row("a.csv:1: column 2 (born:int): \"born\" is no int: expected digits with an optional sign", "id,born"),
+            .bad_row("a.csv:1: column 2 (born:int): \"born\" is not a valid int: expected digits with an optional sign", "id,born"),
         headerless("another delimiter, which shows", b"1;5\n2;6\n").loads(2, 0),
         headerless("a quote that isn't closed", b"1,5\n2,\"6\n3,7\n")
             .refused("a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary characters in the file, say --quote none"),

@@ -22,37 +22,37 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "bool",
             &["true", "FALSE", ""],
             &[
-                ("yes", "\"yes\" is no bool: expected true or false"),
-                ("2", "\"2\" is no bool: expected true or false"),
+                ("yes", "\"yes\" is not a valid bool: expected true or false"),
+                ("2", "\"2\" is not a valid bool: expected true or false"),
             ],
         ),
         column(
             "byte",
             &["-128", "127", "+5", "007"],
             &[
-                ("128", "\"128\" is no byte: outside -128 to 127"),
-                ("-129", "\"-129\" is no byte: outside -128 to 127"),
-                ("1.0", "\"1.0\" is no byte: expected digits with an optional sign"),
-                ("0x7f", "\"0x7f\" is no byte: expected digits with an optional sign"),
-                ("1e2", "\"1e2\" is no byte: expected digits with an optional sign"),
-                ("--1", "\"--1\" is no byte: expected digits with an optional sign"),
-                ("٣", "\"٣\" is no byte: expected digits with an optional sign"),
+                ("128", "\"128\" is not a valid byte: outside -128 to 127"),
+                ("-129", "\"-129\" is not a valid byte: outside -128 to 127"),
+                ("1.0", "\"1.0\" is not a valid byte: expected digits with an optional sign"),
+                ("0x7f", "\"0x7f\" is not a valid byte: expected digits with an optional sign"),
+                ("1e2", "\"1e2\" is not a valid byte: expected digits with an optional sign"),
+                ("--1", "\"--1\" is not a valid byte: expected digits with an optional sign"),
+                ("٣", "\"٣\" is not a valid byte: expected digits with an optional sign"),
             ],
         ),
         column(
             "short",
             &["-32768", "32767"],
             &[
-                ("32768", "\"32768\" is no short: outside -32768 to 32767"),
-                ("1_000", "\"1_000\" is no short: expected digits with an optional sign"),
+                ("32768", "\"32768\" is not a valid short: outside -32768 to 32767"),
+                ("1_000", "\"1_000\" is not a valid short: expected digits with an optional sign"),
             ],
         ),
         column(
             "int",
             &["-2147483648", "2147483647", "5 "],
             &[
-                ("2147483648", "\"2147483648\" is no int: outside -2147483648 to 2147483647"),
-                ("1,000", "\"1,000\" is no int: expected digits with an optional sign"),
+                ("2147483648", "\"2147483648\" is not a valid int: outside -2147483648 to 2147483647"),
+                ("1,000", "\"1,000\" is not a valid int: expected digits with an optional sign"),
             ],
         ),
         column(
@@ -61,12 +61,12 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             &[
                 (
                     "9223372036854775808",
-                    "\"9223372036854775808\" is no long: outside -9223372036854775808 to 9223372036854775807",
+                    "\"9223372036854775808\" is not a valid long: outside -9223372036854775808 to 9223372036854775807",
                 ),
-                ("-", "\"-\" is no long: expected digits with an optional sign"),
+                ("-", "\"-\" is not a valid long: expected digits with an optional sign"),
                 (
                     "99999999999999999999999999",
-                    "\"99999999999999999999999999\" is no long: outside -9223372036854775808 to 9223372036854775807",
+                    "\"99999999999999999999999999\" is not a valid long: outside -9223372036854775808 to 9223372036854775807",
                 ),
             ],
         ),
@@ -74,26 +74,32 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "float",
             &["1e-45", "3.4028235e38", "nan", "-inf"],
             &[
-                ("1e39", "\"1e39\" is no float: too great for this type"),
-                ("1.2.3", "\"1.2.3\" is no float: expected digits with an optional point and exponent"),
-                ("1e", "\"1e\" is no float: expected digits with an optional point and exponent"),
+                ("1e39", "\"1e39\" is not a valid float: too large for this type"),
+                (
+                    "1.2.3",
+                    "\"1.2.3\" is not a valid float: expected digits with an optional point and exponent",
+                ),
+                ("1e", "\"1e\" is not a valid float: expected digits with an optional point and exponent"),
             ],
         ),
         column(
             "double",
             &["5e-324", "1.7976931348623157e308", "NaN", "Infinity", "-0", ".5", "1."],
             &[
-                ("1e309", "\"1e309\" is no double: too great for this type"),
-                ("0x1p3", "\"0x1p3\" is no double: expected digits with an optional point and exponent"),
-                ("1d", "\"1d\" is no double: expected digits with an optional point and exponent"),
+                ("1e309", "\"1e309\" is not a valid double: too large for this type"),
+                (
+                    "0x1p3",
+                    "\"0x1p3\" is not a valid double: expected digits with an optional point and exponent",
+                ),
+                ("1d", "\"1d\" is not a valid double: expected digits with an optional point and exponent"),
             ],
         ),
         column(
             "bigint",
             &["-340282366920938463463374607431768211456"],
             &[
-                ("1.5", "\"1.5\" is no bigint: not a number in decimal digits"),
-                ("x", "\"x\" is no bigint: not a number in decimal digits"),
+                ("1.5", "\"1.5\" is not a valid bigint: not a number in decimal digits"),
+                ("x", "\"x\" is not a valid bigint: not a number in decimal digits"),
             ],
         ),
         column(
@@ -102,17 +108,17 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             &[
                 (
                     "1e999999999",
-                    "\"1e999999999\" is no decimal: scale -999999999 is outside -131072 to 131072",
+                    "\"1e999999999\" is not a valid decimal: scale -999999999 is outside -131072 to 131072",
                 ),
                 (
                     "1e-999999999",
-                    "\"1e-999999999\" is no decimal: scale 999999999 is outside -131072 to 131072",
+                    "\"1e-999999999\" is not a valid decimal: scale 999999999 is outside -131072 to 131072",
                 ),
                 (
                     "1e99999999999999999999",
-                    "\"1e99999999999999999999\" is no decimal: exponent isn't a whole number, or is past the limit of 131072",
+                    "\"1e99999999999999999999\" is not a valid decimal: exponent isn't a whole number, or is past the limit of 131072",
                 ),
-                ("1..2", "\"1..2\" is no decimal: not a number in decimal digits"),
+                ("1..2", "\"1..2\" is not a valid decimal: not a number in decimal digits"),
             ],
         ),
         column(
@@ -127,25 +133,25 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "bytes",
             &["0x00ff"],
             &[
-                ("AP8=", "\"AP8=\" is no bytes: expected \\x or 0x before hexadecimal digits"),
-                ("0x0", "\"0x0\" is no bytes: odd number of hexadecimal digits"),
-                ("0xzz", "\"0xzz\" is no bytes: something else than hexadecimal digits after the prefix"),
-                ("???", "\"???\" is no bytes: expected \\x or 0x before hexadecimal digits"),
+                ("AP8=", "\"AP8=\" is not a valid bytes: expected \\x or 0x before hexadecimal digits"),
+                ("0x0", "\"0x0\" is not a valid bytes: odd number of hexadecimal digits"),
+                ("0xzz", "\"0xzz\" is not a valid bytes: expected only hexadecimal digits after the prefix"),
+                ("???", "\"???\" is not a valid bytes: expected \\x or 0x before hexadecimal digits"),
             ],
         ),
         column(
             "date",
             &["2024-02-29", "1950-7-23", "-0001-01-01"],
             &[
-                ("2023-02-29", "\"2023-02-29\" is no date: day 29 is outside 1 to 28"),
-                ("2024-13-01", "\"2024-13-01\" is no date: month 13 is outside 1 to 12"),
+                ("2023-02-29", "\"2023-02-29\" is not a valid date: day 29 is outside 1 to 28"),
+                ("2024-13-01", "\"2024-13-01\" is not a valid date: month 13 is outside 1 to 12"),
                 (
                     "29.02.2024",
-                    "\"29.02.2024\" is no date: expected a year of 4 digits (longer ones have a sign) at byte 2, as in 2024-02-29",
+                    "\"29.02.2024\" is not a valid date: expected a year of 4 digits (longer ones have a sign) at byte 2, as in 2024-02-29",
                 ),
                 (
                     "999999999999-01-01",
-                    "\"999999999999-01-01\" is no date: expected a year of 4 digits (longer ones have a sign) at byte 4, as in 2024-02-29",
+                    "\"999999999999-01-01\" is not a valid date: expected a year of 4 digits (longer ones have a sign) at byte 4, as in 2024-02-29",
                 ),
             ],
         ),
@@ -153,14 +159,17 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "datetime",
             &["2024-02-29T23:59:59.999999999+18:00", "2024-02-29 12:00:00"],
             &[
-                ("2024-02-29T25:00:00", "\"2024-02-29T25:00:00\" is no datetime: hour 25 is outside 0 to 23"),
+                (
+                    "2024-02-29T25:00:00",
+                    "\"2024-02-29T25:00:00\" is not a valid datetime: hour 25 is outside 0 to 23",
+                ),
                 (
                     "2024-02-29T12:00:00+19:00",
-                    "\"2024-02-29T12:00:00+19:00\" is no datetime: offset in seconds 68400 is outside -64800 to 64800",
+                    "\"2024-02-29T12:00:00+19:00\" is not a valid datetime: offset in seconds 68400 is outside -64800 to 64800",
                 ),
                 (
                     "noon",
-                    "\"noon\" is no datetime: expected a year of 4 digits (longer ones have a sign) at byte 0, as in 2024-02-29T12:00:00.5+01:00",
+                    "\"noon\" is not a valid datetime: expected a year of 4 digits (longer ones have a sign) at byte 0, as in 2024-02-29T12:00:00.5+01:00",
                 ),
             ],
         ),
@@ -170,15 +179,15 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             &[
                 (
                     "9223372036854775807",
-                    "\"9223372036854775807\" is no datetime{epoch:milliseconds}: second since 1970 9223372036854775 is outside -185542587014400 to 185542587014400",
+                    "\"9223372036854775807\" is not a valid datetime{epoch:milliseconds}: second since 1970 9223372036854775 is outside -185542587014400 to 185542587014400",
                 ),
                 (
                     "x",
-                    "\"x\" is no datetime{epoch:milliseconds}: expected a number of 64 bits, perhaps with a fraction",
+                    "\"x\" is not a valid datetime{epoch:milliseconds}: expected a number of 64 bits, perhaps with a fraction",
                 ),
                 (
                     "1e3",
-                    "\"1e3\" is no datetime{epoch:milliseconds}: expected a number of 64 bits, perhaps with a fraction",
+                    "\"1e3\" is not a valid datetime{epoch:milliseconds}: expected a number of 64 bits, perhaps with a fraction",
                 ),
             ],
         ),
@@ -186,11 +195,17 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "duration",
             &["P1Y2M3DT4H", "3 years 2 days", "-PT1S"],
             &[
-                ("P", "\"P\" is no duration: expected a number or T after P at byte 1, as in P1M2DT3.5S"),
-                ("5 parsecs", "\"5 parsecs\" is no duration: expected P at byte 0, as in P1M2DT3.5S"),
+                (
+                    "P",
+                    "\"P\" is not a valid duration: expected a number or T after P at byte 1, as in P1M2DT3.5S",
+                ),
+                (
+                    "5 parsecs",
+                    "\"5 parsecs\" is not a valid duration: expected P at byte 0, as in P1M2DT3.5S",
+                ),
                 (
                     "P99999999999999999999Y",
-                    "\"P99999999999999999999Y\" is no duration: expected a number of 1 to 18 digits at byte 19, as in P1M2DT3.5S",
+                    "\"P99999999999999999999Y\" is not a valid duration: expected a number of 1 to 18 digits at byte 19, as in P1M2DT3.5S",
                 ),
             ],
         ),
@@ -198,10 +213,10 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "uuid",
             &["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"],
             &[
-                ("a0eebc99", "\"a0eebc99\" is no uuid: invalid length: found 8"),
+                ("a0eebc99", "\"a0eebc99\" is not a valid uuid: invalid length: found 8"),
                 (
                     "g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
-                    "\"g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\" is no uuid: invalid character: found `g` at 0",
+                    "\"g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\" is not a valid uuid: invalid character: found `g` at 0",
                 ),
             ],
         ),
@@ -209,22 +224,25 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "int[]",
             &["1;2", "[1,2]", "[]"],
             &[
-                ("[1,,2]", "\"[1,,2]\" is no int[]: \"\" is no int: expected digits with an optional sign"),
-                ("1;x", "\"x\" is no int: expected digits with an optional sign"),
-                ("[1", "\"[1\" is no int: expected digits with an optional sign"),
-                ("[1]]", "\"[1]]\" is no int[]: something behind the last bracket at byte 4"),
-                ("1;2147483648", "\"2147483648\" is no int: outside -2147483648 to 2147483647"),
+                (
+                    "[1,,2]",
+                    "\"[1,,2]\" is not a valid int[]: \"\" is not a valid int: expected digits with an optional sign",
+                ),
+                ("1;x", "\"x\" is not a valid int: expected digits with an optional sign"),
+                ("[1", "\"[1\" is not a valid int: expected digits with an optional sign"),
+                ("[1]]", "\"[1]]\" is not a valid int[]: something behind the last bracket at byte 4"),
+                ("1;2147483648", "\"2147483648\" is not a valid int: outside -2147483648 to 2147483647"),
             ],
         ),
         column(
             "long[][]",
             &["[[1],[2,3]]", "[[]]"],
             &[
-                ("[1]", "\"[1]\" is no long[][]: expected '[' at byte 2"),
-                ("[[1]", "\"[[1]\" is no long[][]: expected ',' at byte 5"),
+                ("[1]", "\"[1]\" is not a valid long[][]: expected '[' at byte 2"),
+                ("[[1]", "\"[[1]\" is not a valid long[][]: expected ',' at byte 5"),
                 (
                     "[[[1]]]",
-                    "\"[[[1]]]\" is no long[][]: \"[1\" is no long: expected digits with an optional sign",
+                    "\"[[[1]]]\" is not a valid long[][]: \"[1\" is not a valid long: expected digits with an optional sign",
                 ),
             ],
         ),
@@ -232,10 +250,16 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "map",
             &["{a: 1, b: 'x'}", "{}", "{a=1}"],
             &[
-                ("{a", "\"{a\" is no map: expected one of ':' '=' ',' '}' behind byte 1"),
-                ("a: 1", "\"a: 1\" is no map: expected '{' at byte 1"),
-                ("{a: 1, a: 2}", "\"{a: 1, a: 2}\" is no map: the key a for the second time at byte 8"),
-                ("{a: {b: [1}}", "\"{a: {b: [1}}\" is no map: expected one of ',' ']' behind byte 9"),
+                ("{a", "\"{a\" is not a valid map: expected one of ':' '=' ',' '}' behind byte 1"),
+                ("a: 1", "\"a: 1\" is not a valid map: expected '{' at byte 1"),
+                (
+                    "{a: 1, a: 2}",
+                    "\"{a: 1, a: 2}\" is not a valid map: the key a for the second time at byte 8",
+                ),
+                (
+                    "{a: {b: [1}}",
+                    "\"{a: {b: [1}}\" is not a valid map: expected one of ',' ']' behind byte 9",
+                ),
             ],
         ),
         column(
@@ -267,7 +291,7 @@ fn literals_nested_without_end_are_bad_rows_and_not_the_end_of_the_program() {
             .file("a.csv", format!("id:ID,n:{value_type}\n1,\"{}\"\n2,\n", value.replace('"', "\"\"")))
             .loads(1, 0)
             .bad_row(
-                &format!("a.csv:2: column 2 (n:{value_type}): {start:?}… is no {value_type}: {why}"),
+                &format!("a.csv:2: column 2 (n:{value_type}): {start:?}… is not a valid {value_type}: {why}"),
                 &format!("{row}…"),
             )
     };
@@ -276,12 +300,17 @@ fn literals_nested_without_end_are_bad_rows_and_not_the_end_of_the_program() {
         deep("map", "{a: ", "}", "more than 128 brackets inside one another at byte 513"),
         deep("map", "{a: [", "]}", "more than 128 brackets inside one another at byte 321"),
         deep("map", "{a: [", "", "more than 128 brackets inside one another at byte 321"),
-        deep("int[]", "[", "]", &format!("{brackets:?}… is no int: expected digits with an optional sign")),
+        deep(
+            "int[]",
+            "[",
+            "]",
+            &format!("{brackets:?}… is not a valid int: expected digits with an optional sign"),
+        ),
         deep(
             "long[][]",
             "[",
             "]",
-            &format!("{brackets:?}… is no long: expected digits with an optional sign"),
+            &format!("{brackets:?}… is not a valid long: expected digits with an optional sign"),
         ),
         deep("any{form:graphson}", "[", "]", "byte 128: a value is nested more than 128 deep"),
         deep(

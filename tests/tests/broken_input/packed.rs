@@ -66,13 +66,13 @@ fn data_that_cannot_be_unpacked_is_refused_by_the_file() {
         packed("something behind it, by zstd", "g.e.zst", [zstd(LIST), b"rubbish".to_vec()].concat())
             .refused("g.e.zst: the zstd data is damaged, after 28 packed bytes and 8 unpacked ones; fetch the file again"),
         packed("packed twice", "g.e.gz", gzip(&gzip(LIST)))
-            .bad_row("g.e.gz:1: column 1 (source): \"\\u{1f}�\\u{8}\\0\\0\\0\\0\\0\\u{4}�3T0�2R0�\\u{2}\\0��+�\\u{8}\\0\\0\\0\" is no whole number", "\u{1f}�\u{8}\0\0\0\0\0\u{4}�3T0�2R0�\u{2}\0��+�\u{8}\0\0\0"),
+            .bad_row("g.e.gz:1: column 1 (source): \"\\u{1f}�\\u{8}\\0\\0\\0\\0\\0\\u{4}�3T0�2R0�\\u{2}\\0��+�\\u{8}\\0\\0\\0\" is not a whole number", "\u{1f}�\u{8}\0\0\0\0\0\u{4}�3T0�2R0�\u{2}\0��+�\u{8}\0\0\0"),
         packed("xz", "g.e", b"\xfd7zXZ\0\0\0".as_slice())
-            .refused("g.e: is xz data, which isn't read; unpack it on the way: xz -dc g.e | evergraph import DB -"),
+            .refused("g.e: is xz data, which is not supported; unpack it in a pipe: xz -dc g.e | evergraph import DB -"),
         packed("bzip2 called gzip", "g.e.gz", b"BZh91AY&SY".as_slice())
-            .refused("g.e.gz: is bzip2 data, which isn't read; unpack it on the way: bzip2 -dc g.e.gz | evergraph import DB -"),
+            .refused("g.e.gz: is bzip2 data, which is not supported; unpack it in a pipe: bzip2 -dc g.e.gz | evergraph import DB -"),
         packed("a zip archive", "g.csv", b"PK\x03\x04\x14\0\0\0".as_slice())
-            .refused("g.csv: is zip data, which isn't read; unpack it on the way: unzip -p g.csv | evergraph import DB -"),
+            .refused("g.csv: is zip data, which is not supported; unpack it in a pipe: unzip -p g.csv | evergraph import DB -"),
         packed("a damaged CSV", "a.csv.gz", flip(gzip(b"id:ID,n\n1,a\n"), -5))
             .refused("a.csv.gz: the gzip data is damaged, after 32 packed bytes and 12 unpacked ones; fetch the file again"),
         packed("a damaged GraphML", "g.graphml.gz", flip(gzip(b"<graphml><graph/></graphml>"), -5))
@@ -84,7 +84,7 @@ fn data_that_cannot_be_unpacked_is_refused_by_the_file() {
             "g.mtx.gz",
             gzip(b"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n1 2\n"),
         )
-        .refused("g.mtx.gz: line 2 announces 2 edges, and 1 are there: the file is cut off, or not what it says"),
+        .refused("g.mtx.gz: line 2 announces 2 edges, but the file has 1: the file is cut off, or not what it says"),
     ]);
 }
 
@@ -93,9 +93,9 @@ fn rows_of_packed_files_are_named_by_their_lines() {
     run(vec![
         packed("a list", "g.e.gz", gzip(b"1 2\nx 3\n"))
             .loads(2, 1)
-            .bad_row("g.e.gz:2: column 1 (source): \"x\" is no whole number", "x 3"),
+            .bad_row("g.e.gz:2: column 1 (source): \"x\" is not a whole number", "x 3"),
         packed("CSV", "a.csv.zst", zstd(b"id:ID,n:int\n1,5\n2,x\n")).loads(1, 0).bad_row(
-            "a.csv.zst:3: column 2 (n:int): \"x\" is no int: expected digits with an optional sign",
+            "a.csv.zst:3: column 2 (n:int): \"x\" is not a valid int: expected digits with an optional sign",
             "2,x",
         ),
     ]);

@@ -77,23 +77,23 @@ fn odd_files_that_are_sound_load_whole() {
 fn what_is_no_parquet_is_refused_by_the_file() {
     run(vec![
         parquet("nothing", "")
-            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 0 but need 8"),
+            .refused("a.parquet: is not a valid Parquet file: EOF: Parquet file too small. Size is 0 but need 8"),
         parquet("text", "id,name\n1,Ada\n")
-            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+            .refused("a.parquet: is not a valid Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
         parquet("the mark alone", "PAR1")
-            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 4 but need 8"),
+            .refused("a.parquet: is not a valid Parquet file: EOF: Parquet file too small. Size is 4 but need 8"),
         parquet("two marks", "PAR1PAR1")
-            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 8 but need 827474264"),
+            .refused("a.parquet: is not a valid Parquet file: EOF: Parquet file too small. Size is 8 but need 827474264"),
         parquet("a footer longer than the file", with_end(b"\xff\xff\xff\x7fPAR1"))
-            .refused("a.parquet: is no sound Parquet file: EOF: Parquet file too small. Size is 779 but need 2147483655"),
+            .refused("a.parquet: is not a valid Parquet file: EOF: Parquet file too small. Size is 779 but need 2147483655"),
         parquet("a footer of no bytes", with_end(b"\0\0\0\0PAR1"))
-            .refused("a.parquet: is no sound Parquet file: EOF: Unexpected EOF"),
+            .refused("a.parquet: is not a valid Parquet file: EOF: Unexpected EOF"),
         parquet("another mark at the end", with_end(b"\x10\0\0\0PAR2"))
-            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+            .refused("a.parquet: is not a valid Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
         parquet("an encrypted footer", with_end(b"\x10\0\0\0PARE"))
-            .refused("a.parquet: is no sound Parquet file: Parquet error: Parquet file has an encrypted footer but the encryption feature is disabled"),
+            .refused("a.parquet: is not a valid Parquet file: Parquet error: Parquet file has an encrypted footer but the encryption feature is disabled"),
         parquet("packed once more", gzip(&sound()))
-            .refused("a.parquet: is no sound Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
+            .refused("a.parquet: is not a valid Parquet file: Parquet error: Invalid Parquet file. Corrupt footer"),
         Case::new("Parquet called CSV")
             .file("a.csv", sound())
             .refused("a.csv: header column 1: is not UTF-8; convert the file with iconv"),
@@ -121,7 +121,7 @@ fn columns_that_cannot_be_a_graph_are_refused_by_name() {
             "times of day",
             file(vec![("id:ID", ids()), ("at", Arc::new(Time64MicrosecondArray::from(vec![0, 1])))]),
         )
-        .refused("a.parquet: column 2 (at): is of type Time64(µs), which we don't have: leave it out by `ignore` in a mapping, or write another one"),
+        .refused("a.parquet: column 2 (at): is of type Time64(µs), which Evergraph does not have: leave it out by `ignore` in a mapping, or convert it"),
         parquet("a start without an end", file(vec![(":START_ID", ids())]))
             .refused("a.parquet: header: there is :START_ID and no :END_ID"),
         parquet("a space that no file has", file(vec![(":START_ID(X)", ids()), (":END_ID(X)", ids())])).loads(2, 2),

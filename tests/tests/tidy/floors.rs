@@ -20,7 +20,8 @@ pub const CRATES: Floors = &[
     &["evergraph-engines", "evergraph-files"],
     &["evergraph-analysis"],
     &["evergraph"],
-    &["evergraph-measure"],
+    &["evergraph-measure", "evergraph-terminal"],
+    &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
     &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
@@ -112,6 +113,64 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["step"],
             &["explain", "metrics"],
             &["session"],
+        ],
+    ),
+    (
+        "crates/analysis/src",
+        &[
+            &["column", "members", "parameter", "reals", "rounds", "snapshot"],
+            &["arguments", "groups", "lists"],
+            &["answer", "input", "kernels"],
+            &["algorithm"],
+            &["entries"],
+            &["table", "graph"],
+        ],
+    ),
+    (
+        "crates/measure/src",
+        &[
+            &["clients", "disk_size", "disk_sync", "figure", "kernel", "machine", "social"],
+            &["social::network"],
+            &["social::graph", "social::operation"],
+            &["social::client"],
+            &["social::perform"],
+        ],
+    ),
+    (
+        "crates/terminal/src",
+        &[&["number", "table"], &["failure"], &["meter", "result_file"], &["console"], &["interrupt"]],
+    ),
+    (
+        "crates/show/src",
+        &[
+            &["folder", "generate::graph_files", "demo::reference", "demo::rings"],
+            &["generate", "demo::network"],
+            // What is measured, and how it is told.
+            &["bench::plan", "bench::section", "bench::transactions::contest", "bench::transactions::plan"],
+            &["bench::report", "bench::transactions::told"],
+            // One measurement a file.
+            &["bench"],
+            &["bench::run", "bench::transactions::run"],
+            &["demo"],
+            &["demo::message"],
+            // Both ends of the pipe.
+            &["demo::stream", "demo::tally"],
+            &["demo::ticker", "demo::writers"],
+            &["demo::report"],
+            &["demo::play"],
+        ],
+    ),
+    (
+        "crates/cli/src",
+        &[
+            &["amount", "open", "settings", "welcome"],
+            &["context"],
+            &["loading"],
+            &["command"],
+            &["command::query"],
+            &["command::shell"],
+            &["usage"],
+            &["arguments"],
         ],
     ),
 ];
@@ -290,7 +349,7 @@ pub fn imports<'a>(code: &'a str, module: &[&'a str]) -> Vec<(usize, Vec<&'a str
 
 /// Calls `found` with every path of the tree that `rest` starts with, each begun by `stem`:
 /// `::a::{b, c::D as E}` gives `a b` and `a c D`. Returns what follows the tree.
-fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
+pub fn leaves<'a>(rest: &'a str, stem: Vec<&'a str>, found: &mut dyn FnMut(Vec<&'a str>)) -> &'a str {
     let Some(after) = rest.trim_start().strip_prefix("::") else {
         if !stem.is_empty() {
             found(stem);

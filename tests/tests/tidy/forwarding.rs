@@ -18,7 +18,7 @@ pub struct Forwarding {
     pub forwarded: &'static str,
 }
 
-/// What `AnyEngine` and its kin hand on.
+/// What `AnyEngine` and its kin, and the lists of algorithms, hand on.
 pub const FORWARDINGS: &[Forwarding] = &[
     Forwarding {
         name: "View",
@@ -39,6 +39,11 @@ pub const FORWARDINGS: &[Forwarding] = &[
         name: "Topology",
         defined: "crates/graph/src/topology.rs",
         forwarded: "crates/engines/src/topology.rs",
+    },
+    Forwarding {
+        name: "Topology",
+        defined: "crates/graph/src/topology.rs",
+        forwarded: "crates/analysis/src/lists.rs",
     },
 ];
 

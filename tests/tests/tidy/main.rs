@@ -5,13 +5,16 @@
 //!
 //! What to edit when the project grows: the tables `CRATES` and `MODULES` (`floors.rs`), `FORWARDINGS` (`forwarding.rs`) and
 //! `UNSAFE_FILES` (`words.rs`); when a circle of imports is cut, `KNOTS` (`cycles.rs`);
-//! when a goal gets a claim of a paper, the page that `claims.rs` names.
+//! when a goal gets a claim of a paper, the page that `claims.rs` names; the code map of `ARCHITECTURE.md` when a
+//! folder or a module lands, moves or goes (`code_map.rs`).
 
 mod claims;
+mod code_map;
 mod cycles;
 mod features;
 mod floors;
 mod forwarding;
+mod kernels;
 mod links;
 mod rust_text;
 mod shape;
@@ -49,6 +52,11 @@ fn every_import_names_the_file_that_defines_the_thing() {
     let tree = Tree::read();
     let modules = floors::Modules::of(tree.rust().map(|file| file.path.as_str()));
     assert_none(tree.rust().flat_map(|file| floors::defining_file(&file.path, &file.text, &modules)));
+}
+
+#[test]
+fn no_crate_but_analysis_compiles_a_kernel() {
+    assert_none(Tree::read().rust().flat_map(|file| kernels::calls(&file.path, &file.text)));
 }
 
 #[test]
@@ -114,6 +122,20 @@ fn no_file_names_a_path_of_one_machine() {
 fn every_relative_link_points_to_something() {
     let tree = Tree::read();
     assert_none(tree.markdown().flat_map(|file| links::broken(&file.path, &file.text, &tree.paths)));
+}
+
+#[test]
+fn every_anchor_of_a_link_is_a_heading_of_its_page() {
+    let tree = Tree::read();
+    let pages: Vec<_> = tree.markdown().map(|file| (file.path.as_str(), file.text.as_str())).collect();
+    assert_none(links::without_heading(&pages));
+}
+
+#[test]
+fn the_code_map_has_a_line_for_every_folder_and_module() {
+    let tree = Tree::read();
+    let page = tree.markdown().find(|file| file.path == code_map::PAGE).map_or("", |file| file.text.as_str());
+    assert_none(code_map::differences(page, &tree.paths));
 }
 
 #[test]

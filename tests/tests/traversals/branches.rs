@@ -89,7 +89,7 @@ fn a_subgraph_has_its_edges_and_their_ends() {
         assert!(matches!(none.as_slice(), [Item::Graph(graph)] if graph.edges().len() == 0), "{none:?}");
     }
     let error = gremlin(&modern(), "g.V().subgraph('x')", 1024).map(|items| items.len()).unwrap_err();
-    assert!(error.to_string().contains("subgraph() gathers edges, and met a vertex"), "{error}");
+    assert!(error.to_string().contains("subgraph() gathers edges, but found a vertex"), "{error}");
 }
 
 #[test]

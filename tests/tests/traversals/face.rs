@@ -101,20 +101,20 @@ fn results_become_types_and_say_what_they_are_if_they_do_not_fit() {
         db.gremlin("g.V().values('age').fold()").one::<Value>().unwrap().value_type().to_string(),
         "list"
     );
-    assert_eq!(refused::<i64>("g.V().limit(1)"), "an integer was asked for, and the result is a vertex");
+    assert_eq!(refused::<i64>("g.V().limit(1)"), "an integer was requested, but the result is a vertex");
     assert_eq!(
         refused::<VertexId>("g.V().count()"),
-        "a vertex was asked for, and the result is a value of type long"
+        "a vertex was requested, but the result is a value of type long"
     );
     assert_eq!(refused::<u8>("g.inject(256)"), "the result is 256, which no u8 holds");
     assert_eq!(refused::<u64>("g.inject(-1)"), "the result is -1, which no u64 holds");
     assert_eq!(
         refused::<(i64, i64)>("g.inject([1, 2, 3])"),
-        "a pair was asked for, and the result is a list"
+        "a pair was requested, but the result is a list"
     );
-    assert_eq!(refused::<Value>("g.V().fold()"), "a value was asked for, and the result is a vertex");
+    assert_eq!(refused::<Value>("g.V().fold()"), "a value was requested, but the result is a vertex");
     let error = db.gremlin("g.inject('a', null)").values::<String>().unwrap_err();
-    assert_eq!(error.to_string(), "result 2: a text was asked for, and the result is null");
+    assert_eq!(error.to_string(), "result 2: a text was requested, but the result is null");
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn memory_is_a_limit_of_the_query_and_of_the_database() {
         db.gremlin(&format!("{all}.addV()")).run().unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Limit);
-        assert!(error.to_string().contains("for a query would pass the memory budget"), "{error}");
+        assert!(error.to_string().contains("for a query exceeds the memory budget"), "{error}");
     }
 }
 

@@ -187,11 +187,11 @@ fn who_does_not_ask_for_them_in_the_schema_is_told_how_to() {
     for (text, wanted) in [
         ("g.V().property('name', 'y', 'since', 1)", "`declare_meta_properties(\"q\", \"name\")`"),
         ("g.V().properties('name').property('since', 1)", "`declare_meta_properties(\"q\", \"name\")`"),
-        ("g.addV('p').property('age', 3, 'since', 1)", "the schema doesn't ask for properties of p.age"),
+        ("g.addV('p').property('age', 3, 'since', 1)", "the schema doesn't declare meta-properties of p.age"),
         ("g.E().property('w', 2, 'since', 1)", "those of edges have none"),
         ("g.E().properties('w').property('since', 1)", "those of edges and those of properties have none"),
         ("g.V().property('name', 'y', 'since')", "a value is missing"),
-        ("g.addV('p').property('name', 'y', T.id, 1)", "called by a text"),
+        ("g.addV('p').property('name', 'y', T.id, 1)", "must be a string"),
     ] {
         assert!(refused(&db, text).contains(wanted), "{text}: {}", refused(&db, text));
     }

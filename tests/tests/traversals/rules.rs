@@ -2,6 +2,7 @@
 //! one thread and on several.
 
 use crate::shown;
+use evergraph::analysis::kernels::CompiledKernels;
 use evergraph::graph::budget::Unlimited;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::query::execute::context::Graph;
@@ -126,7 +127,7 @@ fn answers(
     let limits = QueryLimits { batch_rows, threads, memory_bytes: 8 << 20, ..QueryLimits::default() };
     let snapshot = db.snapshot();
     let charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
-    match run(plan, Graph::Read(&snapshot), charge, &Services::default())
+    match run(plan, Graph::Read(&snapshot), charge, &Services::default(), &CompiledKernels)
         .and_then(|results| results.collect())
     {
         Ok(items) => {

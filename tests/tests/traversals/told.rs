@@ -12,7 +12,7 @@ fn told(db: &Database, text: &str) -> Item {
 }
 
 fn part(item: &Item, key: &str) -> Item {
-    let Item::Map(map) = item else { panic!("{item:?} is no map") };
+    let Item::Map(map) = item else { panic!("{item:?} is not a map") };
     map.get_text(key).cloned().unwrap_or_else(|| panic!("{item:?} has no {key}"))
 }
 
@@ -56,7 +56,7 @@ fn a_profile_writes_what_the_query_does_and_an_explanation_nothing() {
 #[test]
 fn a_profile_elsewhere_is_refused() {
     let db = modern();
-    let said = "profile() stands once and at the end of a query";
+    let said = "profile() is allowed once, at the end of a query";
     for text in ["g.V().profile().count()", "g.V().where(__.out().profile())", "g.V().profile().profile()"] {
         assert!(refused(&db, text).contains(said), "{text}: {}", refused(&db, text));
     }

@@ -170,11 +170,18 @@ ignores the direction of edges. Among equal votes the least id wins. A computed 
 maps, while `properties()` returns only stored properties. Distances must not be negative. A query gathers all edges first;
 for a single answer on a large graph, such as one shortest path, `evergraph::algorithms::shortest_path` reads less.
 
+`g.call('leiden', [resolution: 2.0])` runs an algorithm of `evergraph run`, by its name with underscores and with its
+parameters, on the whole graph or the part that `labels` and `types` name, including the transaction's own writes. A vertex
+is given by `with('source', __.V().has('name', 'marko'))` or by its id. Each row is a map: `[vertex: v[3], community: 0]`.
+`g.call('--algorithms').with('verbose')` lists the algorithms. A strategy that shows a part of the graph does not apply to
+them, so a query that has one is refused. The run counts against the time and memory limits of the query: it copies the
+edges of its part, 48 bytes for each.
+
 ## Services and files
 
 `call('name')` calls a service of the application: in Rust, an implementation of `evergraph::query::service::Service` that is
 passed to the query with `.services(...)`; in Python, [a function](guide/queries.md#services-your-own-functions) that is
-passed as `query(..., services=...)`. `g.call()` lists them. There are no built-in services.
+passed as `query(..., services=...)`. `g.call()` lists them. The algorithms are the only built-in services.
 
 `g.io('graph.json').read()` imports a GraphSON or GraphML file, and `.write()` exports one, as `evergraph import` and
 `evergraph export` do; the query can do nothing else. A program must allow it, by `.files(true)` in Rust and `files=True` in

@@ -181,6 +181,6 @@ fn between(x: &str, y: &str) -> Parameters {
 
 fn moment(milliseconds: i64) -> Result<Value> {
     let moment = DateTime::from_epoch_milliseconds(milliseconds);
-    let moment = moment.map_err(|error| Error::invalid("a parameter is no date").because(error))?;
+    let moment = moment.map_err(|error| Error::invalid("a parameter is not a valid date").because(error))?;
     Ok(moment.into())
 }

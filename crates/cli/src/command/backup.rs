@@ -3,10 +3,10 @@
 use crate::command::check::check_written;
 use crate::context::Context;
 use crate::open::refuse_file;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, counted, size, time};
-use crate::terminal::table::visible;
 use clap::Args;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{count, counted, size, time};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;

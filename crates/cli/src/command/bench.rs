@@ -1,12 +1,12 @@
-//! `evergraph bench`: the quick look that users take on their own machine. See [`crate::bench`].
+//! `evergraph bench`: the quick look that users take on their own machine. See [`evergraph_show::bench`].
 
-use crate::bench::plan::Plan;
-use crate::bench::run::run;
-use crate::bench::transactions;
-use crate::bench::transactions::plan::Part;
 use crate::context::Context;
-use crate::terminal::failure::Failure;
 use clap::{Args, Subcommand};
+use evergraph_show::bench::plan::Plan;
+use evergraph_show::bench::run::run;
+use evergraph_show::bench::transactions;
+use evergraph_show::bench::transactions::plan::Part;
+use evergraph_terminal::failure::Failure;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ pub fn execute(arguments: &BenchArguments, context: &Context) -> Result<(), Fail
         return measure_transactions(arguments, context);
     }
     let plan = if arguments.quick { Plan::quick(arguments.scale) } else { Plan::full(arguments.scale) };
-    let report = run(&plan, arguments.dir.as_deref(), context)?;
+    let report = run(&plan, arguments.dir.as_deref(), &context.console, &context.cancel)?;
     if context.console.is_json() { context.console.result(&report) } else { Ok(()) }
 }
 
@@ -117,6 +117,6 @@ fn measure_transactions(arguments: &TransactionsArguments, context: &Context) ->
     if !arguments.only.is_empty() {
         plan.parts.retain(|part| arguments.only.contains(part));
     }
-    let report = run(plan, arguments.dir.as_deref(), context)?;
+    let report = run(plan, arguments.dir.as_deref(), &context.console, &context.cancel)?;
     if context.console.is_json() { context.console.result(&report) } else { Ok(()) }
 }

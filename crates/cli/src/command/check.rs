@@ -2,14 +2,14 @@
 
 use crate::context::Context;
 use crate::open::refuse_file;
-use crate::terminal::failure::Failure;
-use crate::terminal::meter::Meter;
-use crate::terminal::number::{counted, size, time};
-use crate::terminal::table::visible;
 use clap::Args;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::checkpoint::report::Finding;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::{counted, size, time};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,11 +1,11 @@
 //! `evergraph checkpoint`: the log's content goes into the database's files, and the log is cut.
 
 use crate::context::Context;
-use crate::loading::disk_bytes;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, size, time};
-use crate::terminal::table::visible;
 use clap::Args;
+use evergraph_measure::disk_size::disk_bytes;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{count, size, time};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
 use std::ops::ControlFlow;

@@ -1,9 +1,9 @@
 //! `evergraph completions`: the script by which a shell completes commands and options.
 
 use crate::context::Context;
-use crate::terminal::failure::Failure;
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
+use evergraph_terminal::failure::Failure;
 use serde::Serialize;
 use std::fmt;
 

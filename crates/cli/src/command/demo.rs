@@ -1,15 +1,15 @@
-//! `evergraph demo`: what Evergraph does, shown and proved in a minute. See [`crate::demo`].
+//! `evergraph demo`: what Evergraph does, shown and proved in a minute. See [`evergraph_show::demo`].
 
 use crate::context::Context;
-use crate::demo::load::load;
-use crate::demo::network::{Network, NetworkSize};
-use crate::demo::play::{PlayOptions, play};
-use crate::demo::stream::{StreamOptions, run};
-use crate::demo::verify::{Verified, verify};
 use crate::open::open;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::count;
 use clap::{Args, Subcommand};
+use evergraph_show::demo::load::load;
+use evergraph_show::demo::network::{Network, NetworkSize};
+use evergraph_show::demo::play::{PlayOptions, play};
+use evergraph_show::demo::stream::{StreamOptions, run};
+use evergraph_show::demo::verify::{Verified, verify};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::count;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -126,9 +126,10 @@ pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failu
                 writers: arguments.writers,
                 parent: arguments.dir.clone(),
                 keep: arguments.keep,
+                threads: context.threads,
                 sabotage: arguments.sabotage,
             };
-            let report = play(&options, context)?;
+            let report = play(&options, &context.console, &context.cancel)?;
             context.console.result(&report)
         }
         Some(Step::Load(step)) => {

@@ -1,14 +1,14 @@
 //! `evergraph export`: what is in a database now becomes files that others read.
 
 use crate::context::Context;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{counted, rate, size, time};
-use crate::terminal::table::{output_name, visible};
 use clap::{Args, ValueEnum};
 use evergraph::export::options::{
     ExportFormat, ExportOptions, ExportProgress, Exported, ExportedFile, Packing,
 };
 use evergraph_graph::error::{Error, Result};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{counted, rate, size, time};
+use evergraph_terminal::table::{output_name, visible};
 use serde::Serialize;
 use std::error::Error as _;
 use std::fmt;

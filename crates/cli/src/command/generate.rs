@@ -1,16 +1,15 @@
 //! `evergraph generate`: a seeded graph, as a database or as files.
 
 use crate::context::Context;
-use crate::graph_files::GraphFiles;
 use crate::loading::Destination;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{counted, time};
-use crate::terminal::table::visible;
 use clap::{Args, Subcommand};
-use evergraph::generate::payments::{Payments, PaymentsOptions, account_id};
-use evergraph::generate::ring::Ring;
-use evergraph::generate::rmat::{self, RmatOptions};
-use evergraph_graph::load::Load;
+use evergraph::generate::payments::PaymentsOptions;
+use evergraph::generate::rmat::RmatOptions;
+use evergraph_show::generate::graph::GraphKind;
+use evergraph_show::generate::graph_files::GraphFiles;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{counted, time};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -132,19 +131,12 @@ pub struct PaymentsArguments {
 /// # Errors
 /// `invalid` for options out of range or a database with content; what writing meets.
 pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), Failure> {
-    match &arguments.network {
-        Network::Rmat(arguments) => {
-            let RmatArguments { placing, scale, edge_factor, seed } = arguments;
+    let (placing, kind) = match &arguments.network {
+        Network::Rmat(RmatArguments { placing, scale, edge_factor, seed }) => {
             let options = RmatOptions { edge_factor: *edge_factor, ..RmatOptions::new(*scale, *seed) };
-            put(
-                placing,
-                context,
-                || Ok((rmat::generate(&options)?, ())),
-                |files, load, ()| files.lists("rmat", load),
-            )
+            (placing, GraphKind::Rmat(options))
         }
-        Network::Payments(arguments) => {
-            let PaymentsArguments { placing, accounts, transfers, rings, days, seed } = arguments;
+        Network::Payments(PaymentsArguments { placing, accounts, transfers, rings, days, seed }) => {
             let options = PaymentsOptions {
                 accounts: *accounts,
                 transfers: *transfers,
@@ -152,25 +144,14 @@ pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), F
                 days: *days,
                 seed: *seed,
             };
-            let make = || {
-                let payments = Payments::generate(&options)?;
-                Ok((payments.load, payments.rings))
-            };
-            put(placing, context, make, |files, load, rings| {
-                files.csv(load)?;
-                files.text("rings.json", &rings_json(&rings))
-            })
+            (placing, GraphKind::Payments(options))
         }
-    }
+    };
+    put(placing, &kind, context)
 }
 
-/// Makes a graph, with something `E` that only files have room for, and puts it in `place`.
-fn put<E>(
-    Placing { place, overwrite }: &Placing,
-    context: &Context,
-    make: impl FnOnce() -> Result<(Load, E), Failure>,
-    write: impl FnOnce(&mut GraphFiles<'_>, &Load, E) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+/// Generates a graph of `kind` and puts it where it was asked for.
+fn put(Placing { place, overwrite }: &Placing, kind: &GraphKind, context: &Context) -> Result<(), Failure> {
     let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
     let meter = context.console.meter();
     // Before minutes of making: is there anything against the folder?
@@ -179,58 +160,25 @@ fn put<E>(
     let files = files.transpose()?;
     meter.tell("generate", None, String::new);
     let began = Instant::now();
-    let (load, extra) = make()?;
+    let graph = kind.generate()?;
     let make_seconds = began.elapsed().as_secs_f64();
     context.cancel.check()?;
     if let Some(destination) = destination {
-        let load = destination.load(load, u64::MAX, make_seconds, &meter, context)?;
+        let load = destination.load(graph.load, u64::MAX, make_seconds, &meter, context)?;
         drop(files);
         drop(meter);
         return context.console.summary(&load);
     }
     let mut files = files.expect("the command line has a database or a folder");
-    write(&mut files, &load, extra)?;
+    graph.write(&mut files)?;
     let files = files.finish().iter().map(|path| path.display().to_string()).collect();
     drop(meter);
     context.console.summary(&FilesReport {
         files,
-        vertices_count: load.vertices_count(),
-        edges_count: load.edges_count(),
+        vertices_count: graph.load.vertices_count(),
+        edges_count: graph.load.edges_count(),
         seconds: began.elapsed().as_secs_f64(),
     })
-}
-
-/// The planted rings, by the ids of their accounts.
-fn rings_json(rings: &[Ring]) -> String {
-    #[derive(Serialize)]
-    struct Planted<'a> {
-        accounts: &'a [i64],
-        transfers: Vec<Hop>,
-    }
-    #[derive(Serialize)]
-    struct Hop {
-        source: i64,
-        target: i64,
-        amount_cents: i64,
-        time_ms: i64,
-    }
-    let rings: Vec<Planted<'_>> = rings
-        .iter()
-        .map(|ring| Planted {
-            accounts: &ring.accounts,
-            transfers: ring
-                .transfers
-                .iter()
-                .map(|transfer| Hop {
-                    source: account_id(transfer.source),
-                    target: account_id(transfer.target),
-                    amount_cents: transfer.amount_cents,
-                    time_ms: transfer.time_ms,
-                })
-                .collect(),
-        })
-        .collect();
-    serde_json::to_string_pretty(&rings).expect("numbers always have a JSON form") + "\n"
 }
 
 /// A graph that went into files.

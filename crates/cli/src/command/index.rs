@@ -2,9 +2,6 @@
 
 use crate::command::run::names;
 use crate::context::Context;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, counted, size, time};
-use crate::terminal::table::{Side, Table, visible};
 use clap::{Args, Subcommand};
 use evergraph::index::IndexInfo;
 use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
@@ -12,6 +9,9 @@ use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::GraphView;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{count, counted, size, time};
+use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! `evergraph man`: manual pages, one a command, made from the same texts as its help.
 
 use crate::context::Context;
-use crate::result_file::ResultFile;
-use crate::terminal::failure::Failure;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::result_file::ResultFile;
 use serde::Serialize;
 use std::fmt;
 use std::fs;

@@ -26,7 +26,7 @@ fn the_report_has_file_line_column_name_reason_and_row() {
     folder.write("v.csv", b"id:ID,n:int\n1,5\n2,x\n3,\n1,7\n\xff,8\n4\n");
     folder.write("e.csv", ":START_ID,:END_ID\n1,3\n1,9\n");
     let arguments = ["import", "a.eg", "v.csv", "e.csv", "--report", "bad.csv"];
-    folder.run(&arguments).failed(2, &["v.csv:3: column 2 (n:int): \"x\" is no int"]);
+    folder.run(&arguments).failed(2, &["v.csv:3: column 2 (n:int): \"x\" is not a valid int"]);
     assert!(!folder.path("a.eg").exists());
     assert_eq!(folder.read("bad.csv").lines().count(), 2, "the row that stopped it is in the report");
 
@@ -36,7 +36,7 @@ fn the_report_has_file_line_column_name_reason_and_row() {
     assert_eq!(
         folder.read("bad.csv"),
         "file,line,column,name,reason,row\n\
-         v.csv,3,2,n:int,\"\"\"x\"\" is no int: expected digits with an optional sign\",\"2,x\"\n\
+         v.csv,3,2,n:int,\"\"\"x\"\" is not a valid int: expected digits with an optional sign\",\"2,x\"\n\
          v.csv,5,1,id:ID,\"vertex \"\"1\"\" of the id space without a name is there already, from v.csv:2\",\"1,7\"\n\
          v.csv,6,1,id:ID,\"\"\"\u{fffd}\"\" is not UTF-8; convert the file with iconv\",\"\u{fffd},8\"\n\
          v.csv,7,,,\"2 fields expected, as in the header, 1 found\",4\n\
@@ -57,7 +57,7 @@ fn every_kind_of_broken_file_ends_with_its_exit_code_and_no_database() {
         ("g.mtx", b"%%MatrixMarket matrix array real general\n".to_vec(), 2, "g.mtx:1: expected coordinate"),
         ("g.graphml", b"<graphml><graph><node>".to_vec(), 2, "g.graphml: line 1, column 17"),
         ("g.json", b"{\"id\":1,\"label\":\"P\"\n".to_vec(), 2, "g.json:1: byte 20"),
-        ("a.parquet", b"PAR1PAR1".to_vec(), 2, "a.parquet: is no sound Parquet file"),
+        ("a.parquet", b"PAR1PAR1".to_vec(), 2, "a.parquet: is not a valid Parquet file"),
     ] {
         folder.write(name, bytes);
         folder.run(&["import", "a.eg", name]).failed(code, &[words]);

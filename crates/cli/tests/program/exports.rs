@@ -102,7 +102,7 @@ fn what_cannot_be_written_is_said_before_anything_is() {
     export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
     export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
     export(&["--output", "no/out"]).failed(3, &["no/out: there is no folder no"]);
-    export(&["--output", "x.json", "--format", "edgelist"]).failed(2, &["the name of a file of graphson"]);
+    export(&["--output", "x.json", "--format", "edgelist"]).failed(2, &["names a file of graphson"]);
     folder.write("y.json", "mine");
     export(&["--output", "y.json"]).failed(2, &["y.json is there already", "(--overwrite)"]);
     export(&["--output", "social.eg", "--format", "csv", "--overwrite"])

@@ -69,9 +69,9 @@ fn variables_are_written_as_in_gremlin() {
     let wrong = query(&folder, &[born, "--bind", "year=[1790, soon]"]);
     wrong.failed(
         2,
-        &["--bind year: line 1, column 8: `soon` is no value", "\n  [1790, soon]\n         ^^^^\n"],
+        &["--bind year: line 1, column 8: `soon` is not a value", "\n  [1790, soon]\n         ^^^^\n"],
     );
-    query(&folder, &[born, "--bind", "year=out()"]).failed(2, &["no part of a query"]);
+    query(&folder, &[born, "--bind", "year=out()"]).failed(2, &["not a part of a query"]);
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn a_salvage_without_names_stops_and_one_from_the_log_alone_does_not() {
             fs::write(log, "nothing of a log").unwrap();
         }
     }
-    folder.run(&["salvage", "logged.eg", "none.eg"]).failed(5, &["nobody knows the names"]);
+    folder
+        .run(&["salvage", "logged.eg", "none.eg"])
+        .failed(5, &["the names of labels, types and properties are lost"]);
     assert!(!folder.path("none.eg").exists());
     folder.run(&["salvage", "people.csv", "none.eg"]).failed(2, &["people.csv is a file"]);
     folder.run(&["salvage", "missing.eg", "none.eg"]).failed(3, &["missing.eg"]);

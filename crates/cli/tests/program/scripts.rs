@@ -87,7 +87,7 @@ fn an_error_ends_a_script_and_is_told_by_line_and_column() {
     let ran = script(&folder, ":explain g.V()\n  .otu()\n");
     assert!(ran.err.contains("line 2, column 4: no step"), "{ran:?}");
     let ran = script(&folder, "g.V().count()\n:bind year [1, soon]\n");
-    assert!(ran.err.contains("line 2, column 16: `soon` is no value"), "{ran:?}");
+    assert!(ran.err.contains("line 2, column 16: `soon` is not a value"), "{ran:?}");
     say(&folder, &[":expain g.V()"]).failed(2, &["there is no command :expain; is :explain meant?"]);
     let document: Value =
         serde_json::from_str(&say_with(&folder, &["--json"], &["g.V().otu()"]).err).unwrap();

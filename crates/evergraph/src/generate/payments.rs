@@ -64,7 +64,7 @@ impl PaymentsOptions {
 
     fn check(&self) -> Result<()> {
         if self.accounts < 1000 {
-            return Err(Error::invalid(format!("{} accounts: 1000 is the least", self.accounts)));
+            return Err(Error::invalid(format!("accounts is {}, but must be at least 1000", self.accounts)));
         }
         let ring_transfers = u64::from(self.rings) * ACCOUNTS_MAX as u64;
         if self.transfers < ring_transfers.max(1) {
@@ -74,7 +74,7 @@ impl PaymentsOptions {
             )));
         }
         if !(2..=36_500).contains(&self.days) {
-            return Err(Error::invalid(format!("{} days: 2 to 36500 are possible", self.days)));
+            return Err(Error::invalid(format!("days is {}, but must be from 2 to 36500", self.days)));
         }
         Ok(())
     }
@@ -306,11 +306,14 @@ mod tests {
     #[test]
     fn options_out_of_range_are_named() {
         let text = |options| Payments::generate(&options).unwrap_err().to_string();
-        assert_eq!(text(PaymentsOptions { accounts: 9, ..small() }), "9 accounts: 1000 is the least");
+        assert_eq!(
+            text(PaymentsOptions { accounts: 9, ..small() }),
+            "accounts is 9, but must be at least 1000"
+        );
         assert_eq!(
             text(PaymentsOptions { transfers: 100, ..small() }),
             "100 transfers: 20 rings take up to 120, and one is the least"
         );
-        assert_eq!(text(PaymentsOptions { days: 1, ..small() }), "1 days: 2 to 36500 are possible");
+        assert_eq!(text(PaymentsOptions { days: 1, ..small() }), "days is 1, but must be from 2 to 36500");
     }
 }

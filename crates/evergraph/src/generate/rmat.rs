@@ -46,12 +46,15 @@ impl RmatOptions {
 
     fn check(&self) -> Result<()> {
         if self.scale > 31 {
-            return Err(Error::invalid(format!("scale {}: 0 to 31 is possible (2^31 vertices)", self.scale)));
+            return Err(Error::invalid(format!(
+                "scale is {}, but must be from 0 to 31 (2^31 vertices)",
+                self.scale
+            )));
         }
         let [a, b, c] = self.quarters;
         if !self.quarters.iter().all(|chance| (0.0..=1.0).contains(chance)) || a + b + c > 1.0 + 1e-9 {
             return Err(Error::invalid(format!(
-                "quarters {a}, {b}, {c}: chances from 0 to 1 are wanted, together at most 1"
+                "quarters are {a}, {b}, {c}, but must be probabilities from 0 to 1, together at most 1"
             )));
         }
         Ok(())
@@ -204,11 +207,11 @@ mod tests {
     #[test]
     fn options_out_of_range_are_named() {
         let error = generate(&RmatOptions::new(32, 1)).unwrap_err();
-        assert_eq!(error.to_string(), "scale 32: 0 to 31 is possible (2^31 vertices)");
+        assert_eq!(error.to_string(), "scale is 32, but must be from 0 to 31 (2^31 vertices)");
         let options = RmatOptions { quarters: [0.5, 0.5, 0.5], ..RmatOptions::new(1, 1) };
         assert_eq!(
             generate(&options).unwrap_err().to_string(),
-            "quarters 0.5, 0.5, 0.5: chances from 0 to 1 are wanted, together at most 1"
+            "quarters are 0.5, 0.5, 0.5, but must be probabilities from 0 to 1, together at most 1"
         );
     }
 }

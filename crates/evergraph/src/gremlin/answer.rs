@@ -31,7 +31,7 @@ pub trait FromItem: Sized {
 }
 
 fn refused<T>(item: &Item, wanted: &str) -> Result<T> {
-    Err(Error::invalid(format!("{wanted} was asked for, and the result is {}", item.kind())))
+    Err(Error::invalid(format!("{wanted} was requested, but the result is {}", item.kind())))
 }
 
 impl FromItem for Item {

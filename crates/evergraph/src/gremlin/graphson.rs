@@ -118,7 +118,7 @@ impl Reader {
             match &*key {
                 "source" => source = self.read_instructions(json, true)?,
                 "step" => steps = self.read_instructions(json, false)?,
-                _ => return Err(json.error(format!("`{key}` is no part of bytecode")).into()),
+                _ => return Err(json.error(format!("`{key}` is not part of bytecode")).into()),
             }
         }
         Ok(Bytecode::new(source.into_iter().flat_map(assembly::source_calls).collect(), steps))
@@ -292,7 +292,7 @@ impl Reader {
             match &*key {
                 "predicate" => name = Some(json.read_string()?),
                 "value" => value = Some(self.read_value(json, Around::Predicate)?),
-                _ => return Err(json.error(format!("`{key}` is no part of a predicate")).into()),
+                _ => return Err(json.error(format!("`{key}` is not part of a predicate")).into()),
             }
         }
         self.levels.leave();
@@ -480,11 +480,14 @@ mod tests {
     fn what_no_calls_can_hold_is_named_with_its_instruction() {
         let typed = |name: &str, value: &str| format!(r#"{{"@type": "{name}", "@value": {value}}}"#);
         for (json, reason) in [
-            (typed("g:Lambda", "{}"), "a lambda isn't data, and can't be run: say it in steps"),
+            (typed("g:Lambda", "{}"), "lambdas are not supported: write the function in steps"),
             (typed("g:Traverser", "{}"), "a traverser can't be an argument"),
-            (typed("x:own", "{}"), "byte 91: there is no value for the type `x:own`"),
+            (typed("x:own", "{}"), "byte 91: values of the type `x:own` are not supported"),
             (typed("g:Order", "\"dsc\""), "`Order` has no `dsc`; did you mean `desc`?"),
-            (typed("g:WithOptions", "\"ids\""), "byte 99: there is no value for the type `g:WithOptions`"),
+            (
+                typed("g:WithOptions", "\"ids\""),
+                "byte 99: values of the type `g:WithOptions` are not supported",
+            ),
             (typed("g:P", r#"{"predicate": "xx", "value": 1}"#), "there is no predicate called `xx`"),
             (typed("g:P", r#"{"predicate": "gt"}"#), "byte 108: a predicate has `predicate` and `value`"),
             (

@@ -13,8 +13,8 @@ use std::path::Path;
 pub(super) fn transfer(database: &Database, io: &Io, task: &Task) -> Result<()> {
     if !task.files {
         return Err(Error::invalid(format!(
-            "this query {} the file {}, and queries may only where the program that runs them allows it: \
-             see Query::files, or import and export without a query",
+            "this query {} the file {}, which the program that runs it does not allow: see \
+             Query::files, or import and export without a query",
             io.verb(),
             io.path
         )));
@@ -24,7 +24,7 @@ pub(super) fn transfer(database: &Database, io: &Io, task: &Task) -> Result<()> 
     let format = format.filter(|format| matches!(format, ExportFormat::GraphMl | ExportFormat::GraphSon));
     let format = format.ok_or_else(|| {
         Error::invalid(format!(
-            "the name {} doesn't say whether this is GraphSON (.json) or GraphML (.xml): say it with \
+            "the name {} doesn't show whether this is GraphSON (.json) or GraphML (.xml): add \
              with(IO.reader, IO.graphson), or IO.writer",
             io.path
         ))

@@ -92,6 +92,7 @@
 //! - [`argument`]: what a variable may be
 //! - [`answer`]: what a result may become
 
+mod algorithms;
 pub mod answer;
 pub mod argument;
 mod database;

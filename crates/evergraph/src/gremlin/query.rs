@@ -1,5 +1,6 @@
 //! A query: its text or bytecode, its variables, its limits, and what may be asked of it.
 
+use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
 use crate::gremlin::graph::{Deciding, RunsOn, Streams};
@@ -106,7 +107,7 @@ impl<'q> From<&'q Bytecode> for Said<'q> {
 }
 
 /// A query on `G` that is about to run: nothing is read, and no error told, before something is asked of it.
-#[must_use = "a query runs when something is asked of it: `run()`, `values()`, `iter()`"]
+#[must_use = "a query runs only when its results are requested: `run()`, `values()`, `iter()`"]
 pub struct Query<'q, G> {
     graph: G,
     said: Said<'q>,
@@ -130,7 +131,7 @@ impl<'q, G> Query<'q, G> {
             wrong: None,
             limits: Limits::default(),
             cancel: CancelFlag::default(),
-            services: Services::default(),
+            services: algorithms::services().clone(),
             files: false,
             notes: None,
             strict: false,
@@ -178,9 +179,9 @@ impl<'q, G> Query<'q, G> {
         Self { cancel: cancel.clone(), ..self }
     }
 
-    /// What `call()` may call; nothing, if nothing is said.
+    /// What `call()` may call besides algorithms; nothing, if nothing is said.
     pub fn services(self, services: &Services) -> Self {
-        Self { services: services.clone(), ..self }
+        Self { services: services.clone().with_built_in_of(algorithms::services()), ..self }
     }
 
     /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless
@@ -284,9 +285,9 @@ impl<G: RunsOn> Query<'_, G> {
         match (items.next(), items.next()) {
             (Some(item), None) => T::from_item(item),
             (Some(_), Some(_)) => Err(Error::invalid(
-                "one result was asked for, and there are more: end the query with limit(1), or ask for all",
+                "one result was requested, but there are more: end the query with limit(1), or fetch all",
             )),
-            (None, _) => Err(Error::new(ErrorKind::NotFound, "one result was asked for, and there is none")),
+            (None, _) => Err(Error::new(ErrorKind::NotFound, "one result was requested, but there is none")),
         }
     }
 

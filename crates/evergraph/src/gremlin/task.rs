@@ -1,6 +1,7 @@
 //! Task: a plan that is about to run, and the limits within which it runs.
 
 use crate::gremlin::results::Results;
+use evergraph_analysis::kernels::CompiledKernels;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
@@ -42,7 +43,7 @@ impl Task {
     }
 
     pub(crate) fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {
-        session::run(&self.plan, graph, self.charge(budget), &self.services)
+        session::run(&self.plan, graph, self.charge(budget), &self.services, &CompiledKernels)
     }
 
     /// The first `most` results on `graph`, or more.
@@ -65,7 +66,8 @@ impl Task {
 
     /// Runs it on `graph` to its end: what each step did.
     pub(crate) fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
-        let mut running = session::run_measured(&self.plan, graph, self.charge(budget), &self.services)?;
+        let mut running =
+            session::run_measured(&self.plan, graph, self.charge(budget), &self.services, &CompiledKernels)?;
         while running.next_batch()?.is_some() {}
         Ok(running.profile().clone())
     }

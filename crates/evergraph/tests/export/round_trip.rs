@@ -23,7 +23,7 @@ fn imported(folder: &Path) -> Database {
 /// their numbers, these are left out.
 fn imported_elements(path: &Path, report: &Exported) -> Content {
     let has_numbers =
-        report.losses.iter().any(|loss| loss.starts_with("vertices are called by their numbers"));
+        report.losses.iter().any(|loss| loss.starts_with("vertices are identified by their numbers"));
     let db = Database::in_memory().unwrap();
     let options = ImportOptions { threads: 1, ..ImportOptions::new([InputFile::new(path)]) };
     let imported = db.import(&options, &|_| ()).unwrap();

@@ -99,7 +99,7 @@ fn of_several_unique_keys_ids_are_the_one_called_id_or_the_one_that_is_named() {
     let both = world.import(&[("LIKES.csv", ":START_ID(Person){key:name},:END_ID(Person)\nAda,4\n")]);
     assert!(both.unwrap_err().contains("found by their ids here and by {key:name} in"));
     let none = world.import(&[("LIKES.csv", ":START_ID(Person){key:age},:END_ID(Person)\n1,4\n")]);
-    assert!(none.unwrap_err().contains("age is no unique key of label Person in the database; there is"));
+    assert!(none.unwrap_err().contains("age is not a unique key of label Person in the database; there is"));
     let other = World { db: Database::in_memory().unwrap(), folder: tempfile::tempdir().unwrap() };
     for key in ["mail", "name"] {
         other.db.create_unique_index("Person", key).unwrap();
@@ -121,7 +121,7 @@ fn plain_files_go_on_where_others_ended() {
     let typed = world.import(&[("Person.csv", "id:ID(Person){id-type:long},name\n4,Eve\n")]).unwrap_err();
     assert!(
         typed.ends_with(
-            "Person.csv: property id of label Person is long here and string in the database, where it stays so: \
+            "Person.csv: property id of label Person is long here and string in the database, which keeps its type: \
              say id:ID{id-type:string} in the file's header, by --replace-header, or in a mapping"
         ),
         "{typed}"
@@ -188,14 +188,17 @@ fn ids_of_any_type_find_the_vertices_that_are_there() {
     let other = world.import(&[("OWNS.csv", ":START_ID(Person),:END_ID(Device){id-type:date}\n17,x\n")]);
     assert!(other.unwrap_err().contains("ids of id space Device are of type date here and of type uuid in"));
     let text = world.import(&[("OWNS.csv", ":START_ID(Person),:END_ID(Device)\n17,x\n")]).unwrap_err();
-    assert!(text.contains("OWNS.csv:2: column 2 (:END_ID(Device)): \"x\" is no uuid"), "{text}");
+    assert!(text.contains("OWNS.csv:2: column 2 (:END_ID(Device)): \"x\" is not a valid uuid"), "{text}");
     let more = world.import(&[("Person.csv", "id:ID(Person){id-type:short}\n18\n40000\n")]).unwrap_err();
-    assert!(more.contains("\"40000\" is no short, as ids are here"), "{more}");
+    assert!(more.contains("\"40000\" is not a valid short, as ids are here"), "{more}");
     let options =
         world.options(&[("OWNS.csv", &format!(":START_ID(Person),:END_ID(Device)\n40000,{device}\n"))]);
     let create = options.with(|options| options.ids.on_unknown = OnUnknown::Create);
     let refused = world.db.import(&create, &|_| ()).unwrap_err().to_string();
-    assert!(refused.ends_with("a vertex can't be created: 40000 is no short, as ids are here"), "{refused}");
+    assert!(
+        refused.ends_with("a vertex can't be created: 40000 is not a valid short, as ids are here"),
+        "{refused}"
+    );
 }
 
 /// It was a panic once.

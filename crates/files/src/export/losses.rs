@@ -34,8 +34,8 @@ pub fn losses(
         && !survey.labels.is_empty()
     {
         losses.push(
-            "vertices are called by their numbers in the database, for no key `id` is unique among all of them; \
-             an import keeps the numbers as a property, called as `--vertex-id` says"
+            "vertices are identified by their numbers in the database, because no key `id` is unique among \
+             all of them; an import keeps the numbers as the property that `--vertex-id` names"
                 .to_owned(),
         );
     }

@@ -78,7 +78,7 @@ fn refuse_foreign_ending(options: &ExportOptions) -> Result<()> {
     let says = ExportFormat::of_path(output).filter(|says| *says != ExportFormat::Csv && !output.is_dir());
     match says {
         Some(says) if says != *format => Err(Error::invalid(format!(
-            "{} is the name of a file of {}, and {} was asked for: name another place, or another format",
+            "{} names a file of {}, but {} was requested: choose another path, or another format",
             output.display(),
             says.name(),
             format.name()

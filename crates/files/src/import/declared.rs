@@ -64,8 +64,8 @@ impl Declared {
             _ => format!(": say {} in the file's header, by --replace-header, or in a mapping", word(known)),
         };
         Err(Error::invalid(format!(
-            "{file}: property {key} of {owner} is {cell_type} here and {known} in the database, where it stays \
-             so{remedy}"
+            "{file}: property {key} of {owner} is {cell_type} here and {known} in the database, which keeps \
+             its type{remedy}"
         )))
     }
 

@@ -76,7 +76,7 @@ impl Known {
             }
             (Some(key), _) => called(key).ok_or_else(|| {
                 Error::invalid(format!(
-                    "{key} is no unique key of label {label} in the database; there is {}",
+                    "{key} is not a unique key of label {label} in the database; there is {}",
                     names()
                 ))
             })?,

@@ -139,7 +139,7 @@ impl CsvOptions {
             let allowed = |byte: u8| byte == b'\t' || byte == b' ' || byte.is_ascii_punctuation();
             if let Some(byte) = byte.filter(|byte| !allowed(*byte)) {
                 return Err(Error::invalid(format!(
-                    "{what} {:?}: a tab, a blank or an ASCII punctuation character is wanted",
+                    "{what} {:?}: expected a tab, a blank or an ASCII punctuation character",
                     char::from(byte)
                 )));
             }

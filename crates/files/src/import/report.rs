@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file,line,column,name,reason,row
-//! people.csv,4,3,born:int,"""18x5"" is no int: expected digits ...","2,B,18x5"
+//! people.csv,4,3,born:int,"""18x5"" is not a valid int: expected digits ...","2,B,18x5"
 //! ```
 //!
 //! CSV as RFC 4180 has it, a row for each bad row, in the order of files and lines. It is written as
@@ -89,12 +89,12 @@ mod tests {
         let path = folder.path().join("bad.csv");
         let mut report = ReportFile::create(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), HEADER, "there before the first bad row");
-        let fault = Fault::of_column(2, "born:int", "\"x\" is no int".to_owned(), b"1,\"a\nb\",x");
+        let fault = Fault::of_column(2, "born:int", "\"x\" is not a valid int".to_owned(), b"1,\"a\nb\",x");
         report.write(&BadRow { file: "a,b.csv".to_owned(), line: 7, fault }).unwrap();
         let fault = Fault::of_row("3 fields expected".to_owned(), b"1 2");
         report.write(&BadRow { file: "g.e".to_owned(), line: 8, fault }).unwrap();
         report.flush().unwrap();
-        let expected = "\"a,b.csv\",7,3,born:int,\"\"\"x\"\" is no int\",\"1,\"\"a\nb\"\",x\"\n\
+        let expected = "\"a,b.csv\",7,3,born:int,\"\"\"x\"\" is not a valid int\",\"1,\"\"a\nb\"\",x\"\n\
                         g.e,8,,,3 fields expected,1 2\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEADER}{expected}"));
     }

@@ -190,7 +190,7 @@ impl Keys {
                 return Ok(true);
             }
             let id = &key.id;
-            return Err(malformed(position, format!("key `{id}`: is declared twice, and not alike")));
+            return Err(malformed(position, format!("key `{id}`: is declared twice, differently")));
         }
         same_id.push(self.keys.len());
         self.keys.push(key);

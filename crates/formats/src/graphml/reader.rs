@@ -544,7 +544,7 @@ b]]></y:Label.Text><y:Label.Style/></y:Label><y:Label Text="second"/></x:List></
                 "<node id='1'><data key='c'>1</data></node>",
                 "data of key `c`: no such key was declared before",
             ),
-            ("<node id='1'><data key='a'>x</data></node>", "data of key `a`: \"x\" is no int"),
+            ("<node id='1'><data key='a'>x</data></node>", "data of key `a`: \"x\" is not a valid int"),
             (
                 "<node id='1'><data key='a'>1</data><data key='a'>1</data></node>",
                 "data of key `a`: the element has `a` twice",
@@ -571,7 +571,7 @@ b]]></y:Label.Text><y:Label.Style/></y:Label><y:Label Text="second"/></x:List></
             ("<graphml><key/></graphml>", "<key> has no attribute `id`"),
             (
                 "<graphml><key id='a'/><key id='a' for='edge' attr.type='int'/></graphml>",
-                "key `a`: is declared twice, and not alike",
+                "key `a`: is declared twice, differently",
             ),
             ("<graphml><key id='a' for='nodes'/></graphml>", "key `a`: is for `nodes`"),
             ("<graphml><key id='a' attr.type='any'/></graphml>", "key `a`: a key cannot have the type any"),

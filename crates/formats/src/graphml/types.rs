@@ -181,7 +181,7 @@ fn is_hexadecimal(text: &str) -> bool {
 
 /// Reads a float as C's `%a` writes it: `-0x1.8p+1` is -3.
 fn hexadecimal(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{} is no hexadecimal float, such as 0x1.8p+1", Shortened::new(text));
+    let wrong = || format!("{} is not a valid hexadecimal float, such as 0x1.8p+1", Shortened::new(text));
     let (is_negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let rest = rest.get(2..).ok_or_else(wrong)?;
     let (digits, exponent) = rest.split_once(['p', 'P']).unwrap_or((rest, "0"));

@@ -117,7 +117,7 @@ fn stranger(key: &str) -> String {
         "@type" | "@value" => {
             format!("`{key}`: expected a vertex of an adjacency list, which has no type of its own")
         }
-        _ => format!("`{key}` is no key of a vertex: known are id, label, outE, inE, properties"),
+        _ => format!("`{key}` is not a key of a vertex: known keys are id, label, outE, inE, properties"),
     }
 }
 
@@ -427,7 +427,7 @@ mod tests {
             (r#"{"id": 1, "outE": {"a": [{"inV": 2, "label": "b"}]}}"#, 46, "expected \"a\", found \"b\""),
             (r#"{"id": 1, "properties": {"a": [{}]}}"#, 32, "a property has no value"),
             (r#"{"id": 1, "properties": {"a": 1}}"#, 31, "expected an array, found `1`"),
-            (r#"{"id": null}"#, 8, "null is no value"),
+            (r#"{"id": null}"#, 8, "null is not a value"),
             (r#"{"id": 1} {"id": 2}"#, 11, "expected the end of the text, found `{`"),
             ("", 1, "expected an object, found the end"),
         ] {

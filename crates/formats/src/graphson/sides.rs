@@ -89,7 +89,7 @@ impl SideSums {
             Agreement::OneSided(Side::Out) => Err(one_sided("outE", "inE")),
             Agreement::OneSided(Side::In) => Err(one_sided("inE", "outE")),
             Agreement::Different { out_count, in_count } => Err(format!(
-                "outE and inE speak of different edges ({out_count} and {in_count}): the file is incomplete"
+                "outE and inE list different edges ({out_count} and {in_count}): the file is incomplete"
             )),
         }
     }
@@ -97,7 +97,7 @@ impl SideSums {
 
 fn one_sided(written: &str, read: &str) -> String {
     format!(
-        "edges stand in {written} only, and {read} is what is read: vertices are missing, or were written without it"
+        "edges are in {written} only, but {read} is read: vertices are missing, or were written without it"
     )
 }
 

@@ -120,7 +120,7 @@ mod tests {
         let error = read(&format!("{FIRST}\n{SECOND}\n{third}\n")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "line 4, column 1: outE and inE speak of different edges (1 and 2): the file is incomplete"
+            "line 4, column 1: outE and inE list different edges (1 and 2): the file is incomplete"
         );
     }
 

@@ -56,7 +56,7 @@ pub fn read_typed_value(name: &str, reader: &mut JsonReader<'_>) -> Result<Value
 /// Reads a value inside of `level` collections.
 fn read_at(reader: &mut JsonReader<'_>, level: usize) -> Result<Value, JsonError> {
     match reader.peek()? {
-        Kind::Null => Err(reader.error("null is no value")),
+        Kind::Null => Err(reader.error("null is not a value")),
         Kind::Bool => reader.read_bool().map(Value::Bool),
         Kind::Number => read_untyped_number(reader),
         Kind::String => Ok(Value::String(reader.read_string()?.into())),
@@ -91,7 +91,7 @@ fn read_named(name: &str, reader: &mut JsonReader<'_>, level: usize) -> Result<V
         "g:Map" => read_map(reader, level),
         "g:T" => read_word(reader, &["id", "label", "key", "value"]),
         "g:Direction" => read_word(reader, &["OUT", "IN", "BOTH"]),
-        _ => Err(reader.error(format!("there is no value for the type `{name}`"))),
+        _ => Err(reader.error(format!("values of the type `{name}` are not supported"))),
     }
 }
 
@@ -399,10 +399,10 @@ mod tests {
         for name in ["gx:LocalTime", "gx:InetAddress", "g:BulkSet", "g:Vertex", "x:Own", ""] {
             assert_eq!(
                 typed(name, "1").unwrap_err().reason,
-                format!("there is no value for the type `{name}`")
+                format!("values of the type `{name}` are not supported")
             );
         }
-        assert_eq!(read("null").unwrap_err().reason, "null is no value");
+        assert_eq!(read("null").unwrap_err().reason, "null is not a value");
         assert_eq!(read("[1, null]").unwrap_err().offset, 4);
         assert!(read(r#"{"@class": "java.util.HashMap"}"#).unwrap_err().reason.contains("GraphSON 1"));
     }

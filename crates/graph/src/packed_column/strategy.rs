@@ -1,6 +1,7 @@
 //! Random packed columns for property tests, of this crate and, by the feature `strategy`, of others.
 
-use crate::packed_column::{PackedColumn, PackedColumnBuilder};
+use crate::packed_column::builder::PackedColumnBuilder;
+use crate::packed_column::column::PackedColumn;
 use crate::value::date::Date;
 use crate::value::{Value, ValueType};
 use proptest::prelude::*;

@@ -33,7 +33,7 @@ use crate::value::{Value, ValueType};
 
 /// A text is no value of the type that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{text} is no {expected}: {reason}")]
+#[error("{text} is not a valid {expected}: {reason}")]
 pub struct ParseValueError {
     /// The type that was asked for.
     pub expected: ValueType,
@@ -104,7 +104,7 @@ fn parse_float<T: FromStr + Copy>(text: &str, is_infinite: fn(T) -> bool) -> Res
         text.parse().map_err(|_| "expected digits with an optional point and exponent".to_owned())?;
     // The standard library rounds 1e999 to infinity; only a text that says so may mean it.
     if is_infinite(number) && text.bytes().any(|byte| byte.is_ascii_digit()) {
-        return Err("too great for this type".to_owned());
+        return Err("too large for this type".to_owned());
     }
     Ok(number)
 }
@@ -121,7 +121,7 @@ fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
         .iter()
         .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?))
         .collect::<Option<Vec<u8>>>()
-        .ok_or_else(|| "something else than hexadecimal digits after the prefix".to_owned())
+        .ok_or_else(|| "expected only hexadecimal digits after the prefix".to_owned())
 }
 
 fn parse_datetime(text: &str) -> Result<DateTime, String> {
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(read("0.1", ValueType::F32), Value::F32(0.1));
         assert_eq!(read("-Infinity", ValueType::F64), Value::F64(f64::NEG_INFINITY));
         assert_eq!(read("NaN", ValueType::F32), Value::F32(f32::NAN));
-        assert_eq!(reason("1e309", ValueType::F64), "too great for this type");
-        assert_eq!(reason("-1e39", ValueType::F32), "too great for this type");
+        assert_eq!(reason("1e309", ValueType::F64), "too large for this type");
+        assert_eq!(reason("-1e39", ValueType::F32), "too large for this type");
         assert_eq!(reason("1,5", ValueType::F64), "expected digits with an optional point and exponent");
     }
 
@@ -213,10 +213,10 @@ mod tests {
     #[test]
     fn an_error_names_the_type_the_text_and_the_reason() {
         let error = Value::parse("2023-02-29", ValueType::Date).unwrap_err();
-        assert_eq!(error.to_string(), r#""2023-02-29" is no date: day 29 is outside 1 to 28"#);
+        assert_eq!(error.to_string(), r#""2023-02-29" is not a valid date: day 29 is outside 1 to 28"#);
         let error = Value::parse(&"9".repeat(500_000), ValueType::BigInteger).unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("\"{}\"… is no bigint: 500000 digits", "9".repeat(40))),
+            error.starts_with(&format!("\"{}\"… is not a valid bigint: 500000 digits", "9".repeat(40))),
             "{error}"
         );
     }

@@ -107,7 +107,8 @@ fn check_count(edges: u64) -> Result<()> {
     if u32::try_from(edges).is_ok() {
         return Ok(());
     }
-    let text = format!("{edges} edges of one type at one group of 4,096 vertices or one hub, 2^32 - 1 fit");
+    let text =
+        format!("{edges} edges of one type at one group of 4,096 vertices or one hub; at most 2^32 - 1 fit");
     Err(Error::new(ErrorKind::Limit, text))
 }
 

@@ -74,7 +74,8 @@ pub fn cut(edges: &[u64], edge_bytes: u64, memory_bytes: u64) -> Result<Vec<Part
     let (mut groups, mut in_part, mut bytes) = (Vec::new(), 0u64, 0u64);
     for (group, count) in (0..).map(GroupId).zip(edges.iter().copied()).filter(|(_, count)| *count > 0) {
         if u32::try_from(count).is_err() {
-            let text = format!("{count} edges of one type at one group of 4,096 vertices, 2^32 - 1 fit");
+            let text =
+                format!("{count} edges of one type at one group of 4,096 vertices; at most 2^32 - 1 fit");
             return Err(Error::new(ErrorKind::Limit, text));
         }
         let more = GROUP_BYTES.saturating_add(count.saturating_mul(edge_bytes));

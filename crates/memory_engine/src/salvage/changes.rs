@@ -125,7 +125,7 @@ impl Changes {
                 }
                 Mutation::DeleteVertex { vertex } | Mutation::SetVertexProperties { vertex, .. } => {
                     if label_of(*vertex).is_none() {
-                        return misfit(format!("changes {vertex}, whose label nobody knows"));
+                        return misfit(format!("changes {vertex}, whose label is unknown"));
                     }
                 }
                 Mutation::InsertEdge { edge, .. }
@@ -135,7 +135,7 @@ impl Changes {
                     let ends = [edge.source, edge.target];
                     let is_known = names.edge_type_definition(edge.edge_type).is_some();
                     if !is_known || ends.iter().any(|end| label_of(*end).is_none()) {
-                        return misfit(format!("changes {edge}, whose type or ends nobody knows"));
+                        return misfit(format!("changes {edge}, whose type or ends are unknown"));
                     }
                 }
             }

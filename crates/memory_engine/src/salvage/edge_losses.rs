@@ -62,7 +62,7 @@ impl Compared<'_> {
         }
         losses.extend(parts(self.incoming).filter_map(|(side, part)| self.of_in_part(side, part)));
         losses.extend(self.between(LossKind::LooseEdges, "an end of them is missing", &self.counts.loose));
-        let text = "one of their sides has them and the other hasn't, at the same commit";
+        let text = "one of their sides has them and the other has not, as of the same commit";
         losses.extend(self.between(LossKind::Edges, text, &self.counts.differing));
         losses
     }
@@ -97,7 +97,7 @@ impl Compared<'_> {
             losses.push(Loss { count_max: Some(without), ..of_part(LossKind::EdgeProperty, text) });
         }
         for (column, without) in &part.lost {
-            let text = "its values aren't what was written, but for newer ones";
+            let text = "its values are damaged, except newer ones from the log";
             losses.push(Loss {
                 offset: Some(column.range.start),
                 length: Some(column.range.end - column.range.start),

@@ -118,10 +118,10 @@ mod tests {
     use super::*;
     use crate::checkpoint::body_file;
     use crate::checkpoint::read::load;
-    use evergraph_graph::catalogue::SchemaChange;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::{KeyId, LabelId};
     use evergraph_graph::packed_column::PackedColumn;
+    use evergraph_graph::schema_change::SchemaChange;
     use evergraph_graph::value::Value;
     use evergraph_storage::io::environment::Background;
     use evergraph_storage::io::memory::MemoryDirectory;

@@ -91,7 +91,7 @@ impl InParts for EdgeBody {
 pub fn take_partial<B: InParts>(stretch: &Stretch, range: Range<u64>) -> Result<Partial<B>, String> {
     let unreadable = || {
         let at = stretch.first_bad().unwrap_or(range.start);
-        format!("the block at byte {at} isn't what was written")
+        format!("the block at byte {at} does not match its checksum")
     };
     if let Some(bytes) = stretch.verified(range.clone()) {
         let body = B::take(&mut Reader::new(bytes)).map_err(|error| error.to_string())?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, KeyId, TypeId};
 use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 

@@ -70,14 +70,14 @@ impl Vertices {
                     label: Some(changes.catalogue.label_name(group.label).to_string()),
                     vertices: Some(ids(group.id, group.rows)),
                     count: Some(unknown),
-                    ..Loss::new(LossKind::Vertices, "the log changes them, and nobody knows the rest of them")
+                    ..Loss::new(LossKind::Vertices, "the log changes some of them, and the others are lost")
                 });
             }
             for column in lost {
                 let Some(Damage { file, .. }) = &damage else { continue };
                 let mut loss = Loss::new(
                     LossKind::VertexProperty,
-                    "its values aren't what was written, but for newer ones",
+                    "its values are damaged, except newer ones from the log",
                 );
                 loss.file = Some(file.clone());
                 loss.offset = Some(column.range.start);

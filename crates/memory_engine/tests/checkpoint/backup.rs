@@ -380,7 +380,7 @@ fn what_fails_or_loses_power_at_any_operation_is_no_database_or_a_whole_one() {
                 Ok(copy) => assert_eq!(graph(&copy), whole, "operation {nth}"),
                 Err(error) => {
                     assert_eq!(error.kind(), ErrorKind::Invalid, "operation {nth}: {error}");
-                    assert!(error.to_string().contains("did not end; run that again"), "{error}");
+                    assert!(error.to_string().contains("did not finish; run that again"), "{error}");
                 }
             }
             if made.is_ok() && !lasting {

@@ -177,6 +177,6 @@ fn a_value_that_is_there_twice_or_unknown_to_its_index_is_named() {
     let report = check_index(&view, &index, &catalogue, &mut go_on).unwrap();
     assert_eq!((report.indexed_values_count, report.findings_count), (3, 2));
     assert_eq!((report.index_entries_count, report.stale_entries_count), (3, 1), "v7 isn't there");
-    assert!(report.findings[0].problem.contains("doesn't know that v1 has"), "{report:?}");
+    assert!(report.findings[0].problem.contains("has no entry for v1, which has"), "{report:?}");
     assert!(report.findings[1].problem.contains("of v0 and v2"), "{report:?}");
 }

@@ -6,11 +6,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::engine::MemoryEngine;

@@ -527,7 +527,7 @@ fn without_a_manifest_the_log_alone_serves_if_it_goes_back_to_the_first_commit()
     }
     let error = salvage(&nameless).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
-    assert!(error.to_string().contains("nobody knows the names of labels"), "{error}");
+    assert!(error.to_string().contains("the names of labels, types and properties are lost"), "{error}");
     let empty = MemoryDirectory::new("empty");
     assert_eq!(salvage(&empty).unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -7,10 +7,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use evergraph_graph::bytes::Reader;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;

@@ -306,7 +306,7 @@ fn an_edge_of_a_unique_property_is_named_in_the_users_words() {
     let at = |year: i32| [(since, Value::I32(year))];
     transaction.add_edge(people[0], knows, people[1], &at(1833)).unwrap();
     let error = transaction.put_edge(people[1], knows, people[2], &at(1833)).unwrap_err();
-    assert_eq!(error.to_string(), "KNOWS.since is unique, and v0-[KNOWS]->v1 exists with the value \"1833\"");
+    assert_eq!(error.to_string(), "KNOWS.since is unique, and v0-[KNOWS]->v1 already has the value \"1833\"");
     transaction.put_edge(people[0], knows, people[1], &at(1833)).unwrap();
     let mut rival = store.begin();
     rival.add_edge(people[2], knows, people[2], &at(1833)).unwrap();

@@ -230,8 +230,8 @@ on_both_engines! {
         .map(|result| result.unwrap_err().to_string());
         assert_eq!(refused[0], "Person v4000 isn't there");
         assert!(refused[1].contains("takes string, found"), "{}", refused[1]);
-        assert!(refused[2].contains("is unique, and v1-[KNOWS]->v0 exists with the value \"a\""), "{}", refused[2]);
-        assert!(refused[3].contains("is unique, and v0-[KNOWS]->v1 exists with the value \"c\""), "{}", refused[3]);
+        assert!(refused[2].contains("is unique, and v1-[KNOWS]->v0 already has the value \"a\""), "{}", refused[2]);
+        assert!(refused[3].contains("is unique, and v0-[KNOWS]->v1 already has the value \"c\""), "{}", refused[3]);
         assert!(refused[4].contains("no edge type 99"), "{}", refused[4]);
         assert_eq!(dump(&transaction, 3), before);
         transaction.commit().unwrap();
@@ -336,7 +336,7 @@ on_both_engines! {
         let value = || Value::from("ada");
         let mut transaction = store.begin();
         let error = transaction.add_vertex(label, &[(key, value())]).unwrap_err();
-        assert_eq!(error.to_string(), "Person.name is unique, and v0 exists with the value \"ada\"");
+        assert_eq!(error.to_string(), "Person.name is unique, and v0 already has the value \"ada\"");
         transaction.delete_vertex(ada).unwrap();
         let next = transaction.add_vertex(label, &[(key, value())]).unwrap();
         assert_eq!(transaction.set_vertex_property(bob, key, Some(value())).unwrap_err().kind(), ErrorKind::Invalid);

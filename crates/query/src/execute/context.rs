@@ -12,6 +12,7 @@ use crate::service::Services;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
 use crate::write::Writer;
+use evergraph_algorithms::kernels::Kernels;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::view::GraphView;
@@ -43,6 +44,8 @@ pub trait Grouping: Send {
 /// What all steps of a running query share.
 pub struct Context<'a> {
     graph: Graph<'a>,
+    /// What runs algorithms.
+    pub kernels: &'a dyn Kernels,
     /// Time, memory, the wish to stop.
     pub charge: Charge<'a>,
     /// Where traversers have been.
@@ -68,9 +71,10 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// The context of a query that begins.
     #[must_use]
-    pub fn new(graph: Graph<'a>, charge: Charge<'a>) -> Self {
+    pub fn new(graph: Graph<'a>, charge: Charge<'a>, kernels: &'a dyn Kernels) -> Self {
         Self {
             graph,
+            kernels,
             charge,
             paths: PathArena::default(),
             side_effects: SideEffects::default(),

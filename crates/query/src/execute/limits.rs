@@ -202,6 +202,14 @@ impl<'a> Charge<'a> {
     }
 }
 
+impl Budget for Charge<'_> {
+    /// What is reserved counts as the query's until the reservation ends; `limit` past its memory.
+    fn reserve(&self, _purpose: &str, bytes: u64) -> Result<Reservation> {
+        let held = self.clone().holding(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        Ok(Reservation::new(bytes, move |_| drop(held)))
+    }
+}
+
 /// Memory of a query that is counted as long as this is there.
 #[derive(Default)]
 pub struct Holding {

@@ -12,7 +12,7 @@
 //!
 //! The same check serves calls that never were text.
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::bindings::{Binding, Bindings};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
 use crate::gremlin::signature::kinds::Kinds;
@@ -21,6 +21,7 @@ use crate::gremlin::signature::predicate;
 use crate::gremlin::signature::table::{named, signatures};
 use crate::gremlin::token::{Enumeration, GType, Token};
 use crate::stack::deeper;
+use evergraph_graph::nearest::did_you_mean;
 
 /// Checks every call of `query`, and resolves the words in its arguments.
 ///
@@ -98,16 +99,16 @@ fn find(call: &Call, stage: Stage) -> Result<&'static Signature, TextError> {
         (Stage::Transaction, _) => {
             format!("expected `begin`, `commit` or `rollback` after `tx`, found {name}")
         }
-        (Stage::Ended, _) => format!("{name} stands behind the end of the query"),
+        (Stage::Ended, _) => format!("{name} follows the end of the query"),
         (_, Role::Predicate) => format!("{name} is a predicate, not a step"),
-        (_, Role::Transaction) => format!("{name} stands only in `g.tx()` and behind it"),
+        (_, Role::Transaction) => format!("{name} is allowed only after `g.tx()`"),
         (Stage::Source, _) => format!(
             "{name} can't follow `g`; a traversal begins with {}",
             joined(signatures().filter(|signature| signature.role == Role::Spawn).map(|spawn| spawn.name))
         ),
-        (_, Role::Source) => format!("{name} stands right after `g`, before the traversal"),
-        (_, Role::Spawn) => format!("{name} begins a traversal and can't stand within one"),
-        (_, _) => format!("{name} ends a query and can't stand in a traversal within it"),
+        (_, Role::Source) => format!("{name} is allowed only directly after `g`, before the traversal"),
+        (_, Role::Spawn) => format!("{name} begins a traversal and is not allowed within one"),
+        (_, _) => format!("{name} ends a query and is not allowed in a traversal within it"),
     };
     Err(TextError::invalid(call.span, message))
 }
@@ -444,16 +445,16 @@ mod tests {
             ("g.out()", &format!("line 1, column 3: `out` can't follow `g`; {begins}")),
             (
                 "g.V().withSack(1)",
-                "line 1, column 7: `withSack` stands right after `g`, before the traversal",
+                "line 1, column 7: `withSack` is allowed only directly after `g`, before the traversal",
             ),
-            ("g.V().io('a')", "line 1, column 7: `io` begins a traversal and can't stand within one"),
+            ("g.V().io('a')", "line 1, column 7: `io` begins a traversal and is not allowed within one"),
             ("g.V().gt(1)", "line 1, column 7: `gt` is a predicate, not a step"),
             (
                 "g.V().map(out().toList())",
-                "line 1, column 17: `toList` ends a query and can't stand in a traversal within it",
+                "line 1, column 17: `toList` ends a query and is not allowed in a traversal within it",
             ),
-            ("g.V().toList().out()", "line 1, column 16: `out` stands behind the end of the query"),
-            ("g.commit()", "line 1, column 3: `commit` stands only in `g.tx()` and behind it"),
+            ("g.V().toList().out()", "line 1, column 16: `out` follows the end of the query"),
+            ("g.commit()", "line 1, column 3: `commit` is allowed only after `g.tx()`"),
             ("g.tx()", "line 1, column 3: expected `begin`, `commit` or `rollback` after `tx`"),
             (
                 "g.tx().V()",

@@ -73,7 +73,7 @@ pub fn other_language(text: &str) -> Option<String> {
     let (language, wish) = recognised(without_comments(text))?;
     let (question, gremlin) = language.example(wish);
     let name = language.name();
-    Some(format!("this is {name}, and a query is written in Gremlin: `{question}` is `{gremlin}` there"))
+    Some(format!("this is {name}, but queries are written in Gremlin: `{question}` would be `{gremlin}`"))
 }
 
 fn recognised(text: &str) -> Option<(Language, Wish)> {
@@ -194,7 +194,7 @@ mod tests {
         ] {
             let said = refused(text);
             assert!(
-                said.contains(&format!("this is {language}, and a query is written in Gremlin: `")),
+                said.contains(&format!("this is {language}, but queries are written in Gremlin: `")),
                 "{said}"
             );
         }

@@ -45,7 +45,7 @@ pub fn integer(text: &str) -> Result<Value, String> {
     let digits = without_underscores(digits);
     if digits.is_empty() || !digits.bytes().all(|digit| char::from(digit).is_digit(radix)) {
         let system = if radix == 16 { "0x promises hexadecimal digits" } else { "0 promises octal digits" };
-        return Err(format!("{} is no integer: a leading {system}", quoted(text)));
+        return Err(format!("{} is not a valid integer: a leading {system}", quoted(text)));
     }
     match small(negative, &digits, radix) {
         Some(number) => sized(number, suffix, text),
@@ -103,7 +103,7 @@ pub fn float(text: &str) -> Result<Value, String> {
         _ => (text, ValueType::F64),
     };
     Value::parse(&without_underscores(body), value_type)
-        .map_err(|error| format!("{} is no {value_type}: {}", quoted(text), error.reason))
+        .map_err(|error| format!("{} is not a valid {value_type}: {}", quoted(text), error.reason))
 }
 
 fn without_underscores(digits: &str) -> Cow<'_, str> {
@@ -273,9 +273,9 @@ mod tests {
         let long = "9".repeat(50) + "l";
         let start = "9".repeat(40);
         assert_eq!(refused(&long), format!("`{start}…` is outside {} to {}", i64::MIN, i64::MAX));
-        assert_eq!(refused("089"), "`089` is no integer: a leading 0 promises octal digits");
-        assert_eq!(refused("0x"), "`0x` is no integer: a leading 0x promises hexadecimal digits");
-        assert_eq!(refused("0x_"), "`0x_` is no integer: a leading 0x promises hexadecimal digits");
+        assert_eq!(refused("089"), "`089` is not a valid integer: a leading 0 promises octal digits");
+        assert_eq!(refused("0x"), "`0x` is not a valid integer: a leading 0x promises hexadecimal digits");
+        assert_eq!(refused("0x_"), "`0x_` is not a valid integer: a leading 0x promises hexadecimal digits");
         assert_eq!(
             refused(&"9".repeat(1_000_000)),
             "1000000 digits are past the limit of 524288 bits (157,826 digits)"
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(float("-1e3d"), Ok(Value::F64(-1000.0)));
         assert_eq!(float("1_0.2_5f"), Ok(Value::F32(10.25)));
         assert_eq!(float("12.50M").unwrap().to_string(), "12.50");
-        assert_eq!(float("1e999"), Err("`1e999` is no double: too great for this type".to_owned()));
+        assert_eq!(float("1e999"), Err("`1e999` is not a valid double: too large for this type".to_owned()));
         assert!(float("1e1000000000m").unwrap_err().contains("scale -1000000000 is outside"));
     }
 

@@ -7,12 +7,13 @@
 //!                └── a label of vertices
 //! ```
 //!
-//! Which names a step reads depends on where its traversers are: `by('name')` is a property of vertices and edges, but a key
-//! of maps, which no graph lists. So the calls are followed with what traversers can be at, and a name counts only where that
-//! is certain. A step that isn't known here leaves anything possible: a name may be missed, and none is reported in error.
+//! Which names a step reads depends on where its traversers are ([`crate::gremlin::name`]), so the calls are followed with
+//! what traversers can be at. A step that isn't known here leaves anything possible: a name may be missed, and none is
+//! reported in error.
 
 use crate::error::Span;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy, Test};
+use crate::gremlin::name::{NameKind, Places, Role};
 use crate::gremlin::token::{Merge, T, Token};
 use crate::plan::algorithm::{COMPONENT_PROPERTY, PAGE_RANK_PROPERTY, PEER_PRESSURE_PROPERTY};
 use crate::plan::new_element::{DEFAULT_EDGE_LABEL, DEFAULT_LABEL};
@@ -41,21 +42,6 @@ pub struct Mention<'q> {
     pub span: Span,
 }
 
-/// What a name is the name of.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NameKind {
-    /// A label of vertices.
-    Label,
-    /// A label of edges: their type.
-    EdgeType,
-    /// A label of vertices or edges.
-    AnyLabel,
-    /// A property of vertices or edges.
-    Property,
-    /// A label of anything that has one: of a property it is the key.
-    Any,
-}
-
 impl<'q> Mentions<'q> {
     /// The names of `query`, which was checked.
     ///
@@ -72,39 +58,6 @@ impl<'q> Mentions<'q> {
     }
 }
 
-/// What traversers can be at: some of these.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-struct Places(u8);
-
-impl Places {
-    const VERTEX: Self = Self(1);
-    const EDGE: Self = Self(2);
-    /// A property of a vertex or an edge, but not one of a property.
-    const PROPERTY: Self = Self(4);
-    const OTHER: Self = Self(8);
-    /// Where the body of the `repeat()` around began.
-    const BODY: Self = Self(16);
-    const ELEMENT: Self = Self(1 | 2);
-
-    const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    const fn has(self, some: Self) -> bool {
-        self.0 & some.0 != 0
-    }
-
-    /// Whether it is nowhere but at `all`.
-    const fn is_within(self, all: Self) -> bool {
-        self.0 != 0 && self.0 & !all.0 == 0
-    }
-
-    /// The same, the beginning of the body being at `begin`.
-    const fn resolved(self, begin: Self) -> Self {
-        if self.has(Self::BODY) { Self((self.0 & !Self::BODY.0) | begin.0) } else { self }
-    }
-}
-
 /// A name, and what the traversers that are asked for it can be at.
 struct Found<'q> {
     role: Role,
@@ -113,28 +66,9 @@ struct Found<'q> {
     span: Span,
 }
 
-/// What a step takes a name for.
-#[derive(Clone, Copy)]
-enum Role {
-    EdgeType,
-    Label,
-    Property,
-    /// The key of a property that traversers are at.
-    Key,
-}
-
 impl<'q> Found<'q> {
     fn mention(&self) -> Option<Mention<'q>> {
-        let kind = match self.role {
-            Role::EdgeType => NameKind::EdgeType,
-            Role::Label if self.at.is_within(Places::VERTEX) => NameKind::Label,
-            Role::Label if self.at.is_within(Places::EDGE) => NameKind::EdgeType,
-            Role::Label if self.at.is_within(Places::ELEMENT) => NameKind::AnyLabel,
-            Role::Label if self.at != Places::default() => NameKind::Any,
-            Role::Property if self.at.is_within(Places::ELEMENT) => NameKind::Property,
-            Role::Key if self.at.is_within(Places::PROPERTY) => NameKind::Property,
-            _ => return None,
-        };
+        let kind = NameKind::of(self.role, self.at)?;
         Some(Mention { kind, name: self.name, span: self.span })
     }
 }

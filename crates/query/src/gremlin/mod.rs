@@ -11,6 +11,7 @@
 //! - [`bytecode`]: what drivers send instead of text, to the same calls
 //! - [`call`], [`token`]: what calls and their arguments are; [`print`](mod@print) writes them as text again
 //! - [`signature`]: what each method may be given, one table
+//! - [`name`]: what a name is the name of, where a step takes it
 //! - [`mention`]: which names of the graph the calls read and write
 //! - [`check`], [`bindings`]: calls against the table, names of tokens and variables resolved
 //!
@@ -26,6 +27,7 @@ pub mod language;
 pub mod lexer;
 pub mod literal;
 pub mod mention;
+pub mod name;
 pub mod parser;
 pub mod print;
 pub mod read;

@@ -22,13 +22,14 @@ pub mod variable;
 
 use evergraph_graph::value::{Value, ValueType};
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Query, Strategy};
 use crate::gremlin::lexer::Lexeme;
 use crate::gremlin::literal;
 use crate::gremlin::parser::cursor::Parser;
 use crate::gremlin::token::{Cardinality, Enumeration};
 use crate::stack::deeper;
+use evergraph_graph::nearest::did_you_mean;
 
 /// How much a text may ask of the parser.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -428,7 +429,7 @@ mod tests {
             ("g.V('a\\u12')", "line 1, column 7: expected four hexadecimal digits after \\u"),
             (
                 "g.V(datetime('2024-13-01'))",
-                "line 1, column 14: \"2024-13-01\" is no datetime: month 13 is outside 1 to 12",
+                "line 1, column 14: \"2024-13-01\" is not a valid datetime: month 13 is outside 1 to 12",
             ),
             ("g.V(1..'a')", "line 1, column 5: the ends of a range are integers of 32 bits"),
             ("g.V(set(1, 2))", "line 1, column 5: `set` takes (value), and was given 2 arguments"),

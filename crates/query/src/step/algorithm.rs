@@ -1,4 +1,4 @@
-//! `pageRank()`, `peerPressure()`, `connectedComponent()`: kernels of `evergraph-algorithms` within a query.
+//! `pageRank()`, `peerPressure()`, `connectedComponent()`: kernels within a query, which are compiled elsewhere.
 //!
 //! ```text
 //! traversers wait ──┐
@@ -26,11 +26,13 @@ use crate::step::algorithm::selection::Selected;
 use crate::value::item::Item;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
-use evergraph_algorithms::peer_pressure::{PeerPressureParameters, peer_pressure};
-use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_algorithms::kernels::Kernels;
+use evergraph_algorithms::pagerank::PageRankParameters;
+use evergraph_algorithms::peer_pressure::PeerPressureParameters;
+use evergraph_algorithms::wcc::WccParameters;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
+use std::sync::Arc;
 
 /// Scores of PageRank that change by less than this in all end its rounds, as in TinkerPop.
 const CHANGE_MIN: f64 = 1e-5;
@@ -71,7 +73,8 @@ impl Analysis {
         let selected = self.selection.read(self.program.name(), false, cx)?;
         let bound = selected.vertices.bound();
         let first = if self.from_traversers { Some(self.traversers(bound)?) } else { None };
-        let values = kernel(cx, bound, |control| compute(self.program, &selected, first, control))?;
+        let program = self.program;
+        let values = within(cx, |kernels, control| compute(program, &selected, first, kernels, control))?;
         selected.free(cx);
         // Kept to the end of the query.
         cx.charge.hold(bound as usize * size_of::<f64>())?;
@@ -84,25 +87,28 @@ fn compute(
     program: Program,
     selected: &Selected,
     first: Option<Vec<f64>>,
+    kernels: &dyn Kernels,
     control: &Control<'_>,
 ) -> Result<Values> {
     let vertices = &selected.vertices;
-    let csr = |direction| StaticCsr::new(vertices.clone(), &selected.pairs, None, direction);
+    let csr = |direction| StaticCsr::new(vertices.clone(), &selected.pairs, None, direction).map(Arc::new);
     Ok(match program {
         Program::PageRank { damping, times } => {
             let tolerance = Some(CHANGE_MIN / vertices.len().max(1) as f64);
             let direction = Direction::Out;
             let parameters =
                 PageRankParameters { damping, iterations: times, tolerance, direction, start: first };
-            Values::Scores(vertices.clone(), pagerank(&csr(Direction::Both)?, &parameters, control)?.scores)
+            let ranks = kernels.pagerank(&csr(Direction::Both)?, &parameters, control)?;
+            Values::Scores(vertices.clone(), ranks.scores)
         }
         Program::PeerPressure { times } => {
             let direction = Direction::Out;
             let parameters = PeerPressureParameters { iterations: times, direction, strengths: first };
-            Values::Clusters(peer_pressure(&csr(Direction::In)?, &parameters, control)?)
+            Values::Clusters(kernels.peer_pressure(&csr(Direction::In)?, &parameters, control)?)
         }
         Program::ConnectedComponent => {
-            Values::Components(wcc(&csr(Direction::Out)?, &WccParameters::default(), control)?.labels)
+            let found = kernels.wcc(&csr(Direction::Out)?, &WccParameters::default(), control)?;
+            Values::Components(found.labels)
         }
     })
 }
@@ -128,21 +134,15 @@ impl Step for Analysis {
     }
 }
 
-/// What a kernel holds a vertex, its answer included, at most.
-const STATE_BYTES: usize = 48;
-
-/// What `run` computes of vertices below `bound`, within the limits of the query: memory, time, the wish to stop.
-fn kernel<A>(cx: &mut Context<'_>, bound: u32, run: impl FnOnce(&Control<'_>) -> Result<A>) -> Result<A> {
-    let bytes = bound as usize * STATE_BYTES;
-    cx.charge.hold(bytes)?;
-    let control = Control::default().with_cancel(&cx.charge.cancel());
-    let computed = run(&control);
-    cx.charge.free(bytes);
+/// What `run` computes within the limits of the query: memory, time, the wish to stop.
+fn within<A>(cx: &Context<'_>, run: impl FnOnce(&dyn Kernels, &Control<'_>) -> Result<A>) -> Result<A> {
+    let control = Control::new(&cx.charge).with_cancel(&cx.charge.cancel());
+    let computed = run(cx.kernels, &control);
     // If its time is over, the query says so in its own words.
     cx.charge.check()?;
     computed
 }
 
 fn not_a_vertex(step: &str, item: &Item) -> Error {
-    Error::invalid(format!("{step}() starts from vertices, and met {}", item.kind()))
+    Error::invalid(format!("{step}() starts from vertices, but found {}", item.kind()))
 }

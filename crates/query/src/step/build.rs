@@ -337,7 +337,7 @@ impl<'a> Builder<'a> {
             Operator::Drop => (Box::new(write::Drop::default()), false),
             Operator::Io(_) => {
                 return Err(Error::invalid(
-                    "io() is for the database itself: a snapshot or a transaction reads and writes no whole files",
+                    "io() works on the database itself, not on a snapshot or in a transaction",
                 ));
             }
         })
@@ -458,7 +458,7 @@ impl<'a> Builder<'a> {
         let computed = of.computed.as_ref().map(|by| self.by(by)).transpose()?;
         let options = of.options.iter().map(|(name, by)| Ok((Arc::clone(name), self.by(by)?)));
         let options = options.collect::<Result<_>>()?;
-        Ok(call::Call::new(Arc::clone(&of.service), of.parameters.clone(), computed, options, of.begins))
+        Ok(call::Call::new(of, computed, options))
     }
 
     fn selection(&mut self, of: &Selection) -> Result<algorithm::Selection> {

@@ -179,7 +179,7 @@ fn retain(found: &mut NeighborBatch, keep: &[bool]) {
 fn vertices(batch: &Batch, step: impl Fn() -> String) -> Result<Vec<VertexId>> {
     batch.current.vertices().ok_or_else(|| {
         let other = batch.current.items().find(|item| item.as_vertex().is_none()).unwrap_or(Item::Null);
-        Error::invalid(format!("{} follows edges of a vertex, and met {}", step(), other.kind()))
+        Error::invalid(format!("{} follows edges of a vertex, but found {}", step(), other.kind()))
     })
 }
 
@@ -207,7 +207,11 @@ impl Ends {
     fn edges(&self, batch: &Batch) -> Result<Vec<EdgeId>> {
         batch.current.edges().ok_or_else(|| {
             let other = batch.current.items().find(|item| item.as_edge().is_none()).unwrap_or(Item::Null);
-            Error::invalid(format!("{}() asks for an end of an edge, and met {}", self.name(), other.kind()))
+            Error::invalid(format!(
+                "{}() asks for an end of an edge, but found {}",
+                self.name(),
+                other.kind()
+            ))
         })
     }
 }
@@ -229,7 +233,7 @@ impl Step for Ends {
                     Some(Item::Vertex(from)) if from == edge.source => Ok(edge.target),
                     Some(Item::Vertex(_)) => Ok(edge.source),
                     _ => Err(Error::invalid(
-                        "otherV() asks for the end that the traverser didn't come from, and it came from none: \
+                        "otherV() returns the end that the traverser didn't come from, but it came from none: \
                          begin at a vertex, or use inV(), outV() or bothV()",
                     )),
                 };

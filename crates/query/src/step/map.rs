@@ -325,7 +325,7 @@ fn column(item: &Item, keys: bool) -> Result<Item> {
         other => {
             let what = if keys { "keys" } else { "values" };
             return Err(Error::invalid(format!(
-                "select({what}) asks a map, an entry or a path, and met {}",
+                "select({what}) asks a map, an entry or a path, but found {}",
                 other.kind()
             )));
         }

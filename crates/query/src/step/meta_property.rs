@@ -87,7 +87,7 @@ pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Resul
         return Err(Error::invalid("a property of a property has no properties"));
     }
     let gone =
-        || Error::new(ErrorKind::NotFound, "the property that is to have a property isn't there any more");
+        || Error::new(ErrorKind::NotFound, "the property that is to get a meta-property no longer exists");
     let catalogue = cx.catalogue();
     let Some(place) = place(property, cx)? else { return Err(gone()) };
     if place.meta.is_none() {

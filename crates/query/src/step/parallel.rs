@@ -106,10 +106,11 @@ impl Parallel {
             Ok((found, context.measurements))
         };
         let done = Mutex::new(Vec::with_capacity(threads));
-        let (view, charge, measurements, computed) = (cx.view(), &cx.charge, &cx.measurements, &cx.computed);
+        let (view, charge, kernels) = (cx.view(), &cx.charge, cx.kernels);
+        let (measurements, computed) = (&cx.measurements, &cx.computed);
         rayon::scope(|scope| {
             for worker in &mut self.workers[..self.used] {
-                let mut context = Context::new(Graph::Read(view), charge.clone());
+                let mut context = Context::new(Graph::Read(view), charge.clone(), kernels);
                 context.measurements = measurements.begin_again();
                 context.computed = computed.clone();
                 let (work, done) = (&work, &done);

@@ -146,8 +146,8 @@ pub fn not_declared(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Error 
     let property = catalogue.property_name(Owner::Label(label), key);
     let (label, key) = (catalogue.label_name(label), catalogue.key_name(key));
     Error::invalid(format!(
-        "the schema doesn't ask for properties of {property} (meta-properties): \
-         `declare_meta_properties(\"{label}\", \"{key}\")` in a transaction asks for them"
+        "the schema doesn't declare meta-properties of {property}: call \
+         `declare_meta_properties(\"{label}\", \"{key}\")` in a transaction first"
     ))
 }
 

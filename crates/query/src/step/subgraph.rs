@@ -44,7 +44,7 @@ impl Step for SubgraphAside {
         let Some(batch) = input.take() else { return Ok(None) };
         let edges = batch.current.edges().ok_or_else(|| {
             let other = batch.current.items().find(|item| item.as_edge().is_none()).unwrap_or(Item::Null);
-            Error::invalid(format!("subgraph() gathers edges, and met {}", other.kind()))
+            Error::invalid(format!("subgraph() gathers edges, but found {}", other.kind()))
         })?;
         if let Some(graph) = self.graph(cx) {
             let added = edges.into_iter().filter(|edge| graph.add(*edge)).count();

@@ -197,7 +197,7 @@ impl Step for SetProperties {
                     }
                     other => {
                         let text = format!(
-                            "property() sets properties of vertices, edges and properties, and met {}",
+                            "property() sets properties of vertices, edges and properties, but found {}",
                             other.kind()
                         );
                         return Err(Error::invalid(text));
@@ -271,7 +271,7 @@ fn delete_all(elements: &Column, cx: &mut Context<'_>) -> Result<()> {
             },
             other => {
                 return Err(Error::invalid(format!(
-                    "drop() deletes elements and properties, and met {}",
+                    "drop() deletes elements and properties, but found {}",
                     other.kind()
                 )));
             }

@@ -54,7 +54,9 @@ impl Partition {
             }
         });
         if adds && self.write.is_none() {
-            return Err("PartitionStrategy: elements are added, and there is no writePartition".to_owned());
+            return Err(
+                "PartitionStrategy: the query adds elements, but no writePartition is given".to_owned()
+            );
         }
         Ok(())
     }

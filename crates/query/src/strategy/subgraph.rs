@@ -13,6 +13,7 @@
 //! Source: TinkerPop 3.8, `SubgraphStrategy`. Differs: a property that isn't seen is hidden from `has()` too, and an edge
 //! in `out()` leaves no trace on the path.
 
+use crate::plan::call::Shown;
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::merge::Merged;
 use crate::plan::operator::{By, EdgeEnd, ExpandTo, Name, Operator, Test, Traversal};
@@ -108,6 +109,12 @@ impl<'v> Tests<'v> {
                     }
                 }
                 Operator::Match(_) | Operator::Branch(_) => tested = false,
+                Operator::Call(call) => {
+                    if !(self.vertices.is_empty() && self.ways.is_empty()) {
+                        call.shown = Shown::Part;
+                    }
+                    tested = false;
+                }
                 Operator::AddEdge { .. } => {
                     tested = false;
                     if self.subgraph.added {
@@ -157,7 +164,6 @@ impl<'v> Tests<'v> {
                 | Operator::Repeat(_)
                 | Operator::ShortestPaths(_)
                 | Operator::Io(_)
-                | Operator::Call(_)
                 | Operator::Drop => tested = false,
             }
             let is_scan = matches!(operator, Operator::Vertices(_) | Operator::Edges(_));

@@ -59,7 +59,7 @@ pub(super) fn no_ids(plan: &Plan) -> Result<(), String> {
         };
         operator.modulators(&mut |by| asks |= *by == By::Token(Token::Id));
         asks.then(|| {
-            "ElementIdStrategy: ids are Evergraph's own here, and no property is one: ask for the property by its key"
+            "ElementIdStrategy: Evergraph assigns ids itself, and no property can be one: use the property by its key"
                 .to_owned()
         })
     })

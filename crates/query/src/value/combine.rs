@@ -125,7 +125,7 @@ impl Combine {
             Self::And | Self::Or => "truths",
             Self::AddAll | Self::Assign => "a list, a set or a map",
         };
-        Error::invalid(format!("the operator needs {needs}, and met {}", item.kind()))
+        Error::invalid(format!("the operator needs {needs}, but found {}", item.kind()))
     }
 }
 

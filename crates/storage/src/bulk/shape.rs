@@ -29,14 +29,16 @@ fn check_vertices(table: &VertexTable) -> Result<()> {
     if rows.div_ceil(u64::from(GROUP_SIZE)) > u64::from(GroupId::END)
         || rows.saturating_add(existing) > 1 << 32
     {
-        return Err(Error::invalid(format!("{name} has {rows} rows and {existing} vertices, 2^32 fit")));
+        return Err(Error::invalid(format!(
+            "{name} has {rows} rows and {existing} vertices; at most 2^32 fit"
+        )));
     }
     check_properties(&name, &table.properties)?;
     if let Some(key) = &table.unique_key
         && table.rows > 0
         && !table.properties.iter().any(|(name, _)| name == key)
     {
-        return Err(Error::invalid(format!("{name} has no column of its unique key `{key}`")));
+        return Err(Error::invalid(format!("{name} has no column for its unique key `{key}`")));
     }
     let mut rows = 0;
     table.blocks.for_each(&mut |block| {
@@ -151,11 +153,11 @@ mod tests {
         let text = refused(|load| load.vertices[0].rows = 3);
         assert_eq!(text, "label `V` declares 3 rows, its blocks have 2");
         let text = refused(|load| load.vertices[0].unique_key = Some("name".to_owned()));
-        assert_eq!(text, "label `V` has no column of its unique key `name`");
+        assert_eq!(text, "label `V` has no column for its unique key `name`");
         let text = refused(|load| load.vertices[0].properties[0].1 = ValueType::String);
         assert_eq!(text, "label `V`: column `id` is of long, not string");
         let text = refused(|load| load.vertices[0].properties.clear());
-        assert_eq!(text, "label `V` has no column of its unique key `id`");
+        assert_eq!(text, "label `V` has no column for its unique key `id`");
         let text = refused(|load| load.edges[0].properties.clear());
         assert_eq!(text, "edge type `E` has 0 properties, a block 1 columns");
         let text = refused(|load| load.edges[0].properties.push(("id".to_owned(), ValueType::I64)));

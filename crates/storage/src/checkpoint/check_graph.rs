@@ -84,7 +84,7 @@ pub fn check_index<I: Item, V: View>(
                 let value = Shortened::new(&value.to_string());
                 report.find(
                     place.clone(),
-                    format!("it doesn't know that {} has {value}", item.name(catalogue)),
+                    format!("it has no entry for {}, which has {value}", item.name(catalogue)),
                 );
             }
             if unique && let Some(other) = other_holder(view, index, &value, Some(item))? {
@@ -95,7 +95,7 @@ pub fn check_index<I: Item, V: View>(
     }
     if !duplicates.is_empty() {
         let named = duplicates.describe(|item| item.name(catalogue));
-        report.find(place, format!("values that are there twice: {named}"));
+        report.find(place, format!("duplicate values: {named}"));
     }
     let (entries_count, stale_count) = index.count_stale(|item| item.property(view, id.key))?;
     report.index_entries_count += entries_count;

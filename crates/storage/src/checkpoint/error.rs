@@ -72,7 +72,7 @@ pub enum CheckpointError {
         supported: u32,
     },
     /// The store takes no more commits; what it holds may not be what the log has.
-    #[error("no checkpoint, since the store takes no more commits: {cause}; reopen the database")]
+    #[error("no checkpoint, because the store accepts no more commits: {cause}; reopen the database")]
     Poisoned {
         /// What happened.
         cause: String,

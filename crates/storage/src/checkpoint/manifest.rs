@@ -404,9 +404,10 @@ fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
 mod tests {
     use super::*;
     use crate::io::memory::MemoryDirectory;
-    use evergraph_graph::catalogue::{Owner, SchemaChange};
+    use evergraph_graph::catalogue::Owner;
     use evergraph_graph::id::{KeyId, TypeId};
     use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+    use evergraph_graph::schema_change::SchemaChange;
 
     fn sample() -> Manifest {
         let mut catalogue = Catalogue::default();

@@ -33,7 +33,7 @@ pub enum LogError {
     },
     /// An earlier write or sync failed: nothing more is committed until the database is reopened.
     /// The refused commit has not happened.
-    #[error("the log takes no more commits since it failed to {cause}; reopen the database")]
+    #[error("the log accepts no more commits, because it failed to {cause}; reopen the database")]
     Poisoned {
         /// The failure.
         cause: Arc<IoError>,
@@ -86,7 +86,7 @@ pub enum LogError {
     },
     /// A file that was in use is not there.
     #[error(
-        "{} is missing: {witness}; put it back from where it went, restore a backup, or salvage what is left",
+        "{} is missing: {witness}; put it back, restore a backup, or salvage what is left",
         missing.display()
     )]
     Lost {

@@ -99,7 +99,7 @@ impl<'a> SalvageSource<'a> {
                 stopped = tell(progress, "commits in the log", ts, ts.max(need));
             }
             if stopped.is_err() {
-                return Err("it was asked to stop".to_owned());
+                return Err("it was cancelled".to_owned());
             }
             take(Timestamp(ts), payload)
         });
@@ -116,7 +116,7 @@ impl<'a> SalvageSource<'a> {
     /// content that they left in the log.
     pub fn note_loads(&mut self, empty: &[Timestamp]) {
         if !self.is_named {
-            let text = "a bulk load, which only the manifest knew";
+            let text = "a bulk load, which only the manifest recorded";
             let loads = empty.iter();
             self.losses.extend(
                 loads.map(|at| Loss { commits: Some((*at, Some(*at))), ..Loss::new(LossKind::Load, text) }),
@@ -127,8 +127,8 @@ impl<'a> SalvageSource<'a> {
 
 fn nameless(directory: &dyn Directory) -> Error {
     let text = format!(
-        "{}: the manifest can't be read, and the log doesn't go back to the first commit: nobody knows the \
-         names of labels, types and properties any more, nor which body is whose; restore the manifest or a \
+        "{}: the manifest can't be read, and the log doesn't go back to the first commit: the names of \
+         labels, types and properties are lost, and bodies cannot be assigned to them; restore the manifest or a \
          backup",
         directory.location().display()
     );

@@ -42,10 +42,11 @@ use crate::transaction::stale::Stale;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use crate::view::View;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::index::IndexId;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Committed;
 use std::sync::Arc;
@@ -259,11 +260,11 @@ impl Refusal {
                 catalogue.property_name(id.owner, id.key)
             )),
             Self::Stale(Stale::NewNames) => Error::conflict(
-                "another transaction used a new name of a label, an edge type or a property, for which this \
-                 one may have asked: run it again",
+                "another transaction introduced a label, an edge type or a property key that this one may \
+                 have looked for: run it again",
             ),
             Self::Stale(Stale::Dropped(id)) => Error::conflict(format!(
-                "the index on {} that the transaction looked up in was dropped meanwhile: run it again",
+                "the index on {}, which the transaction used, was dropped meanwhile: run it again",
                 catalogue.property_name(id.owner, id.key)
             )),
             Self::Late => Error::conflict("values were entered into the index while it was made ready"),

@@ -49,8 +49,8 @@ impl Deadline {
     pub fn check(&self) -> Result<()> {
         if self.has_passed() {
             let text = format!(
-                "the transaction has taken {:.1?}, and its timeout is {:?}: nothing of it was written; run it \
-                 in parts, or give it more time",
+                "the transaction has taken {:.1?}, and its timeout is {:?}: nothing was written; split it \
+                 into several transactions, or raise the timeout",
                 self.taken(),
                 self.timeout
             );

@@ -34,8 +34,10 @@ pub fn lowest_free<E: Engine>(
     let gap = taken.iter().zip(0u32..).find(|(taken, place)| u32::from(**taken) != *place);
     let lowest = gap.map_or(taken.len() as u32, |(_, place)| place);
     u16::try_from(lowest).map_err(|_| {
-        let text =
-            format!("65,536 edges run parallel to {}, the most that can", describe::edge(catalogue, edge(0)));
+        let text = format!(
+            "there are 65,536 edges parallel to {} already, which is the limit",
+            describe::edge(catalogue, edge(0))
+        );
         Error::new(ErrorKind::Limit, text)
     })
 }

@@ -52,8 +52,8 @@ impl<E: Engine> Transaction<E> {
             let name = describe::vertex(&self.session().view(), self.schema.current(), vertex);
             let text = format!(
                 "{name} has {} edges, too many for one transaction ({error}). Delete it in parts: by \
-                 delete_vertex_in_parts of the database, or in Gremlin by bothE().limit({PART}).drop() on it as \
-                 often as it has edges, and drop() then",
+                 delete_vertex_in_parts of the database, or in Gremlin by bothE().limit({PART}).drop() on \
+                 it until it has no edges, and then drop()",
                 Count(count as u64)
             );
             Error::new(ErrorKind::Limit, text)

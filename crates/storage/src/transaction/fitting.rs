@@ -7,7 +7,7 @@
 //!
 //! Python's whole numbers are all `long`, Gremlin's are `int` unless they say so, and a property has the width that its
 //! first write or its declaration gave it. Whether a number fits depends on the number, so nothing is ever rounded: 5 fits
-//! a `byte`, 300 does not, and 0.1 fits no `float`. A number with a fraction part in its type, 5.0, is no whole number.
+//! a `byte`, 300 does not, and 0.1 fits no `float`. A number with a fraction part in its type, 5.0, is not a whole number.
 
 use evergraph_graph::value::number::{BigInteger, Decimal};
 use evergraph_graph::value::{Value, ValueType};

@@ -111,8 +111,8 @@ impl<E: Engine> Transaction<E> {
         let most = self.session.front().write_bytes_max;
         if self.written_bytes + bytes > most {
             let text = format!(
-                "the transaction would hold {} of writes, and transaction_bytes_max is {}: commit in parts, or \
-                 allow more",
+                "the transaction would hold {} of writes, and transaction_bytes_max is {}: commit in parts, \
+                 or raise the limit",
                 ByteSize(self.written_bytes + bytes),
                 ByteSize(most)
             );
@@ -185,7 +185,7 @@ impl<E: Engine> Transaction<E> {
         let catalogue = self.schema.current();
         let property = catalogue.property_name(owner, key);
         let (value, holder) = (Shortened::new(&value.to_string()), holder.name(catalogue));
-        Error::invalid(format!("{property} is unique, and {holder} exists with the value {value}"))
+        Error::invalid(format!("{property} is unique, and {holder} already has the value {value}"))
     }
 
     /// Notes which indexed values `vertex` got, so that this transaction's look-ups find it.

@@ -55,7 +55,7 @@ impl<'a> LoadingGate<'a> {
         check_healthy(&state)?;
         check_open(&state)?;
         if state.index_builds > 0 {
-            let text = "an index is being built: load when it is ready";
+            let text = "an index is being built: load after it is ready";
             return Err(Error::new(ErrorKind::Busy, text));
         }
         state.loading = true;
@@ -75,7 +75,7 @@ impl Drop for LoadingGate<'_> {
 /// `busy`.
 pub fn check_open(state: &LatchState) -> Result<()> {
     if state.loading {
-        let text = "a bulk load holds the store: nothing was written, try again when it is done";
+        let text = "a bulk load is running: nothing was written, try again when it is done";
         return Err(Error::new(ErrorKind::Busy, text));
     }
     Ok(())

@@ -5,9 +5,10 @@
 //! that asked first is rolled back; the catalogue's tables may therefore have holes.
 
 use crate::sync::Mutex;
-use evergraph_graph::catalogue::{Catalogue, SchemaChange};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::schema_change::SchemaChange;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ impl Table {
         if self.next < NAMES_MAX {
             return Ok(self.next as u16);
         }
-        let text = format!("{what} `{name}` would be one more than the {NAMES_MAX} that there can be");
+        let text = format!("{what} `{name}` exceeds the limit of {NAMES_MAX}");
         Err(Error::new(ErrorKind::Limit, text))
     }
 }

@@ -25,11 +25,12 @@ use crate::index::entry_changes::EntryChanges;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use crate::view::{PointReads, View};
-use evergraph_graph::catalogue::{Owner, SchemaChange};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::value::Value;
 use std::sync::Arc;
 

@@ -5,11 +5,12 @@
 
 use crate::transaction::fitting::fitted;
 use crate::transaction::names::Names;
-use evergraph_graph::catalogue::{Catalogue, Owner, SchemaChange};
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId};
 use evergraph_graph::newest::can_order;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::value::ValueType;
 use evergraph_graph::value::shortened::Shortened;
 use std::sync::Arc;

@@ -4,12 +4,12 @@ use crate::command::import::arguments::ImportArguments;
 use crate::command::import::report::{BadRowsReport, ImportReport, Proposed};
 use crate::context::Context;
 use crate::loading::Destination;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::{count, rate};
 use evergraph::import::known::Known;
 use evergraph::import::options::{Imported, Progress};
 use evergraph::import::plan::{is_database, propose};
 use evergraph::import::read::read_beside;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::{count, rate};
 use std::path::PathBuf;
 use std::time::Instant;
 

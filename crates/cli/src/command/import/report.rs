@@ -1,10 +1,10 @@
 //! Report: what an import did, for people and programs.
 
 use crate::loading::{LabelRow, LoadReport};
-use crate::terminal::number::{counted, size};
-use crate::terminal::table::visible;
 use evergraph::import::faults::BadRows;
 use evergraph::import::policy::Settled;
+use evergraph_terminal::number::{counted, size};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::fmt;
 

@@ -3,10 +3,10 @@
 use crate::command::query::asking::{AskingArguments, answered};
 use crate::command::query::plan_report::PlanReport;
 use crate::context::Context;
-use crate::result_file::failure;
-use crate::terminal::failure::Failure;
 use clap::Args;
 use evergraph_graph::error::Error;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::result_file::failure;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

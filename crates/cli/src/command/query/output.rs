@@ -3,7 +3,7 @@
 //! A table's columns are as wide as what is in them, so its rows wait for each other, and a long table is printed in parts.
 
 use crate::command::query::shown::Shown;
-use crate::terminal::table::{Side, Table, visible};
+use evergraph_terminal::table::{Side, Table, visible};
 use std::io::{self, Write};
 
 /// Rows of one part of a table.

@@ -1,7 +1,7 @@
 //! Plan report: the steps of a query, with indexes, and with what each did if it ran.
 
-use crate::terminal::table::visible;
 use evergraph_query::explain::{Explanation, Line};
+use evergraph_terminal::table::visible;
 use serde::{Serialize, Serializer};
 use std::fmt;
 

@@ -14,13 +14,13 @@ use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::csv_answer::CsvAnswer;
 use crate::command::run::keys::Keys;
 use crate::command::run::parquet_answer::ParquetAnswer;
-use crate::result_file::ResultFile;
-use crate::terminal::failure::Failure;
-use crate::terminal::meter::Meter;
-use crate::terminal::number::count;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::view::GraphView;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::count;
+use evergraph_terminal::result_file::ResultFile;
 use std::path::Path;
 
 /// Vertices whose keys are read at once.

@@ -2,8 +2,8 @@
 
 use crate::command::run::answer::{Amount, Kind};
 use crate::command::run::keys::{KeyKind, Name};
-use crate::terminal::failure::Failure;
 use evergraph_graph::id::VertexId;
+use evergraph_terminal::failure::Failure;
 
 /// Which columns a file has, in this order.
 #[derive(Clone, Debug)]

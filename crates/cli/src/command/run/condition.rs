@@ -137,9 +137,9 @@ fn value(text: &str, types: &[ValueType]) -> std::result::Result<Value, String> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::catalogue::SchemaChange;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::id::LabelId;
+    use evergraph_graph::schema_change::SchemaChange;
 
     const PERSON: Owner = Owner::Label(LabelId(0));
     const CITY: Owner = Owner::Label(LabelId(1));
@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(error("agee>1", &[PERSON]).kind(), ErrorKind::NotFound);
         assert_eq!(error("agee", &[PERSON]).kind(), ErrorKind::NotFound);
         let text = |text, owners: &[Owner]| error(text, owners).to_string();
-        assert!(text("age>young", &[PERSON]).starts_with("--where \"age>young\": \"young\" is no decimal"));
+        assert!(
+            text("age>young", &[PERSON])
+                .starts_with("--where \"age>young\": \"young\" is not a valid decimal")
+        );
         assert!(text("born=today", &[PERSON]).contains("no date"));
         for (typed, meant) in [("age=>30", ">="), ("age =< 30", "<="), ("name==Ada", "="), ("age<>1", "!=")] {
             let why = format!("--where {typed:?}: is {meant} meant?");

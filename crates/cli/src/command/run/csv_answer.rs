@@ -4,10 +4,10 @@
 
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::keys::Name;
-use crate::result_file::ResultFile;
-use crate::terminal::failure::Failure;
 use csv::{ErrorKind, Writer};
 use evergraph_graph::error::Error;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::result_file::ResultFile;
 use std::io;
 
 /// A CSV file that is being written.

@@ -13,11 +13,11 @@
 use crate::command::run::answer::{Amount, Kind};
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::keys::{KeyKind, Name};
-use crate::result_file::{ResultFile, failure};
-use crate::terminal::failure::Failure;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::result_file::{ResultFile, failure};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;

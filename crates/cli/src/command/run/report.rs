@@ -2,9 +2,9 @@
 
 use crate::command::run::answer::Amount;
 use crate::command::run::keys::Name;
-use crate::terminal::number::{count, counted, percent, time};
-use crate::terminal::table::{Side, Table, output_name, visible};
 use evergraph_analysis::reals::reals;
+use evergraph_terminal::number::{count, counted, percent, time};
+use evergraph_terminal::table::{Side, Table, output_name, visible};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;

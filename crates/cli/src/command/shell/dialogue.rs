@@ -8,11 +8,11 @@ use crate::command::shell::schema::SchemaReport;
 use crate::command::shell::script::Script;
 use crate::command::shell::session::{Next, Session};
 use crate::context::Context;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::counted;
-use crate::terminal::table::visible;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::counted;
+use evergraph_terminal::table::visible;
 
 /// Asks for inputs and runs them until somebody has enough.
 ///

@@ -2,10 +2,10 @@
 
 use crate::command::shell::complete::complete;
 use crate::command::shell::script::is_unfinished;
-use crate::terminal::table::visible;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::view::GraphView;
+use evergraph_terminal::table::visible;
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;

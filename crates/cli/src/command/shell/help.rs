@@ -2,7 +2,7 @@
 
 use crate::command::shell::command::COMMANDS;
 use evergraph_graph::error::{Error, Result};
-use evergraph_query::error::did_you_mean;
+use evergraph_graph::nearest::did_you_mean;
 use evergraph_query::gremlin::signature::method::Role;
 use evergraph_query::gremlin::signature::table::{named, signatures};
 use evergraph_query::gremlin::token::Enumeration;

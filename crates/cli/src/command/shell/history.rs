@@ -1,7 +1,7 @@
 //! History: where the inputs of a person are kept, for that person alone.
 
-use crate::terminal::table::visible;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_terminal::table::visible;
 use serde::Serialize;
 use std::env;
 use std::fmt;

@@ -1,9 +1,9 @@
 //! Place: an error of a statement, told by its place in the script.
 
 use crate::command::shell::script::Statement;
-use crate::terminal::failure::Failure;
 use evergraph_graph::error::Error;
 use evergraph_query::error::{Span, TextError};
+use evergraph_terminal::failure::Failure;
 use std::error::Error as _;
 
 /// `failure` of `statement` with the name of the script, if it has one, and line and column there where the text is

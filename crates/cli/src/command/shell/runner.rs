@@ -3,8 +3,8 @@
 use crate::command::shell::place::placed;
 use crate::command::shell::script::Script;
 use crate::command::shell::session::{Next, Session};
-use crate::terminal::failure::Failure;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_terminal::failure::Failure;
 use std::io::BufRead;
 use std::process::ExitCode;
 

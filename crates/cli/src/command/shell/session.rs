@@ -17,15 +17,15 @@ use crate::command::shell::command::{Command, Setting, parse, split};
 use crate::command::shell::help::help;
 use crate::command::shell::schema::SchemaReport;
 use crate::command::shell::variables::{SettingsReport, VariablesReport};
-use crate::terminal::console::Console;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::count;
 use evergraph::{Database, Transaction};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Error;
 use evergraph_query::error::TextError;
 use evergraph_query::gremlin::parser::ParseLimits;
 use evergraph_query::gremlin::parser::variable::parse_variable;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::count;
 use std::collections::BTreeMap;
 
 /// A database that is asked statement by statement.

@@ -1,8 +1,8 @@
 //! Variables and settings as they are listed.
 
 use crate::command::query::asking::Asking;
-use crate::terminal::number::{size, time};
-use crate::terminal::table::{Side, Table};
+use evergraph_terminal::number::{size, time};
+use evergraph_terminal::table::{Side, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;

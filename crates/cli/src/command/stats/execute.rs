@@ -6,13 +6,13 @@ use crate::command::stats::report::{
     TypeEntry,
 };
 use crate::context::Context;
-use crate::loading::disk_bytes;
-use crate::terminal::failure::Failure;
-use crate::terminal::number::counted;
 use clap::Args;
 use evergraph::Statistics;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::view::{GraphView, Statistics as Counts};
+use evergraph_measure::disk_size::disk_bytes;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::number::counted;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -2,8 +2,8 @@
 //! document for programs.
 
 use crate::command::stats::degrees::{Bin, Distribution};
-use crate::terminal::number::{count, counted, percent, size, time};
-use crate::terminal::table::{Side, Table, visible};
+use evergraph_terminal::number::{count, counted, percent, size, time};
+use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;

@@ -175,7 +175,8 @@ impl IdColumn {
                 rows.try_for_each(|row| {
                     let number = ids[row].cast_signed();
                     let id = id_type.of_number(number);
-                    let id = id.ok_or_else(|| format!("{number} is no {id_type}, as ids are here"))?;
+                    let id =
+                        id.ok_or_else(|| format!("{number} is not a valid {id_type}, as ids are here"))?;
                     column.push(Some(&id));
                     Ok::<_, String>(())
                 })?;
@@ -225,7 +226,7 @@ mod tests {
         let column = ids.to_column(None, int).unwrap();
         assert_eq!(column.value_type, ValueType::I32);
         assert_eq!(column.column.unwrap().get(1), Some(Value::I32(300)));
-        assert_eq!(ids.to_column(None, byte).unwrap_err(), "300 is no byte, as ids are here");
+        assert_eq!(ids.to_column(None, byte).unwrap_err(), "300 is not a valid byte, as ids are here");
         assert!(ids.to_column(Some(&[0]), byte).is_ok());
     }
 }

@@ -91,8 +91,8 @@ impl Assembly {
                 let labels: Vec<&str> =
                     tables.iter().map(|table| self.vertices[*table].label.as_str()).collect();
                 Error::invalid(format!(
-                    "{file}: vertices that aren't there can't be created: {} has those of {}, and nothing tells \
-                     which label they are of",
+                    "{file}: missing vertices can't be created: {} has those of {}, and their label is \
+                     unknown",
                     self.spaces[space].title(),
                     labels.join(", ")
                 ))

@@ -155,7 +155,7 @@ impl Assembly {
 /// What is wrong with the row of a vertex that the database has.
 pub fn in_database(id: &str) -> String {
     format!(
-        "vertex {id} is in the database already, and an import changes none that is there; --on-duplicate first \
+        "vertex {id} is in the database already, and an import changes no existing vertex; --on-duplicate first \
          leaves such rows out"
     )
 }

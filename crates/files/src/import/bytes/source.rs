@@ -63,7 +63,7 @@ impl Source {
         let file = File::open(path).map_err(|error| open_error(path, error))?;
         let metadata = file.metadata().map_err(|error| open_error(path, error))?;
         if metadata.is_dir() {
-            return Err(Error::invalid(format!("{name}: is a folder, a file is wanted here")));
+            return Err(Error::invalid(format!("{name}: is a folder, but a file is expected here")));
         }
         Self::from_reader(name, file)
     }
@@ -83,7 +83,7 @@ impl Source {
             .map_err(|error| read_error(&name, error))?;
         if let Some((packer, command)) = foreign_packer(&magic) {
             return Err(Error::invalid(format!(
-                "{name}: is {packer} data, which isn't read; unpack it on the way: \
+                "{name}: is {packer} data, which is not supported; unpack it in a pipe: \
                  {command} {name} | evergraph import DB -"
             )));
         }
@@ -482,7 +482,7 @@ mod tests {
         let error = read_all("a.xz", b"\xfd7zXZ\0\0".to_vec()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a.xz: is xz data, which isn't read; unpack it on the way: xz -dc a.xz | evergraph import DB -"
+            "a.xz: is xz data, which is not supported; unpack it in a pipe: xz -dc a.xz | evergraph import DB -"
         );
     }
 
@@ -500,7 +500,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::Invalid);
         assert_eq!(
             error.to_string(),
-            format!("{}: is a folder, a file is wanted here", folder.path().display())
+            format!("{}: is a folder, but a file is expected here", folder.path().display())
         );
     }
 }

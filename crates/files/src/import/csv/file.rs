@@ -93,12 +93,12 @@ impl CsvFile {
             (None, Some(first)) => first.clone(),
             (None, None) if rule.header => {
                 return Err(Error::invalid(format!(
-                    "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
+                    "{name}: is empty: expected a header, such as id:ID,name,born:int"
                 )));
             }
             (None, None) => {
                 return Err(Error::invalid(rule.blame(format!(
-                    "{name}: has no header: `columns` is wanted, a word for each of its columns"
+                    "{name}: has no header: give `columns`, a word for each of its columns"
                 ))));
             }
         };
@@ -138,7 +138,7 @@ pub fn header_line(path: &Path) -> Result<String> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if line.is_empty() || line.len() >= HEADER_BYTES_MAX - 2 {
         return Err(Error::invalid(format!(
-            "{name}: a header is wanted in its first line, of 64 KiB at most"
+            "{name}: expected a header in its first line, of at most 64 KiB"
         )));
     }
     String::from_utf8(line.to_vec())

@@ -104,7 +104,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         id_types.push(end.id_type.map_or_else(|| id_type_of(&assembly.spaces()[space], &file), Ok)?);
     }
     let [first, second] = end_columns[..] else {
-        return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are wanted")));
+        return Err(Error::invalid(format!("{file}: header: :START_ID and :END_ID are missing")));
     };
     let null = null.map(String::into_bytes);
     let format = RowFormat { header, id_types, default_name: name, array_delimiter, null };

@@ -228,8 +228,8 @@ fn push_attributes(
             .map_err(|_| format!("{} is not UTF-8; convert the file with iconv", shortened(field)))?;
         match if text.trim().is_empty() { Ok(Value::Map(Map::default())) } else { read_map(text) } {
             Ok(Value::Map(map)) => Ok(map),
-            Ok(_) => Err(format!("{} is no map", shortened(field))),
-            Err(why) => Err(format!("{} is no map: {why}", shortened(field))),
+            Ok(_) => Err(format!("{} is not a valid map", shortened(field))),
+            Err(why) => Err(format!("{} is not a valid map: {why}", shortened(field))),
         }
     };
     let map = read();
@@ -260,7 +260,7 @@ fn push_id(ids: &mut IdColumn, id_type: IdType, field: &[u8]) -> Result<(), Stri
             ids.push(id.unwrap_or(0).cast_unsigned());
             return id
                 .map(drop)
-                .ok_or_else(|| format!("{} is no {id_type}, as ids are here", shortened(field)));
+                .ok_or_else(|| format!("{} is not a valid {id_type}, as ids are here", shortened(field)));
         }
         IdColumn::Strings(ids) => ids.push(field),
         IdColumn::Values(_) => {

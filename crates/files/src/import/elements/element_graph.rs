@@ -301,11 +301,11 @@ mod tests {
         assert_eq!((imported.load.vertices_count(), imported.load.edges_count()), (4, 3));
         assert_eq!(
             error(&[("g.json", &lines(&[MARKO, VADAS, LOP]))]),
-            "g.json: outE and inE speak of different edges (2 and 3): the file is incomplete"
+            "g.json: outE and inE list different edges (2 and 3): the file is incomplete"
         );
         assert!(
             error(&[("a.json", &lines(&[MARKO, LOP])), ("b.json", &lines(&[VADAS]))])
-                .starts_with("a.json and the other GraphSON files: outE and inE speak of different edges")
+                .starts_with("a.json and the other GraphSON files: outE and inE list different edges")
         );
     }
 
@@ -338,7 +338,7 @@ mod tests {
         for (second, expected) in [
             (
                 r#"{"id":2,"x":1}"#,
-                "g.json:2: byte 8: `x` is no key of a vertex: known are id, label, outE, inE, properties",
+                "g.json:2: byte 8: `x` is not a key of a vertex: known keys are id, label, outE, inE, properties",
             ),
             (r#"{"id":2,"label"#, "g.json:2: byte 15: "),
             (vertex, "g.json:2: vertex 1 of id space GraphSON is there already, from g.json:1"),
@@ -378,8 +378,8 @@ mod tests {
         let named = |options: &mut ImportOptions| options.ids.vertex_key = Some("id".to_owned());
         assert_eq!(
             read(&[("g.json", &text)], named, (2, 16)).unwrap_err(),
-            "g.json:2: the vertex has a property id beside its id, which is to be kept by that name: choose another \
-             one for ids (--vertex-id)"
+            "g.json:2: the vertex has a property id of its own, but its id is kept under that name: choose \
+             another name for ids (--vertex-id)"
         );
         let taken = text.replace("\"id\":[{", "\"_id\":[{\"id\":1,\"value\":1}],\"id\":[{");
         assert_eq!(sound(&[("g.json", &taken)]).load.vertices[0].unique_key.as_deref(), Some("__id"));
@@ -517,7 +517,7 @@ mod tests {
         let wrong_type = GRAPHML.replace("29", "old");
         let found = error(&[("g.graphml", &wrong_type)]);
         assert!(
-            found.starts_with("g.graphml: line 5, column 54: data of key `age`: \"old\" is no int"),
+            found.starts_with("g.graphml: line 5, column 54: data of key `age`: \"old\" is not a valid int"),
             "{found}"
         );
         let unknown = GRAPHML.replace("target=\"b\"", "target=\"c\"");

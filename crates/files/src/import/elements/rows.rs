@@ -117,8 +117,8 @@ impl<'a> ElementRows<'a> {
             && properties.iter().any(|(name, _)| name == key)
         {
             let why = format!(
-                "the vertex has a property {key} beside its id, which is to be kept by that name: choose another \
-                 one for ids (--vertex-id)"
+                "the vertex has a property {key} of its own, but its id is kept under that name: choose \
+                 another name for ids (--vertex-id)"
             );
             return self.push_fault(line, Fault::of_row(why, text().as_bytes()));
         }
@@ -156,8 +156,8 @@ impl<'a> ElementRows<'a> {
             if properties.iter().any(|(name, _)| name == key) {
                 let text = edge_text(&source.to_string(), &edge_type, &target.to_string());
                 let why = format!(
-                    "the edge has a property {key} beside its id, which is to be kept by that name: choose another \
-                     one for ids (--edge-id)"
+                    "the edge has a property {key} of its own, but its id is kept under that name: choose \
+                     another name for ids (--edge-id)"
                 );
                 return self.push_fault(line, Fault::of_row(why, text.as_bytes()));
             }

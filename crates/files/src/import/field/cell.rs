@@ -150,7 +150,7 @@ impl Cells {
             CellType::Number => self.read_number(text)?,
             CellType::Epoch(value_type, unit) => {
                 let value = read_epoch(text, value_type, unit)
-                    .map_err(|why| format!("{} is no {}: {why}", shortened(text), self.cell_type))?;
+                    .map_err(|why| format!("{} is not a valid {}: {why}", shortened(text), self.cell_type))?;
                 self.column.push(Some(&value));
             }
             CellType::Array(value_type, _) if is_in_brackets(text) => {
@@ -161,12 +161,12 @@ impl Cells {
             }
             CellType::Map => {
                 let map = read_map(read_text(text)?)
-                    .map_err(|why| format!("{} is no map: {why}", shortened(text)))?;
+                    .map_err(|why| format!("{} is not a valid map: {why}", shortened(text)))?;
                 self.column.push(Some(&map));
             }
             CellType::GraphSon(value_type) => {
                 let value = read_graphson(text, value_type)
-                    .map_err(|why| format!("{} is no {}: {why}", shortened(text), self.cell_type))?;
+                    .map_err(|why| format!("{} is not a valid {}: {why}", shortened(text), self.cell_type))?;
                 self.column.push(Some(&value));
             }
             CellType::Array(value_type, delimiter) => {
@@ -184,7 +184,7 @@ impl Cells {
     fn read_nested(&self, text: &[u8], value_type: ValueType, depth: u8) -> Result<Value, String> {
         let element = |element: &str| read_scalar(element.as_bytes(), value_type);
         read_list(read_text(text)?, depth.into(), &element)
-            .map_err(|why| format!("{} is no {}: {why}", shortened(text), self.cell_type))
+            .map_err(|why| format!("{} is not a valid {}: {why}", shortened(text), self.cell_type))
     }
 
     fn read_number(&mut self, text: &[u8]) -> Result<(), String> {
@@ -198,7 +198,7 @@ impl Cells {
                     return Ok(());
                 }
                 Err(IntegerError::Range) => {
-                    return Err(format!("{} is no long: outside its range", shortened(text)));
+                    return Err(format!("{} is not a valid long: outside its range", shortened(text)));
                 }
                 // The text is looked at first: nonsense must not turn the column.
                 Err(IntegerError::Syntax) => drop(read_f64(text)?),
@@ -238,7 +238,7 @@ fn to_float(number: i64) -> Result<f64, String> {
     if float as i128 == i128::from(number) {
         return Ok(float);
     }
-    Err(format!("{number} stands beside fractions and is no exact double: state the type"))
+    Err(format!("{number} stands beside fractions and has no exact double: state the type"))
 }
 
 /// The beginning of `text` in quotes, for errors.
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(birthday.unwrap()[0].as_ref().unwrap().to_string(), "1987-09-18");
         assert_eq!(
             read(CellType::Epoch(ValueType::Date, EpochUnit::Seconds), &["86401"]),
-            Err("\"86401\" is no date{epoch:seconds}: it is not the beginning of a day".to_owned())
+            Err("\"86401\" is not a valid date{epoch:seconds}: it is not the beginning of a day".to_owned())
         );
     }
 
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(nested[0].as_ref().unwrap().to_string(), "[[1], []]");
         assert_eq!(
             read(CellType::Nested(ValueType::I64, 2), &["[1]"]),
-            Err("\"[1]\" is no long[][]: expected '[' at byte 2".to_owned())
+            Err("\"[1]\" is not a valid long[][]: expected '[' at byte 2".to_owned())
         );
         let map = read(CellType::Map, &["{a: 1}", "{}", ""]).unwrap();
         assert!(
@@ -376,7 +376,7 @@ mod tests {
         let interval = read(CellType::Scalar(ValueType::Duration), &["2 days", "P2D"]).unwrap();
         assert_eq!(interval[0], interval[1]);
         let error = read(CellType::Scalar(ValueType::Duration), &["2 dogs"]).unwrap_err();
-        assert!(error.starts_with("\"2 dogs\" is no duration: "), "{error}");
+        assert!(error.starts_with("\"2 dogs\" is not a valid duration: "), "{error}");
     }
 
     #[test]
@@ -386,13 +386,15 @@ mod tests {
         assert_eq!(mixed, [Some(Value::F64(1.0)), None, Some(Value::F64(2.5)), Some(Value::F64(3.0))]);
         assert_eq!(
             read(CellType::Number, &["9007199254740993", "0.5"]),
-            Err("9007199254740993 stands beside fractions and is no exact double: state the type".to_owned())
+            Err("9007199254740993 stands beside fractions and has no exact double: state the type".to_owned())
         );
         assert_eq!(
             read(CellType::Number, &["9223372036854775808"]),
-            Err("\"9223372036854775808\" is no long: outside its range".to_owned())
+            Err("\"9223372036854775808\" is not a valid long: outside its range".to_owned())
         );
-        assert!(read(CellType::Number, &["1", "x"]).unwrap_err().starts_with("\"x\" is no double: "));
+        assert!(
+            read(CellType::Number, &["1", "x"]).unwrap_err().starts_with("\"x\" is not a valid double: ")
+        );
     }
 
     /// The rows before the fraction were lost once, and a skipped row tore the columns of a block apart.
@@ -412,7 +414,7 @@ mod tests {
     #[test]
     fn a_text_of_another_type_is_named_with_the_type() {
         let error = read(CellType::Scalar(ValueType::I32), &["18x5"]).unwrap_err();
-        assert_eq!(error, "\"18x5\" is no int: expected digits with an optional sign");
+        assert_eq!(error, "\"18x5\" is not a valid int: expected digits with an optional sign");
         let mut cells = Cells::new(CellType::Scalar(ValueType::String));
         let error = cells.push(b"Jos\xe9").unwrap_err();
         assert_eq!(error, "\"Jos\u{fffd}\" is not UTF-8 at byte 4; convert the file with iconv");

@@ -294,7 +294,7 @@ mod tests {
         ] {
             assert_eq!(list(text, 1, ValueType::String).unwrap_err(), expected, "{text}");
         }
-        assert!(list("[1,]", 1, ValueType::I64).unwrap_err().starts_with("\"\" is no long"));
+        assert!(list("[1,]", 1, ValueType::I64).unwrap_err().starts_with("\"\" is not a valid long"));
         assert_eq!(read_map("{a: [1,,2]}").unwrap_err(), "an element without a value at byte 8");
         assert_eq!(read_map("{a: 1, a: 2}").unwrap_err(), "the key a for the second time at byte 8");
         assert_eq!(read_map("{a}").unwrap_err(), "expected '=' at byte 3");

@@ -66,10 +66,7 @@ pub fn read_header(
             }
         }
     }
-    Err(Error::invalid(format!(
-        "{name}: ends before its header does: a line `{}` is wanted",
-        reader.wanted()
-    )))
+    Err(Error::invalid(format!("{name}: ends before its header does: expected a line `{}`", reader.wanted())))
 }
 
 impl ListHeader {
@@ -82,7 +79,10 @@ impl ListHeader {
             return Ok(());
         }
         let plural = if self.edges_count == 1 { "" } else { "s" };
-        Err(format!("line {} announces {} edge{plural}, and {found} are there", self.lines, self.edges_count))
+        Err(format!(
+            "line {} announces {} edge{plural}, but the file has {found}",
+            self.lines, self.edges_count
+        ))
     }
 }
 
@@ -120,7 +120,8 @@ impl Reader {
                 let banner = matrix_market::parse_banner(line).map_err(why)?;
                 if banner.symmetry == Symmetry::SkewSymmetric {
                     return Err(
-                        "skew-symmetric matrices aren't read: an edge and its mirror image differ".to_owned()
+                        "skew-symmetric matrices are not supported: an edge and its mirror image differ"
+                            .to_owned(),
                     );
                 }
                 *self = Self::Size(banner);
@@ -190,12 +191,12 @@ mod tests {
             (
                 ListKind::Dimacs,
                 "c x\n",
-                "g: ends before its header does: a line `p sp VERTICES ARCS` is wanted",
+                "g: ends before its header does: expected a line `p sp VERTICES ARCS`",
             ),
             (
                 ListKind::MatrixMarket,
                 "%%MatrixMarket matrix coordinate real general\n% x\n",
-                "g: ends before its header does: a line `ROWS COLUMNS ENTRIES` is wanted",
+                "g: ends before its header does: expected a line `ROWS COLUMNS ENTRIES`",
             ),
             (ListKind::Dimacs, "c x\na 1 2 3\n", "g:2: "),
             (ListKind::MatrixMarket, "1 1 1\n", "g:1: "),

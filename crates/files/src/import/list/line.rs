@@ -252,7 +252,7 @@ impl LineFormat {
                 let text = self.separator.fields(line).nth(*at + usize::from(self.marker.is_some()));
                 let text = text.unwrap_or_default();
                 let why = match error {
-                    IntegerError::Syntax => "is no whole number",
+                    IntegerError::Syntax => "is not a whole number",
                     IntegerError::Range => "is outside -2^63 to 2^64-1",
                 };
                 Fault::of_column(*at, &self.name(*at), format!("{} {why}", shortened(text)), line)
@@ -471,8 +471,8 @@ mod tests {
         assert_eq!(
             texts(&format, block),
             [
-                "g.txt:2: column 3 (weight:double): \"x\" is no double: expected digits with an optional point and exponent",
-                "g.txt:3: column 2 (target): \"b\" is no whole number",
+                "g.txt:2: column 3 (weight:double): \"x\" is not a valid double: expected digits with an optional point and exponent",
+                "g.txt:3: column 2 (target): \"b\" is not a whole number",
                 "g.txt:4: 3 fields expected (source target weight:double), 2 found between blanks or tabs",
                 "g.txt:5: 3 fields expected (source target weight:double), 4 found between blanks or tabs",
                 "g.txt:6: column 2 (target): \"18446744073709551616\" is outside -2^63 to 2^64-1",

@@ -52,7 +52,7 @@ impl EdgeListFile {
         let has_line_feeds = first_blocks.iter().any(|block| block.contains(&b'\n'));
         if first_line.contains(&b'\r') && !has_line_feeds {
             return Err(Error::invalid(format!(
-                "{name}: its lines end in CR alone, which isn't read; convert it: tr '\\r' '\\n' < {name}"
+                "{name}: its lines end in CR alone, which is not supported; convert it: tr '\\r' '\\n' < {name}"
             )));
         }
         let separator = rule

@@ -366,7 +366,7 @@ fn one_byte(key: &'static str, text: Option<&Spanned<String>>) -> std::result::R
             at: text.span(),
             key,
             why: format!(
-                "{:?}: a tab (\"\\t\"), a blank or an ASCII punctuation character is wanted",
+                "{:?}: expected a tab (\"\\t\"), a blank or an ASCII punctuation character",
                 text.get_ref()
             ),
         }),
@@ -522,7 +522,7 @@ mod tests {
             ),
             (
                 "[[file]]\npath = 'a'\ndelimiter = '||'\n",
-                "m.toml:3: delimiter: \"||\": a tab (\"\\t\"), a blank or an ASCII punctuation character is wanted",
+                "m.toml:3: delimiter: \"||\": expected a tab (\"\\t\"), a blank or an ASCII punctuation character",
             ),
             (
                 "[[file]]\npath = 'a'\nid = 0\n",

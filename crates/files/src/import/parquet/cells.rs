@@ -92,7 +92,7 @@ pub fn ids(
         let id = match value_at(array, row, is_uuid) {
             Ok(Some(Value::String(text))) if text.is_empty() => Err("the id is missing".to_owned()),
             Ok(Some(id)) => {
-                id_type.of_value(&id).ok_or_else(|| format!("{id} is no {id_type}, as ids are here"))
+                id_type.of_value(&id).ok_or_else(|| format!("{id} is not a valid {id_type}, as ids are here"))
             }
             Ok(None) => Err("the id is missing".to_owned()),
             Err(why) => Err(why),

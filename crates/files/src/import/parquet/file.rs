@@ -136,7 +136,7 @@ impl ParquetFile {
                         continue;
                     }
                     let value_type = value_type.ok_or_else(|| {
-                        refuse("which we don't have: leave it out by `ignore` in a mapping, or write another one")
+                        refuse("which Evergraph does not have: leave it out by `ignore` in a mapping, or convert it")
                     })?;
                     let key = metadata.schema().field(index).metadata().get(KEY_METADATA).unwrap_or(word);
                     let cell_type = cells.unwrap_or(CellType::Scalar(value_type));

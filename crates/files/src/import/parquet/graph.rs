@@ -115,7 +115,7 @@ pub fn read_relationships(
         id_types.push(id_type);
     }
     let (Some(source), Some(target)) = (source, target) else {
-        return Err(Error::invalid(format!("{}: :START_ID and :END_ID are wanted", file.name)));
+        return Err(Error::invalid(format!("{}: :START_ID and :END_ID are missing", file.name)));
     };
     let rule = EdgeRule {
         source_space: source.2,
@@ -586,10 +586,10 @@ mod tests {
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 10]).unwrap();
         let cut_off = read(folder.path(), vec![InputFile::new(&path)], |_| (), 1).unwrap_err();
-        assert!(cut_off.starts_with("V.parquet: is no sound Parquet file: "), "{cut_off}");
+        assert!(cut_off.starts_with("V.parquet: is not a valid Parquet file: "), "{cut_off}");
         fs::write(&path, "id,name\n").unwrap();
         let text = read(folder.path(), vec![InputFile::new(&path)], |_| (), 1).unwrap_err();
-        assert!(text.starts_with("V.parquet: is no sound Parquet file: "), "{text}");
+        assert!(text.starts_with("V.parquet: is not a valid Parquet file: "), "{text}");
     }
 
     proptest! {

@@ -57,7 +57,7 @@ pub fn check_footer(name: &str, metadata: &ParquetMetaData, file_bytes: u64) -> 
 /// The error of a file that is damaged, or none at all.
 #[must_use]
 pub fn broken(name: &str, why: &str) -> Error {
-    Error::new(ErrorKind::Invalid, format!("{name}: is no sound Parquet file: {why}"))
+    Error::new(ErrorKind::Invalid, format!("{name}: is not a valid Parquet file: {why}"))
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_panic_of_the_crate_is_an_error_of_the_file() {
         let error = guarded("a.parquet", || -> std::result::Result<(), std::fmt::Error> { panic!("odd") });
-        assert_eq!(error.unwrap_err().to_string(), "a.parquet: is no sound Parquet file: odd");
+        assert_eq!(error.unwrap_err().to_string(), "a.parquet: is not a valid Parquet file: odd");
         assert_eq!(guarded("a.parquet", || Ok::<_, std::fmt::Error>(7)).unwrap(), 7);
     }
 }

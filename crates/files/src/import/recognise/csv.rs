@@ -114,13 +114,13 @@ fn look_at_columns(
     let Some(first) = CsvRecords::new(input.look()?, format).read_header()? else {
         let name = input.name();
         return Err(Error::invalid(format!(
-            "{name}: is empty: a header is wanted, such as id:ID,name,born:int"
+            "{name}: is empty: expected a header, such as id:ID,name,born:int"
         )));
     };
     if first.iter().all(|word| word.trim().is_empty()) {
         let name = input.name();
         return Err(Error::invalid(format!(
-            "{name}: its first line has no names: a header is wanted, such as id:ID,name,born:int"
+            "{name}: its first line has no names: expected a header, such as id:ID,name,born:int"
         )));
     }
     if let Some(why) = foreign(&first, &table.first_line) {

@@ -454,7 +454,7 @@ mod tests {
                 .collect();
             assert_eq!(
                 pushed.unwrap_err().to_string(),
-                "column time: 9007199254740993 stands beside fractions and is no exact double: state the type"
+                "column time: 9007199254740993 stands beside fractions and has no exact double: state the type"
             );
         }
     }

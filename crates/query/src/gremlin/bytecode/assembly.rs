@@ -5,11 +5,12 @@
 
 use evergraph_graph::value::Value;
 
-use crate::error::{Span, did_you_mean, quoted};
+use crate::error::{Span, quoted};
 use crate::gremlin::bytecode::Bytecode;
 use crate::gremlin::bytecode::place::ReadError;
 use crate::gremlin::call::{Argument, ArgumentKind, Call, Predicate, Strategy, Test};
 use crate::gremlin::token::{Cardinality, Enumeration, Io, Token, WithOptions};
+use evergraph_graph::nearest::did_you_mean;
 
 /// The source instruction that a value with its cardinality is written as.
 const CARDINALITY_VALUE: &str = "CardinalityValueTraversal";
@@ -245,7 +246,7 @@ pub fn class(name: &str) -> Result<ArgumentKind, String> {
     if simple_name(name).ends_with("Strategy") {
         return Ok(strategy(name, Vec::new()));
     }
-    Err(format!("the class {} can't be an argument: only strategies are told by theirs", quoted(name)))
+    Err(format!("the class {} can't be an argument: only strategies are named by their class", quoted(name)))
 }
 
 fn simple_name(class: &str) -> &str {
@@ -283,7 +284,7 @@ pub fn edge(id: Argument, around: Around) -> Result<ArgumentKind, String> {
 #[must_use]
 pub fn refused(name: &str) -> String {
     match name {
-        "a lambda" => "a lambda isn't data, and can't be run: say it in steps".to_owned(),
+        "a lambda" => "lambdas are not supported: write the function in steps".to_owned(),
         "a property" | "a vertex property" => {
             format!("{name} can't be an argument: give its element, its key or its value")
         }

@@ -1,6 +1,6 @@
 //! `pageRank`, `peerPressure`, `connectedComponent`, `shortestPath`, and what `with()` says of them.
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::compile::argument::{direction_of, item, name, whole};
 use crate::gremlin::compile::compiler::{
@@ -13,6 +13,7 @@ use crate::plan::algorithm::{
 };
 use crate::plan::operator::{By, Expand, ExpandTo, Name, Operator, Scan, Traversal};
 use evergraph_graph::id::Direction;
+use evergraph_graph::nearest::did_you_mean;
 use evergraph_graph::value::Value;
 
 /// Rounds of `pageRank()`, and its damping.

@@ -3,7 +3,7 @@
 use crate::gremlin::call::Call;
 use crate::gremlin::compile::argument::{item, name};
 use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, any, as_traversal, wrong};
-use crate::plan::call::{self as plan, LIST};
+use crate::plan::call::{self as plan, LIST, Shown};
 use crate::plan::operator::{By, Name, Operator};
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
@@ -42,7 +42,7 @@ impl Compiler {
             options.push((name(key)?, value));
         }
         let begins = operators.is_empty() && self.depth == 1;
-        let call = plan::Call { service, parameters, computed, options, begins };
+        let call = plan::Call { service, parameters, computed, options, begins, shown: Shown::default() };
         operators.push(Operator::Call(Box::new(call)));
         Ok(())
     }

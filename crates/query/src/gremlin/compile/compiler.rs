@@ -218,14 +218,10 @@ impl NameTable {
 /// A step that the signatures know and nothing runs.
 pub(super) fn not_yet(call: &Call) -> TextError {
     if &*call.name == "profile" {
-        let text =
-            "profile() stands once and at the end of a query; profile('x') is followed by cap('x') alone";
+        let text = "profile() is allowed once, at the end of a query; only cap('x') may follow profile('x')";
         return TextError::invalid(call.span, text);
     }
-    TextError::invalid(
-        call.span,
-        format!("{}() isn't supported, at least not with these arguments here", call.name),
-    )
+    TextError::invalid(call.span, format!("{}() isn't supported with these arguments here", call.name))
 }
 
 pub(super) fn wrong(span: Span, text: impl Into<String>) -> TextError {

@@ -35,7 +35,7 @@ impl Compiler {
                 _ => return Err(not_yet(option)),
             };
             let ArgumentKind::Token(Token::Merge(event)) = &event.kind else {
-                return Err(wrong(event.span, "an option of a merge is for a token of Merge"));
+                return Err(wrong(event.span, "option() of a merge needs a token of Merge"));
             };
             match (event, kind) {
                 (MergeToken::OnCreate, _) => {

@@ -1,6 +1,6 @@
 //! `withStrategies(new SubgraphStrategy(vertices: hasLabel('person')))`: strategies by name, with their options.
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{self, Argument, ArgumentKind};
 use crate::gremlin::compile::argument::{item, name, whole};
 use crate::gremlin::compile::compiler::{Compiled, Compiler, as_traversal, wrong};
@@ -8,6 +8,7 @@ use crate::plan::operator::{Name, Plan, Traversal};
 use crate::strategy::partition::Partition;
 use crate::strategy::subgraph::Subgraph;
 use crate::strategy::{self, Strategy};
+use evergraph_graph::nearest::did_you_mean;
 use std::cell::RefCell;
 
 /// A strategy that a query asks for.

@@ -119,7 +119,7 @@ impl Compiler {
                 return Ok(());
             }
             ArgumentKind::Token(Token::T(T::Id)) => return Err(wrong(key.span, NO_OWN_IDS)),
-            ArgumentKind::Token(_) => return Err(wrong(key.span, "a property is called by a text")),
+            ArgumentKind::Token(_) => return Err(wrong(key.span, "the name of a property must be a string")),
             _ => {}
         }
         let (cardinality, value) = match &value.kind {
@@ -129,7 +129,7 @@ impl Compiler {
         let mut properties = Vec::with_capacity(pairs.len());
         for [key, value] in pairs {
             if let ArgumentKind::Token(_) = key.kind {
-                return Err(wrong(key.span, "a property of a property is called by a text"));
+                return Err(wrong(key.span, "the name of a meta-property must be a string"));
             }
             properties.push((self.value(key)?, self.value(value)?));
         }

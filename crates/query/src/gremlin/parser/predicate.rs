@@ -4,11 +4,12 @@
 //! `gt(1).and(lt(9)).negate()` what was read first comes to lie deepest. So each turn of the chain is
 //! counted with the levels below it.
 
-use crate::error::{Span, TextError, did_you_mean, quoted};
+use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Predicate, Test};
 use crate::gremlin::lexer::Lexeme;
 use crate::gremlin::parser::cursor::Parser;
 use crate::gremlin::token::Enumeration;
+use evergraph_graph::nearest::did_you_mean;
 
 impl<'a> Parser<'a> {
     /// Reads a predicate or an anonymous traversal whose first call is to `name`.

@@ -14,7 +14,7 @@ use crate::gremlin::parser::{ParseLimits, begin};
 /// let limits = ParseLimits::default();
 /// assert!(parse_variable("['ann', 41L, datetime('2026-01-31')]", &limits).is_ok());
 /// let error = parse_variable("ann", &limits).unwrap_err();
-/// assert_eq!(error.to_string(), "line 1, column 1: `ann` is no value; a text stands in quotes");
+/// assert_eq!(error.to_string(), "line 1, column 1: `ann` is not a value; put strings in quotes");
 /// ```
 ///
 /// Cost: one pass.
@@ -49,13 +49,13 @@ fn refuse_others(argument: &Argument) -> Result<(), TextError> {
             });
         }
         ArgumentKind::Word(word) | ArgumentKind::Variable(word) => {
-            format!("{} is no value; a text stands in quotes", quoted(word))
+            format!("{} is not a value; put strings in quotes", quoted(word))
         }
         ArgumentKind::WithCardinality(..)
         | ArgumentKind::Traversal(_)
         | ArgumentKind::Query(_)
         | ArgumentKind::Predicate(_)
-        | ArgumentKind::Strategy(_) => "a variable holds a value, and no part of a query".to_owned(),
+        | ArgumentKind::Strategy(_) => "a variable holds a value, not a part of a query".to_owned(),
     };
     Err(TextError::invalid(argument.span, message))
 }
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn what_is_no_value_is_refused_at_its_place() {
-        assert_eq!(refused("[1, bob]"), "line 1, column 5: `bob` is no value; a text stands in quotes");
-        let part = "a variable holds a value, and no part of a query";
+        assert_eq!(refused("[1, bob]"), "line 1, column 5: `bob` is not a value; put strings in quotes");
+        let part = "a variable holds a value, not a part of a query";
         for (text, column) in [("gt(1)", 1), ("[a: out()]", 5), ("g.V()", 1), ("{1, set(2)}", 5)] {
             assert_eq!(refused(text), format!("line 1, column {column}: {part}"), "{text}");
         }

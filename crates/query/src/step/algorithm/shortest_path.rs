@@ -17,14 +17,14 @@ use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use crate::execute::waiting::Waiting;
 use crate::step::algorithm::selection::{Selected, Selection};
-use crate::step::algorithm::{kernel, not_a_vertex};
+use crate::step::algorithm::{not_a_vertex, within};
 use crate::step::by::Projection;
 use crate::value::element_id::edge_id_text;
 use crate::value::item::Item;
 use crate::value::path::Path;
-use evergraph_algorithms::bfs::{Bfs, BfsParameters, bfs};
+use evergraph_algorithms::bfs::{Bfs, BfsParameters};
 use evergraph_algorithms::csr::StaticCsr;
-use evergraph_algorithms::sssp::{SsspParameters, sssp};
+use evergraph_algorithms::sssp::SsspParameters;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
@@ -129,7 +129,7 @@ struct Incoming {
 
 /// The graph as kernels read it, and the edges into each vertex.
 struct Graph {
-    csr: StaticCsr,
+    csr: Arc<StaticCsr>,
     vertices: VertexSet,
     /// Whether edges have lengths of their own.
     is_weighted: bool,
@@ -152,7 +152,7 @@ impl Graph {
         let Selected { vertices, pairs, edges, .. } = &selected;
         cx.charge
             .hold(pairs.len() * size_of::<Incoming>() + vertices.bound() as usize * size_of::<usize>())?;
-        let csr = StaticCsr::new(vertices.clone(), pairs, lengths.as_deref(), Direction::Both)?;
+        let csr = Arc::new(StaticCsr::new(vertices.clone(), pairs, lengths.as_deref(), Direction::Both)?);
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
         order.sort_by_key(|at| (pairs[*at as usize].1, pairs[*at as usize].0));
         let incoming: Vec<Incoming> = order
@@ -251,12 +251,13 @@ impl Walk {
         let bound = graph.vertices.bound();
         walk.held_bytes = bound as usize * (size_of::<f64>() + size_of::<u32>());
         cx.charge.hold(walk.held_bytes)?;
-        walk.distances = kernel(cx, bound, |control| {
+        let source = VertexId(source);
+        walk.distances = within(cx, |kernels, control| {
             if graph.is_weighted {
-                let found = sssp(&graph.csr, VertexId(source), &SsspParameters::default(), control)?;
+                let found = kernels.sssp(&graph.csr, source, &SsspParameters::default(), control)?;
                 return Ok(found.distances);
             }
-            let found = bfs(&graph.csr, VertexId(source), &BfsParameters::default(), control)?;
+            let found = kernels.bfs(&graph.csr, source, &BfsParameters::default(), control)?;
             let far = |level: &u32| if *level == Bfs::UNREACHED { f64::INFINITY } else { f64::from(*level) };
             Ok(found.levels().iter().map(far).collect())
         })?;

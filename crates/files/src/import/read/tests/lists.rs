@@ -112,7 +112,7 @@ fn dimacs_and_matrix_market_declare_their_vertices_and_count_their_edges() {
         ),
         (
             "p sp 2 2\na 1 2 5\n",
-            "r.gr: line 1 announces 2 edges, and 1 are there: the file is cut off, or not what it says",
+            "r.gr: line 1 announces 2 edges, but the file has 1: the file is cut off, or not what it says",
         ),
     ] {
         assert_eq!(invalid(&[("r.gr", text)]), expected);

@@ -68,7 +68,7 @@ fn a_mapping_that_does_not_fit_is_blamed_by_its_line() {
             "path = '*.csv'\ncolumns = ['a:ID']",
             "m.toml:1: people.csv: its first line has 2 columns, the header that replaces it has 1",
         ),
-        ("path = '*.csv'\nheader = false", "m.toml:1: people.csv: has no header: `columns` is wanted"),
+        ("path = '*.csv'\nheader = false", "m.toml:1: people.csv: has no header: give `columns`"),
     ] {
         let error =
             mapped(&files, &format!("[[file]]\n{rule}\n")).unwrap_err().to_string().replace(&prefix, "");

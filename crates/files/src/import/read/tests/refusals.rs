@@ -13,7 +13,7 @@ fn bad_rows_are_named_by_file_line_and_column() {
     let cases: [(&[(&str, &str)], &str); 9] = [
         (
             &[("person.csv", "id:ID,name,born:int\n1,A,1815\n\n2,B,18x5\n")],
-            "person.csv:4: column 3 (born:int): \"18x5\" is no int: expected digits with an optional sign",
+            "person.csv:4: column 3 (born:int): \"18x5\" is not a valid int: expected digits with an optional sign",
         ),
         (
             &[("a.csv", "id:ID\n1\n2\n1\n")],
@@ -27,7 +27,7 @@ fn bad_rows_are_named_by_file_line_and_column() {
         (&[("a.csv", "id:ID,n\n1,x\n,y\n")], "a.csv:3: column 1 (id:ID): the id is missing"),
         (
             &[("a.csv", "id:ID{id-type:long},n\n1x,x\n")],
-            "a.csv:2: column 1 (id:ID{id-type:long}): \"1x\" is no long, as ids are here",
+            "a.csv:2: column 1 (id:ID{id-type:long}): \"1x\" is not a valid long, as ids are here",
         ),
         (
             &[("a.csv", "id:ID,:LABEL,labels\n1,A;B,x\n")],
@@ -39,7 +39,7 @@ fn bad_rows_are_named_by_file_line_and_column() {
             "a.csv:2: a quote that opens in this record is never closed; if quotes are ordinary \
              characters in the file, say --quote none",
         ),
-        (&[("g.e", "1 2\n1 x\n")], "g.e:2: column 2 (target): \"x\" is no whole number"),
+        (&[("g.e", "1 2\n1 x\n")], "g.e:2: column 2 (target): \"x\" is not a whole number"),
     ];
     for (files, expected) in cases {
         assert_eq!(invalid(files), expected);
@@ -75,7 +75,7 @@ fn headers_that_do_not_fit_together_are_named() {
         invalid(&[("a.csv", "id:ID,:LABEL,x:int\n1,T,1\n"), ("b.csv", "id:ID,:LABEL,x\n2,T,1\n")]),
         "b.csv: property x of label T is string here and int in a.csv; give both one type"
     );
-    assert_eq!(invalid(&[("a.csv", "")]), "a.csv: is empty: a header is wanted, such as id:ID,name,born:int");
+    assert_eq!(invalid(&[("a.csv", "")]), "a.csv: is empty: expected a header, such as id:ID,name,born:int");
     let mut files = Files::new(&[("a.csv", "id:ID\n")]);
     files.inputs[0].role = Some(Role::Relationships);
     assert_eq!(files.error(&files.options()).1, "a.csv: the header is that of vertices, not of edges");
@@ -87,12 +87,12 @@ fn what_cannot_be_a_graph_at_all_is_told_by_what_it_is() {
         (
             "a.csv",
             "  \n1\n",
-            "a.csv: its first line has no names: a header is wanted, such as id:ID,name,born:int",
+            "a.csv: its first line has no names: expected a header, such as id:ID,name,born:int",
         ),
         (
             "g.e",
             "1 2\r3 4\r",
-            "g.e: its lines end in CR alone, which isn't read; convert it: tr '\\r' '\\n' < g.e",
+            "g.e: its lines end in CR alone, which is not supported; convert it: tr '\\r' '\\n' < g.e",
         ),
         (
             "a.json",

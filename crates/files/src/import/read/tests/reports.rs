@@ -24,11 +24,11 @@ fn skipped_rows_are_counted_and_the_first_ones_reported() {
     assert_eq!(
         first,
         [
-            "Person.csv:2: column 2 (born:int): \"x\" is no int: expected digits with an optional sign",
+            "Person.csv:2: column 2 (born:int): \"x\" is not a valid int: expected digits with an optional sign",
             "Person.csv:4: column 1 (id:ID): vertex \"2\" of the id space without a name is there already, from Person.csv:3",
             "Person.csv:5: 2 fields expected, as in the header, 3 found",
             "KNOWS.csv:3: column 1 (:START_ID): there is no vertex \"1\" in the id space without a name",
-            "g.e:2: column 1 (source): \"x\" is no whole number",
+            "g.e:2: column 1 (source): \"x\" is not a whole number",
         ]
     );
     let load = imported.load;
@@ -67,7 +67,7 @@ fn the_report_is_the_same_with_any_number_of_threads_and_size_of_blocks() {
     let lines: Vec<&str> = whole.lines().collect();
     assert!(
         lines[1].ends_with(
-            "Person.csv,10,2,born:int,\"\"\"x\"\" is no int: expected digits with an optional sign\",\"9,x\""
+            "Person.csv,10,2,born:int,\"\"\"x\"\" is not a valid int: expected digits with an optional sign\",\"9,x\""
         ),
         "{}",
         lines[1]
@@ -100,7 +100,12 @@ fn the_report_of_an_import_that_stops_has_the_row_and_is_no_input_of_the_next_on
     let folder = InputFile::new(files.folder.path());
     let options = ImportOptions::new([folder]).with(|options| options.bad_rows.report = Some(report.clone()));
     for _ in 0..2 {
-        assert!(files.error(&options).1.starts_with("Person.csv:2: column 2 (born:int): \"x\" is no int"));
+        assert!(
+            files
+                .error(&options)
+                .1
+                .starts_with("Person.csv:2: column 2 (born:int): \"x\" is not a valid int")
+        );
         assert_eq!(fs::read_to_string(&report).unwrap().lines().count(), 2);
     }
     let options = files.options().with(|options| options.bad_rows.report = Some(files.path("Person.csv")));

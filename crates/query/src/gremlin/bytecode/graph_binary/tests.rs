@@ -119,7 +119,7 @@ fn what_no_calls_can_hold_is_named_with_its_instruction() {
     for (hexadecimal, reason) in [
         (
             "1d 00 0000000e 6772656d6c696e2d67726f6f7679 00000004 69742e78 ffffffff",
-            "a lambda isn't data, and can't be run: say it in steps",
+            "lambdas are not supported: write the function in steps",
         ),
         ("21 00 0000000000000002 01 00 00000001", "a traverser can't be an argument"),
         ("0e 00 09 00 00000000 09 00 00000000", "a path can't be an argument"),
@@ -133,7 +133,7 @@ fn what_no_calls_can_hold_is_named_with_its_instruction() {
         ("00 00000003 6f776e 00000000 00 00000000", "the custom type `own` can't be an argument"),
         (
             "06 00 00000011 6a6176612e6c616e672e496e7465676572",
-            "the class `java.lang.Integer` can't be an argument: only strategies are told by theirs",
+            "the class `java.lang.Integer` can't be an argument: only strategies are named by their class",
         ),
         ("1a 00 03 00 00000003 617363", ""),
         ("1a 00 03 00 00000003 647363", "`Order` has no `dsc`; did you mean `desc`?"),

@@ -1,0 +1,21 @@
+//! Disk size: how many bytes the files of a database take.
+
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Bytes of all files in the folder of a database.
+///
+/// # Errors
+/// `io` if the folder can't be read.
+pub fn disk_bytes(path: &Path) -> Result<u64> {
+    let failed = |error: io::Error| {
+        Error::new(ErrorKind::Io, format!("list {}: {error}", path.display())).because(error)
+    };
+    let mut bytes = 0;
+    for entry in fs::read_dir(path).map_err(failed)? {
+        bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
+    }
+    Ok(bytes)
+}

@@ -68,12 +68,7 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn vertex_properties(
-        &self,
-        vertices: &[VertexId],
-        key: KeyId,
-        values: &mut impl ValueSink,
-    ) -> Result<()> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         with_view!(self, view => view.vertex_properties(vertices, key, values))
     }
 
@@ -133,7 +128,7 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut impl ValueSink) -> Result<()> {
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         with_view!(self, view => view.edge_properties(edges, key, values))
     }
 

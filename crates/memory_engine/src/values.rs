@@ -49,7 +49,7 @@ pub fn of_vertices(
     vertices: &[VertexId],
     key: KeyId,
     timestamp: Timestamp,
-    values: &mut impl ValueSink,
+    values: &mut dyn ValueSink,
 ) {
     if let [vertex] = vertices {
         return values.put(of_vertex(layer, *vertex, key, timestamp));
@@ -74,7 +74,7 @@ pub fn of_edges(
     edges: &[EdgeId],
     key: KeyId,
     timestamp: Timestamp,
-    values: &mut impl ValueSink,
+    values: &mut dyn ValueSink,
 ) {
     if layer.hubs.is_empty() {
         return of_plain_edges(layer, edges, key, timestamp, values);
@@ -93,7 +93,7 @@ fn of_plain_edges(
     edges: &[EdgeId],
     key: KeyId,
     timestamp: Timestamp,
-    values: &mut impl ValueSink,
+    values: &mut dyn ValueSink,
 ) {
     if let [edge] = edges {
         return values.put(list::property(layer, RecordKey::of_edge(edge), key, timestamp));

@@ -169,12 +169,7 @@ impl View for MemoryView<'_> {
         Ok(())
     }
 
-    fn vertex_properties(
-        &self,
-        vertices: &[VertexId],
-        key: KeyId,
-        values: &mut impl ValueSink,
-    ) -> Result<()> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         for vertices in vertices.chunk_by(|a, b| a.group() == b.group()) {
             let Some(group) = self.group(vertices[0].group()) else {
                 values.put_stored(None, 0..vertices.len());
@@ -283,7 +278,7 @@ impl View for MemoryView<'_> {
         Ok(())
     }
 
-    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut impl ValueSink) -> Result<()> {
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         let segment_of = |edge: &EdgeId| (edge.source.group(), edge.edge_type);
         for edges in edges.chunk_by(|a, b| segment_of(a) == segment_of(b)) {
             let (group, edge_type) = segment_of(&edges[0]);

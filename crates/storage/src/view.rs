@@ -79,8 +79,7 @@ pub trait View: Send + Sync {
 
     /// Puts the value of property `key` of each vertex, in the order of `vertices`. Stored values of numbers can be
     /// put as they lie, a stretch at a time ([`ValueSink::put_stored`]).
-    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut impl ValueSink)
-    -> Result<()>;
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()>;
 
     /// All properties of a vertex, by key.
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
@@ -139,7 +138,7 @@ pub trait View: Send + Sync {
     ) -> Result<()>;
 
     /// As [`View::vertex_properties`], of edges. Edges of one list often come in its order.
-    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut impl ValueSink) -> Result<()>;
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()>;
 
     /// All properties of an edge, by key.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;

@@ -26,9 +26,6 @@ use evergraph_storage::sync::{ArcCell, Mutex};
 use std::ops::{Deref, RangeInclusive};
 use std::sync::Arc;
 
-/// So many items are looked up without memory of their own.
-const FEW_ITEMS: usize = 16;
-
 /// A body and the records on top of it.
 #[derive(Debug)]
 pub struct Layer<B> {
@@ -173,28 +170,30 @@ impl<B> Layer<B> {
     ) {
         debug_assert!(items.is_sorted_by(|a, b| key_of(a) < key_of(b)) && items.len() == found.len());
         let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
-        let (mut few, mut many) = ([None; FEW_ITEMS], Vec::new());
-        let last = match few.get_mut(..items.len()) {
-            Some(few) => few,
-            None => {
-                many.resize(items.len(), None);
-                &mut many[..]
-            }
+        let is_there = |item: &T, last: Option<Operation>| {
+            last.map_or_else(|| stored(item), |operation| operation != Operation::Delete)
         };
         let mut from = 0;
-        for (item, last) in items.iter().zip(&mut *last) {
-            let places = self.run.places_of(key_of(item), from);
+        let mut in_run = |key| {
+            let places = self.run.places_of(key, from);
             from = places.end;
-            let stamp = self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp));
-            *last = stamp.map(|stamp| stamp.operation());
+            self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp)).copied()
+        };
+        if let [item] = items {
+            let key = key_of(item);
+            let newer = self.tail.stamps().filter(|(of, stamp)| *of == key && visible(stamp)).last();
+            let last = newer.map_or_else(|| in_run(key), |(_, stamp)| Some(stamp));
+            found[0] = is_there(item, last.map(Stamp::operation));
+            return;
         }
+        let mut last: Vec<_> = items.iter().map(|item| in_run(key_of(item)).map(Stamp::operation)).collect();
         for (key, stamp) in self.tail.stamps().filter(|(_, stamp)| visible(stamp)) {
             if let Ok(at) = items.binary_search_by_key(&key, &key_of) {
                 last[at] = Some(stamp.operation());
             }
         }
         for ((item, last), found) in items.iter().zip(last).zip(found) {
-            *found = last.map_or_else(|| stored(item), |operation| operation != Operation::Delete);
+            *found = is_there(item, last);
         }
     }
 

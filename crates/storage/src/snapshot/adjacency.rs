@@ -142,6 +142,9 @@ impl<V: View> Reader<'_, V> {
                 self.choose_types(&mut choice, vertices[0], *side);
                 for edge_type in &choice.chosen {
                     self.view.degrees(vertices, *edge_type, *side, degrees)?;
+                    if !self.writes.has_edges() {
+                        continue;
+                    }
                     for (vertex, degree) in vertices.iter().zip(&mut *degrees) {
                         let own = self.writes.edges_of(*vertex, *edge_type, *side);
                         let balance = own.map(|(_, write)| write.balance()).sum();

@@ -73,12 +73,7 @@ impl<V: View> View for Watched<'_, V> {
         self.view.are_alive(vertices, alive)
     }
 
-    fn vertex_properties(
-        &self,
-        vertices: &[VertexId],
-        key: KeyId,
-        values: &mut impl ValueSink,
-    ) -> Result<()> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         self.note_each(vertices, |vertex| Key::VertexProperty(*vertex, key));
         self.view.vertex_properties(vertices, key, values)
     }
@@ -149,7 +144,7 @@ impl<V: View> View for Watched<'_, V> {
         self.view.count_edges_between(pairs, edge_type, counts)
     }
 
-    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut impl ValueSink) -> Result<()> {
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         self.note_each(edges, |edge| Key::EdgeProperty(*edge, key));
         self.view.edge_properties(edges, key, values)
     }

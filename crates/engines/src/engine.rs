@@ -68,11 +68,6 @@ impl Engine for AnyEngine {
     type Displaced = AnyDisplaced;
 
     #[inline]
-    fn name(&self) -> &'static str {
-        with_engine!(self, engine => engine.name())
-    }
-
-    #[inline]
     #[expect(clippy::unit_arg, reason = "a pin of the memory engine is empty, which is that engine's affair")]
     fn pin(&self, timestamp: Timestamp) -> AnyPin {
         match self {

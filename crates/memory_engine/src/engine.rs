@@ -262,10 +262,6 @@ impl Engine for MemoryEngine {
     type Prepared = Prepared;
     type Displaced = Displaced;
 
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
     fn pin(&self, _timestamp: Timestamp) {}
 
     fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {

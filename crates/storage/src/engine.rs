@@ -157,9 +157,6 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// What a commit replaced: dropped after the latch.
     type Displaced: Send;
 
-    /// The engine's name in manifests.
-    fn name(&self) -> &'static str;
-
     /// Holds what a snapshot at `timestamp` needs. Called with the registry locked.
     fn pin(&self, timestamp: Timestamp) -> Self::Pin;
 

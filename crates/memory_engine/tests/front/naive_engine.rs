@@ -202,10 +202,6 @@ impl Engine for NaiveEngine {
     type Prepared = Vec<Mutation>;
     type Displaced = Arc<State>;
 
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
         let history = self.history.read();
         if history.commits.last().is_none_or(|(newest, _)| newest.visible_at(timestamp)) {
@@ -347,12 +343,7 @@ impl View for NaiveView<'_> {
         answer(vertices, alive, |vertex| self.state.vertices.contains_key(vertex))
     }
 
-    fn vertex_properties(
-        &self,
-        vertices: &[VertexId],
-        key: KeyId,
-        values: &mut impl ValueSink,
-    ) -> Result<()> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         vertices.iter().for_each(|vertex| values.put(property(self.state.vertices.get(vertex), key)));
         Ok(())
     }
@@ -404,7 +395,7 @@ impl View for NaiveView<'_> {
         })
     }
 
-    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut impl ValueSink) -> Result<()> {
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         edges.iter().for_each(|edge| values.put(property(self.state.edges.get(edge), key)));
         Ok(())
     }

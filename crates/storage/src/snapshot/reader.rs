@@ -16,9 +16,7 @@ use crate::view::{GroupBits, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{
-    Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
-};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexStatistics;
 use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, Ranked, ValueRange};
 use evergraph_graph::newest::NewestEdges;
@@ -425,10 +423,5 @@ impl<V: View> GraphView for Reader<'_, V> {
                 .map(|(id, count)| (id, count as u64))
                 .collect(),
         })
-    }
-
-    fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()> {
-        partitions.resize(partitions.len() + vertices.len(), PartitionId(0));
-        Ok(())
     }
 }

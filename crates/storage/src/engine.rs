@@ -143,27 +143,44 @@ pub struct EngineStatistics {
 }
 
 /// A home of a graph's records and bodies.
+///
+/// A commit is prepared, checked and appended; a snapshot pins a moment, and reads it through views:
+///
+/// ```text
+/// open_group   before the first vertex of a group is written
+/// prepare      ahead of the latch, and again if the commit was refused by somebody else's
+/// newer        under the latch, for each key that was written or read
+/// append       under the latch; what it returns is dropped after it
+/// pin ─ view   when a snapshot begins; for each read
+/// ```
+///
+/// # Concurrency
+/// Any thread calls any method at any time, with three exceptions: `append` is called by one thread at a time, which
+/// holds the commit latch; `pin` with the registry of snapshots locked; `replay` before the engine is shared. Methods
+/// that return a `Result` are called without any lock of the front, and may do I/O. All others answer from memory,
+/// wait for nobody, and begin and end no snapshot: `newer` and the questions about groups are asked under the latch.
 pub trait Engine: Send + Sync + Sized + 'static {
-    /// What a snapshot holds on to, apart from its timestamp.
+    /// What a snapshot holds on to, apart from its timestamp: a set of files, a version, or nothing. Dropped without a
+    /// lock, after [`Engine::snapshot_ended`].
     type Pin: Send + Sync + 'static;
-    /// Reading at one timestamp.
+    /// Reading at one timestamp. Made for every call of a reader, so making one is cheap.
     type View<'a>: View
     where
         Self: 'a;
     /// What a snapshot freezes for algorithms.
     type Topology: Topology + Send + Sync + 'static;
-    /// Everything looked up and reserved for a commit.
+    /// Everything looked up and reserved for a commit. Dropped without being appended, it leaves no trace.
     type Prepared: Send;
     /// What a commit replaced: dropped after the latch.
     type Displaced: Send;
 
-    /// Holds what a snapshot at `timestamp` needs. Called with the registry locked.
+    /// Holds what a snapshot at `timestamp` needs, a commit that was published.
     fn pin(&self, timestamp: Timestamp) -> Self::Pin;
 
-    /// Reads at `timestamp`.
+    /// Reads at `timestamp`, which `pin` was made for.
     fn view<'a>(&'a self, pin: &'a Self::Pin, timestamp: Timestamp) -> Self::View<'a>;
 
-    /// Resolves each segment of a projection once.
+    /// Resolves each segment of a projection once, so that algorithms visit its lists without looking at timestamps.
     ///
     /// # Errors
     /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, as a [`View`].
@@ -176,28 +193,30 @@ pub trait Engine: Send + Sync + Sized + 'static {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self::Topology>;
 
-    /// Makes `group` exist with `label`, empty. Idempotent.
+    /// Makes `group` exist with `label`, empty. Idempotent. Every view shows it at once, and it stays if the
+    /// transaction that asked for it is rolled back.
     fn open_group(&self, group: GroupId, label: LabelId);
 
     /// Everything a commit of `mutations` needs that is not for the latch: segments made, records
-    /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved; schema
-    /// changes are skipped.
+    /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved: an insert finds
+    /// nothing there, a set, a replacement and a deletion find something, a deleted vertex has no edges left. Schema
+    /// changes among them are skipped.
     ///
     /// # Errors
     /// `limit` if records outgrew their budget and merges cannot catch up in that time.
     fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Self::Prepared>;
 
-    /// One more than the highest group that exists, whenever it came.
+    /// One more than the highest group that exists now.
     fn group_count(&self) -> u32;
 
-    /// Whether `group` exists.
+    /// Whether `group` exists now.
     fn has_group(&self, group: GroupId) -> bool;
 
-    /// The types that any vertex of `group` has had edges of on this plain side, up to the newest commit.
+    /// The types that any vertex of `group` has had edges of on this side, up to the newest commit, ascending.
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
 
-    /// Whether `key` changed after `since`. Under the latch, or ahead of it: then the answer covers every
-    /// commit that was published before the call.
+    /// Whether `key` changed after `since`, the timestamp of an open writer. Under the latch, or ahead of it: then the
+    /// answer covers every commit that was published before the call.
     fn newer(&self, key: &Key, since: Timestamp) -> Newer;
 
     /// Appends the discriminators between two vertices that a new edge must not take: those of edges that any open
@@ -214,7 +233,7 @@ pub trait Engine: Send + Sync + Sized + 'static {
         taken: &mut Vec<u16>,
     ) -> Result<()>;
 
-    /// Installs a commit. Under the latch, before it is published; cannot fail.
+    /// Installs a commit, the newest, before it is published; cannot fail.
     fn append(&self, timestamp: Timestamp, prepared: Self::Prepared) -> Self::Displaced;
 
     /// Installs commits read from the log, one or many, before the store is open to anybody and before
@@ -229,6 +248,6 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// background.
     fn snapshot_ended(&self);
 
-    /// Numbers for `stats`.
+    /// Numbers for `stats`. Cost: at most a look at each segment.
     fn statistics(&self) -> EngineStatistics;
 }

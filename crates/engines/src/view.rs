@@ -63,8 +63,8 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
-        with_view!(self, view => view.are_alive(vertices, alive))
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        with_view!(self, view => view.labels(vertices, labels))
     }
 
     #[inline]

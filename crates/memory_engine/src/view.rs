@@ -154,17 +154,18 @@ impl View for MemoryView<'_> {
         Ok(list::edge_count(layer, self.timestamp) + hubs.sum::<u64>())
     }
 
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
-        for (vertices, alive) in runs(vertices, alive, |a, b| a.group() == b.group() && a < b) {
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        for (vertices, labels) in runs(vertices, labels, |a, b| a.group() == b.group() && a < b) {
             let Some(group) = self.group(vertices[0].group()) else {
-                alive.fill(false);
+                labels.fill(None);
                 continue;
             };
             let version = group.vertices.load();
             let layer = version.layer_at(self.timestamp);
             let key = |vertex: &VertexId| RecordKey::vertex(vertex.row());
             let stored = |vertex: &VertexId| layer.body.is_alive(vertex.row());
-            layer.are_there(vertices, key, self.timestamp, stored, alive);
+            let label = |is_there: bool| is_there.then_some(group.label);
+            layer.are_there(vertices, key, self.timestamp, stored, label, labels);
         }
         Ok(())
     }
@@ -256,7 +257,14 @@ impl View for MemoryView<'_> {
         self.for_each_layer(Direction::Out, edges, found, list_of, |layer, edges, found| {
             for (edges, found) in runs(edges, found, |a, b| a < b) {
                 let stored = |edge: &EdgeId| layer.body.find(RecordKey::of_edge(edge)).is_some();
-                layer.are_there(edges, RecordKey::of_edge, self.timestamp, stored, found);
+                layer.are_there(
+                    edges,
+                    RecordKey::of_edge,
+                    self.timestamp,
+                    stored,
+                    |is_there| is_there,
+                    found,
+                );
             }
         });
         Ok(())

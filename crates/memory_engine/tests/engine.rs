@@ -124,7 +124,7 @@ fn resolve(model: &mut Model, wishes: &[Wish]) -> Vec<Mutation> {
 fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
     let id = VertexId(vertex);
     let alive = model.vertices.contains_key(&vertex);
-    assert_eq!(view.is_alive(id).unwrap(), alive);
+    assert_eq!(view.label(id).unwrap(), alive.then_some(LabelId(0)));
     let live = view.live(id.group()).unwrap()[usize::from(id.row()) / 64];
     assert_eq!(live >> (id.row() % 64) & 1 == 1, alive);
     let value = model.vertices.get(&vertex).copied().flatten().map(Value::I64);
@@ -178,9 +178,10 @@ fn check_batches(view: &impl View, model: &Model) {
                 vertices.reverse();
                 edges.reverse();
             }
-            let mut alive = vec![true; vertices.len()];
-            view.are_alive(&vertices, &mut alive).unwrap();
-            assert!(vertices.iter().map(|vertex| model.vertices.contains_key(&vertex.0)).eq(alive));
+            let mut labels = vec![Some(LabelId(9)); vertices.len()];
+            view.labels(&vertices, &mut labels).unwrap();
+            let label = |vertex: &VertexId| model.vertices.get(&vertex.0).map(|_| LabelId(0));
+            assert!(vertices.iter().map(label).eq(labels));
             let mut column = Column::new(ValueType::I64);
             view.vertex_properties(&vertices, KEY, &mut column).unwrap();
             assert!(vertices.iter().map(value).eq((0..column.len()).map(|row| column.get(row))));

@@ -74,8 +74,8 @@ pub trait View: Send + Sync {
     /// the type, such as a counter or an offset for each list; no list is read.
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64>;
 
-    /// Whether each vertex is alive.
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()>;
+    /// The label of each vertex that is alive.
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()>;
 
     /// Puts the value of property `key` of each vertex, in the order of `vertices`. Stored values of numbers can be
     /// put as they lie, a stretch at a time ([`ValueSink::put_stored`]).
@@ -149,12 +149,12 @@ pub trait View: Send + Sync {
 /// # Errors
 /// As [`View`].
 pub trait PointReads: View {
-    /// Whether a vertex is alive.
+    /// The label of a vertex, if it is alive.
     #[inline]
-    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        let mut alive = [false];
-        self.are_alive(&[vertex], &mut alive)?;
-        Ok(alive[0])
+    fn label(&self, vertex: VertexId) -> Result<Option<LabelId>> {
+        let mut label = [None];
+        self.labels(&[vertex], &mut label)?;
+        Ok(label[0])
     }
 
     /// One property of a vertex.

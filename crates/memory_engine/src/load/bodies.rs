@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(view.degree(hub, TypeId(0), Direction::Out).unwrap(), u64::from(many));
         assert_eq!(engine.statistics().hubs, 1);
         assert_eq!(view.vertex_property(hub, KeyId(0)).unwrap(), Some(Value::I64(5000)));
-        assert!(!view.is_alive(numbers.vertex(0, 5001)).unwrap());
+        assert_eq!(view.label(numbers.vertex(0, 5001)).unwrap(), None);
         let edge =
             |source, target, discriminator| EdgeId { source, edge_type: TypeId(0), target, discriminator };
         let weight = |edge| view.edge_property(edge, KeyId(1)).unwrap();

@@ -339,8 +339,9 @@ impl View for NaiveView<'_> {
         Ok(self.state.side(edge_type, Direction::Out).filter(|(of, ..)| of.group() == group).count() as u64)
     }
 
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
-        answer(vertices, alive, |vertex| self.state.vertices.contains_key(vertex))
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        let alive = |vertex: &VertexId| self.state.vertices.contains_key(vertex);
+        answer(vertices, labels, |vertex| self.group_label(vertex.group()).filter(|_| alive(vertex)))
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {

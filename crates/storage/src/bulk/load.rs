@@ -217,10 +217,10 @@ impl<E: DurableEngine> Store<E> {
         let front = self.front();
         let session = Session::begin(front, Access::Read);
         let view = session.view();
-        let mut alive = vec![false; table.existing.len()];
-        view.are_alive(&table.existing, &mut alive)?;
-        for (vertex, alive) in table.existing.iter().zip(alive) {
-            if !alive || view.group_label(vertex.group()) != Some(label) {
+        let mut labels = vec![None; table.existing.len()];
+        view.labels(&table.existing, &mut labels)?;
+        for (vertex, found) in table.existing.iter().zip(labels) {
+            if found != Some(label) {
                 let name = &table.label;
                 return Err(Error::invalid(format!(
                     "label `{name}`: edges of the load begin or end at its vertex {vertex}, which isn't there"

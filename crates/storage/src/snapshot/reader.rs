@@ -64,24 +64,7 @@ impl<'a, V: View> Reader<'a, V> {
             Some(VertexWrite::Delete) => return Ok(None),
             Some(VertexWrite::Set(_)) | None => {}
         }
-        match self.view.group_label(vertex.group()) {
-            Some(label) if self.view.is_alive(vertex)? => Ok(Some(label)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Whether each of some vertices is there, as [`View::are_alive`].
-    ///
-    /// # Errors
-    /// What reading may meet.
-    pub fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
-        if !self.writes.has_vertices() {
-            return self.view.are_alive(vertices, alive);
-        }
-        for (vertex, alive) in vertices.iter().zip(alive) {
-            *alive = self.label(*vertex)?.is_some();
-        }
-        Ok(())
+        self.view.label(vertex)
     }
 
     /// Whether an edge is there.
@@ -126,6 +109,16 @@ impl<'a, V: View> Reader<'a, V> {
             },
             None => self.view.edge_property(edge, key),
         }
+    }
+
+    /// Whether own writes say nothing of these vertices.
+    fn wrote_no_vertex(&self, vertices: &[VertexId]) -> bool {
+        !self.writes.has_vertices() || vertices.iter().all(|vertex| self.writes.vertex(*vertex).is_none())
+    }
+
+    /// Whether own writes say nothing of these edges.
+    fn wrote_no_edge(&self, edges: &[EdgeId]) -> bool {
+        !self.writes.has_edges() || edges.iter().all(|edge| self.writes.edge(*edge).is_none())
     }
 
     pub(crate) fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -229,7 +222,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {
-        labels.reserve(vertices.len());
+        if self.wrote_no_vertex(vertices) {
+            return self.view.labels(vertices, appended(labels, vertices.len()));
+        }
         for vertex in vertices {
             labels.push(self.label(*vertex)?);
         }
@@ -286,7 +281,7 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        if !self.writes.has_edges() {
+        if self.wrote_no_edge(edges) {
             return self.view.has_edges(edges, appended(found, edges.len()));
         }
         for edge in edges {
@@ -296,7 +291,7 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        if !self.writes.has_vertices() {
+        if self.wrote_no_vertex(vertices) {
             return self.view.vertex_properties(vertices, key, column);
         }
         for vertex in vertices {
@@ -317,7 +312,7 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        if !self.writes.has_edges() {
+        if self.wrote_no_edge(edges) {
             return self.view.edge_properties(edges, key, column);
         }
         for edge in edges {

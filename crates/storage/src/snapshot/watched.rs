@@ -68,9 +68,9 @@ impl<V: View> View for Watched<'_, V> {
         self.view.live(group)
     }
 
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut [bool]) -> Result<()> {
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
         self.note_each(vertices, |vertex| Key::Vertex(*vertex));
-        self.view.are_alive(vertices, alive)
+        self.view.labels(vertices, labels)
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {

@@ -18,6 +18,7 @@ use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::transaction::NewEdge;
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
 use std::collections::BTreeSet;
 
 /// Edges to be put, ascending, each once.
@@ -62,9 +63,9 @@ impl<E: Engine> Transaction<E> {
         let mut ends: Vec<VertexId> = batch.iter().flat_map(|(edge, _)| [edge.source, edge.target]).collect();
         ends.sort_unstable();
         ends.dedup();
-        let mut alive = vec![false; ends.len()];
-        self.reader().are_alive(&ends, &mut alive)?;
-        match alive.iter().position(|alive| !alive) {
+        let mut labels = Vec::with_capacity(ends.len());
+        self.reader().labels(&ends, &mut labels)?;
+        match labels.iter().position(Option::is_none) {
             None => Ok(()),
             Some(at) => Err(self.missing_vertex(ends[at])),
         }

@@ -104,8 +104,8 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `not_found` for a named source that isn't in scope; `invalid` for a parameter out of range or a
-/// side that wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; what
-/// reading may meet.
+/// side that wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; errors
+/// of reading.
 pub fn betweenness<T: Topology>(
     topology: &T,
     parameters: &BetweennessParameters,

@@ -118,8 +118,8 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `not_found` if `source` isn't in scope; `invalid` for a parameter out of range or a side that
-/// wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; what reading may
-/// meet.
+/// wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; errors
+/// of reading.
 pub fn bfs<T: Topology>(
     topology: &T,
     source: VertexId,

@@ -114,7 +114,7 @@ pub fn run<V: Freeze>(
 /// # Errors
 /// `invalid` if there are initial labels but not one for each id below the bound, if one of them is
 /// the highest `u64`, and for a side that wasn't frozen; `limit` if the state doesn't fit into the
-/// budget; `cancelled`; what reading may meet.
+/// budget; `cancelled`; errors of reading.
 pub fn cdlp<T: Topology>(topology: &T, parameters: &CdlpParameters, control: &Control<'_>) -> Result<Cdlp> {
     control.check()?;
     let (bound, vertices) = (topology.bound(), topology.vertices());
@@ -319,7 +319,7 @@ impl<'a, F: FnMut(u32, u32)> Count<'a, F> {
         self.list.clear();
     }
 
-    /// The most frequent label in the list, of several the smallest; `None` if nobody has a label.
+    /// The most frequent label in the list, the smallest if there are several; `None` for a list without labels.
     fn most_frequent(&mut self) -> Option<u32> {
         let (mut best, mut most) = (OUT_OF_SCOPE, 0);
         if self.list.len() <= SHORT_LIST {

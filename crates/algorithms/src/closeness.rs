@@ -95,8 +95,8 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `not_found` for a named pivot that isn't in scope; `invalid` for a parameter out of range or a
-/// side that wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; what
-/// reading may meet.
+/// side that wasn't frozen; `limit` if the state doesn't fit into the budget; `cancelled`; errors
+/// of reading.
 pub fn closeness<T: Topology>(
     topology: &T,
     parameters: &ClosenessParameters,
@@ -171,7 +171,7 @@ impl Sums {
         (0..self.reached.len() as u32).map(|vertex| self.score(vertex, others)).collect()
     }
 
-    /// The score of a vertex of which so many others are pivots.
+    /// The score of a vertex, given how many other vertices are pivots.
     fn score(&self, vertex: u32, others: usize) -> f64 {
         let reached = f64::from(self.reached[vertex as usize].load(Relaxed));
         if reached == 0.0 {

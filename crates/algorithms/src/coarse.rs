@@ -50,7 +50,7 @@ impl CoarseGraph {
     /// scope). `direction` is the one in which each edge is seen from both its ends.
     ///
     /// # Errors
-    /// `limit` if it doesn't fit into the budget; `cancelled`; what reading may meet.
+    /// `limit` if it doesn't fit into the budget; `cancelled`; errors of reading.
     pub(crate) fn new<T: Topology>(
         topology: &T,
         direction: Direction,

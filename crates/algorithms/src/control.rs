@@ -9,7 +9,7 @@ use evergraph_graph::error::Result;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How far a kernel is.
+/// Progress of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
     /// What it is doing, say "pagerank".
@@ -19,7 +19,7 @@ pub struct Progress {
     pub fraction: f64,
 }
 
-/// What a kernel is told from outside: whom to ask for memory, whom to tell, when to stop.
+/// What a kernel gets from its caller: a memory budget, a progress callback, and a cancel flag.
 pub struct Control<'a> {
     cancel: CancelFlag,
     progress: Option<&'a (dyn Fn(Progress) + Sync)>,
@@ -30,20 +30,20 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Takes memory from `budget`; nobody watches, nobody stops.
+    /// Takes memory from `budget`; reports no progress, and cannot be cancelled.
     #[must_use]
     pub fn new(budget: &'a dyn Budget) -> Self {
         Self { cancel: CancelFlag::default(), progress: None, budget, told: AtomicU32::new(0) }
     }
 
-    /// Stops when `cancel` says so.
+    /// Stops when `cancel` is set.
     #[must_use]
     pub fn with_cancel(mut self, cancel: &CancelFlag) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
-    /// Tells `progress` at each beginning and end of a phase and at most once every thousandth in
+    /// Calls `progress` at each beginning and end of a phase and at most once every thousandth in
     /// between, on the thread that runs the kernel. The callback should return quickly.
     #[must_use]
     pub fn with_progress(mut self, progress: &'a (dyn Fn(Progress) + Sync)) -> Self {
@@ -65,7 +65,7 @@ impl<'a> Control<'a> {
         Self { cancel: self.cancel.clone(), progress: None, budget: self.budget, told: AtomicU32::new(0) }
     }
 
-    /// Goes on unless somebody asked to stop.
+    /// Returns an error if cancellation was requested.
     ///
     /// # Errors
     /// `cancelled`.
@@ -74,7 +74,7 @@ impl<'a> Control<'a> {
         self.cancel.check()
     }
 
-    /// Tells how far `phase` is.
+    /// Reports the progress of `phase`.
     pub(crate) fn report(&self, phase: &'static str, fraction: f64) {
         let Some(progress) = self.progress else { return };
         let fraction = fraction.clamp(0.0, 1.0);
@@ -97,7 +97,7 @@ impl<'a> Control<'a> {
 }
 
 impl Default for Control<'_> {
-    /// No limit, nobody watches, nobody stops.
+    /// No memory limit, no progress reports, no cancellation.
     fn default() -> Self {
         Self::new(&Unlimited)
     }

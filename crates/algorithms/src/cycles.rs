@@ -130,7 +130,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range or a side that wasn't frozen; `limit` if what is visited or
-/// found doesn't fit into the budget; `cancelled`; what reading may meet.
+/// found doesn't fit into the budget; `cancelled`; errors of reading.
 pub fn cycles<T: Topology>(
     topology: &T,
     parameters: &CyclesParameters,
@@ -178,7 +178,7 @@ pub fn cycles<T: Topology>(
 ///
 /// # Errors
 /// `not_found` if `vertex` isn't in scope; `invalid` for a parameter out of range; `limit` if what is
-/// visited or found doesn't fit into the budget of `control`; `cancelled`; what reading may meet.
+/// visited or found doesn't fit into the budget of `control`; `cancelled`; errors of reading.
 pub fn through<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,

@@ -45,7 +45,7 @@ impl DegreeOrder {
     /// Cost: a sort of the vertices by degree, and what [`Undirected::choose`] costs.
     ///
     /// # Errors
-    /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; what reading may meet.
+    /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; errors of reading.
     pub(crate) fn new<T: Topology>(topology: &T, with_arcs: bool, control: &Control<'_>) -> Result<Self> {
         let bound = topology.bound();
         // The order, what it is sorted by, and the ranks.

@@ -101,8 +101,8 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range, a side that wasn't frozen, or weights that lead to scores
-/// that aren't finite; `limit` if 16 bytes a vertex don't fit into the budget; `cancelled`; what
-/// reading may meet.
+/// that aren't finite; `limit` if 16 bytes a vertex don't fit into the budget; `cancelled`; errors
+/// of reading.
 pub fn eigenvector<T: Topology>(
     topology: &T,
     parameters: &EigenvectorParameters,

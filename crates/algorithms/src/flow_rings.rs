@@ -105,7 +105,7 @@ impl Flows {
 ///
 /// # Errors
 /// `invalid` for a parameter out of range, or topologies that differ; `limit` if the flows don't fit
-/// into the budget; `cancelled`; what reading may meet.
+/// into the budget; `cancelled`; errors of reading.
 pub fn flow_rings<T: Topology>(
     amounts: &T,
     times: &T,

@@ -21,7 +21,7 @@ impl Ordering {
         Self { words: vec![0; (bound as usize).div_ceil(64)] }
     }
 
-    /// Makes `vertices` ascend and drops what is there twice.
+    /// Sorts `vertices` and removes duplicates.
     pub(crate) fn order(&mut self, vertices: &mut Vec<u32>) {
         if vertices.len() < self.words.len() * 64 / SPARSITY {
             vertices.sort_unstable();

@@ -58,7 +58,7 @@ pub struct KHop {
     /// Where the vertices of each distance end in `vertices`: sources first. The levels that there
     /// are, at most one more than `depth`.
     pub level_ends: Vec<usize>,
-    /// Whether the limit left nobody out.
+    /// Whether all vertices in reach were found: the limit left none out.
     pub complete: bool,
 }
 
@@ -78,8 +78,8 @@ impl KHop {
 ///
 /// # Errors
 /// `not_found` if a source isn't in scope; `invalid` for a parameter out of range or no source;
-/// `limit` if what was found doesn't fit into the budget of `control`; `cancelled`; what reading may
-/// meet.
+/// `limit` if what was found doesn't fit into the budget of `control`; `cancelled`; errors
+/// of reading.
 pub fn k_hop<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,

@@ -78,7 +78,7 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 ///
 /// # Errors
 /// `invalid` for a side that wasn't frozen; `limit` if the sorted lists don't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> {
     control.check()?;
     control.report(PHASE, 0.0);
@@ -236,7 +236,7 @@ mod tests {
 
     const NONE: u32 = KCore::OUT_OF_SCOPE;
 
-    /// The definition: for each k, drop whoever has too few neighbours until nobody does.
+    /// The definition: for each k, remove vertices with too few neighbours until none is left.
     fn cores_by_dropping(graph: &Graph) -> Vec<u32> {
         let mut lists = vec![BTreeSet::new(); graph.vertices.bound() as usize];
         for (source, target, _) in graph.arcs(Direction::Both).into_iter().filter(|arc| arc.0 != arc.1) {

@@ -78,7 +78,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn lcc<T: Topology>(topology: &T, parameters: &LccParameters, control: &Control<'_>) -> Result<Lcc> {
     control.check()?;
     control.report(PHASE, 0.0);

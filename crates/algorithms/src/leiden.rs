@@ -113,7 +113,7 @@ pub fn run<V: Freeze>(
 /// # Errors
 /// `invalid` for a parameter out of range, a weight that is negative or not finite (the text names
 /// the ends of its edge), or a side that wasn't frozen; `limit` if the state doesn't fit into the
-/// budget; `cancelled`; what reading may meet.
+/// budget; `cancelled`; errors of reading.
 pub fn leiden<T: Topology>(
     topology: &T,
     parameters: &LeidenParameters,

@@ -54,7 +54,7 @@ impl<'a, T: Topology> Level<'a, T> {
     ///
     /// # Errors
     /// `invalid` for a weight that is negative or not finite, and for a side that wasn't frozen;
-    /// `limit` if the budget refuses; `cancelled`; what reading may meet.
+    /// `limit` if the budget refuses; `cancelled`; errors of reading.
     pub(crate) fn new(
         topology: &'a T,
         direction: Direction,
@@ -167,7 +167,7 @@ impl<'a, T: Topology> Level<'a, T> {
     /// goes.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     #[inline]
     pub(crate) fn weights_to_communities(
         &self,

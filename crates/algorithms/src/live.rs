@@ -62,7 +62,7 @@ impl<'a, V: GraphView + ?Sized> Live<'a, V> {
     /// The number of `vertex`, if it is in scope; `role` is what it is to the search.
     ///
     /// # Errors
-    /// `not_found` if it isn't; what reading may meet.
+    /// `not_found` if it isn't; errors of reading.
     pub(crate) fn member(&mut self, vertex: VertexId, role: &str) -> Result<u32> {
         let mut labels = Vec::with_capacity(1);
         self.view.labels(&[vertex], &mut labels)?;
@@ -77,7 +77,7 @@ impl<'a, V: GraphView + ?Sized> Live<'a, V> {
     /// Edges in `direction` of `vertices`, those out of scope included: what visiting them costs.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub(crate) fn edges_of(&mut self, direction: Direction, vertices: &[u32]) -> Result<u64> {
         let ids: Vec<VertexId> = vertices.iter().copied().map(VertexId).collect();
         self.degrees.clear();
@@ -90,7 +90,7 @@ impl<'a, V: GraphView + ?Sized> Live<'a, V> {
     ///
     /// # Errors
     /// `invalid` for an edge that was met whose weight is missing, negative or no number; `limit`;
-    /// `cancelled`; what reading may meet, and what `visitor` says.
+    /// `cancelled`; errors of reading, and those of `visitor`.
     pub(crate) fn hops(
         &mut self,
         direction: Direction,

@@ -53,7 +53,7 @@ const ROUNDS_MAX: u32 = 32;
 const FEW: u64 = 1000;
 
 impl<'a, T: Topology> LocalMoving<'a, T> {
-    /// Begins with these `communities`, each of which goes by one of its members.
+    /// Begins with these `communities`, each named by one of its members.
     pub(crate) fn new(level: &'a Level<'a, T>, communities: Vec<u32>, choice: Choice) -> Self {
         let vertices = level.topology().vertices();
         let partition = Partition::new(communities, level.strengths());
@@ -71,7 +71,7 @@ impl<'a, T: Topology> LocalMoving<'a, T> {
     /// Moves vertices while it pays.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; errors of reading.
     pub(crate) fn run(mut self) -> Result<Partition> {
         if self.level.total() > 0.0 {
             for _ in 0..ROUNDS_MAX {

@@ -92,7 +92,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range, first scores that aren't one for each id, or a side that wasn't
-/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; what reading may meet.
+/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; errors of reading.
 pub fn pagerank<T: Topology>(
     topology: &T,
     parameters: &PageRankParameters,

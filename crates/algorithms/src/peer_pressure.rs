@@ -69,7 +69,7 @@ impl PeerPressure {
 ///
 /// # Errors
 /// `invalid` for strengths that aren't one for each id, not negative and finite, and for a side that wasn't frozen;
-/// `limit` if the state doesn't fit into the budget; `cancelled`; what reading may meet.
+/// `limit` if the state doesn't fit into the budget; `cancelled`; errors of reading.
 pub fn peer_pressure<T: Topology>(
     topology: &T,
     parameters: &PeerPressureParameters,

@@ -79,8 +79,8 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `not_found` for a source that isn't in scope; `invalid` for a parameter out of range, no source, or a
-/// side that wasn't frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; what
-/// reading may meet.
+/// side that wasn't frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; errors
+/// of reading.
 pub fn personalized_pagerank<T: Topology>(
     topology: &T,
     sources: &[VertexId],

@@ -36,7 +36,7 @@ pub(crate) struct Walk {
     pub(crate) change_max: Option<f64>,
     /// Along which edges it goes.
     pub(crate) direction: Direction,
-    /// What it is called where progress is told.
+    /// Its name in progress reports.
     pub(crate) phase: &'static str,
 }
 
@@ -118,7 +118,7 @@ impl Walk {
     /// every round. Needs [`BYTES`] a vertex.
     ///
     /// # Errors
-    /// `invalid` for a side that wasn't frozen; `cancelled`; what reading may meet.
+    /// `invalid` for a side that wasn't frozen; `cancelled`; errors of reading.
     pub(crate) fn run<T: Topology>(
         &self,
         topology: &T,

@@ -26,7 +26,7 @@ const ROOM_FIRST: usize = 1024;
 const SPARSENESS: usize = 2;
 
 impl<'a, S> Reached<'a, S> {
-    /// Nobody yet. `more_bytes` of queues and the like are reserved for each vertex besides.
+    /// No vertex yet. Reserves `more_bytes` for each vertex in addition, for queues and the like.
     pub(crate) fn new(control: &'a Control<'a>, purpose: &'static str, more_bytes: usize) -> Self {
         Self { control, purpose, more_bytes, states: HashMap::new(), reserved: Vec::new(), room: 0 }
     }

@@ -61,7 +61,7 @@ impl<'a, T: Topology> Refinement<'a, T> {
     /// Every vertex is a part of its own.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; errors of reading.
     pub(crate) fn new(level: &'a Level<'a, T>, partition: &'a Partition) -> Result<Self> {
         let topology = level.topology();
         let mut cuts = vec![0.0; topology.bound() as usize];
@@ -85,7 +85,7 @@ impl<'a, T: Topology> Refinement<'a, T> {
     /// The part of each vertex, which goes by one of its members.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; errors of reading.
     pub(crate) fn run(mut self) -> Result<Vec<u32>> {
         self.merge()?;
         Ok(self.parts.into_communities())

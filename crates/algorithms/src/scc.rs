@@ -64,7 +64,7 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 ///
 /// # Errors
 /// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn scc<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Scc> {
     control.check()?;
     control.report(PHASE, 0.0);

@@ -31,7 +31,7 @@ pub(crate) struct Seen<'a> {
 const ROOM_FIRST: usize = 1024;
 
 impl<'a> Seen<'a> {
-    /// Nobody yet. `each` bytes of queues and the like are reserved for each vertex besides.
+    /// No vertex yet. Reserves `each` bytes for each vertex in addition, for queues and the like.
     pub(crate) fn new(control: &'a Control<'a>, purpose: &'static str, each: usize) -> Self {
         Self { control, purpose, pages: Vec::new(), count: 0, room: 0, each, reserved: Vec::new() }
     }

@@ -37,7 +37,7 @@ const WORDS_STEP: usize = 64 * 1024;
 /// The vertices of `labels` (`None`: all) in `view` that satisfy every one of `filters`.
 ///
 /// # Errors
-/// `limit` if the budget of `control` refuses; `cancelled`; what reading may meet.
+/// `limit` if the budget of `control` refuses; `cancelled`; errors of reading.
 pub(crate) fn select<V: GraphView + ?Sized>(
     view: &V,
     labels: Option<&[LabelId]>,
@@ -83,7 +83,7 @@ pub(crate) fn select<V: GraphView + ?Sized>(
 /// Keeps those of `vertices` that satisfy every one of `filters`.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub(crate) fn retain<V: GraphView + ?Sized>(
     view: &V,
     filters: &[Filter],

@@ -90,7 +90,7 @@ impl Path {
 /// # Errors
 /// `not_found` if an end isn't in scope; `invalid` for a parameter out of range, or for an edge that
 /// was met whose weight is missing, negative or no number; `limit` if what was visited doesn't fit
-/// into the budget of `control`; `cancelled`; what reading may meet.
+/// into the budget of `control`; `cancelled`; errors of reading.
 pub fn shortest_path<V: GraphView + ?Sized>(
     view: &V,
     scope: &Scope,

@@ -106,7 +106,7 @@ pub fn run<V: Freeze>(
 /// `not_found` if `source` isn't in scope; `invalid` for a parameter out of range, for an edge that
 /// a path reaches whose weight is negative or not a number (the text names its ends), without
 /// weights, or for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn sssp<T: Topology>(
     topology: &T,
     source: VertexId,

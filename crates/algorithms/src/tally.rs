@@ -14,7 +14,7 @@ const PLACES_MIN: usize = 16;
 
 /// Sums of `V` by key. Any key but `u32::MAX` may be used.
 pub(crate) struct Tally<V> {
-    /// A power of two of places, of which the first `mask + 1` are in use.
+    /// A power of two of slots; the first `mask + 1` are in use.
     places: Vec<(u32, V)>,
     mask: usize,
     shift: u32,

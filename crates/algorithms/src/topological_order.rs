@@ -78,7 +78,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range or a side that wasn't frozen; `limit` if the state doesn't
-/// fit into the budget; `cancelled`; what reading may meet. A cycle is an answer, not an error.
+/// fit into the budget; `cancelled`; errors of reading. A cycle is an answer, not an error.
 pub fn topological_order<T: Topology>(
     topology: &T,
     parameters: &TopologicalOrderParameters,

@@ -61,7 +61,7 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 ///
 /// # Errors
 /// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; what reading may meet.
+/// `cancelled`; errors of reading.
 pub fn triangles<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Triangles> {
     control.check()?;
     control.report(PHASE, 0.0);
@@ -88,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// The definition: every three vertices of which each two are neighbours.
+    /// The definition: all sets of three vertices in which each two are neighbours.
     fn counts_by_definition(graph: &Graph) -> Vec<u64> {
         let edges: BTreeSet<_> = graph.arcs(Direction::Both).iter().map(|arc| (arc.0, arc.1)).collect();
         let mut counts = vec![0; graph.vertices.bound() as usize];

@@ -46,7 +46,7 @@ impl Undirected {
     /// of scope.
     ///
     /// # Errors
-    /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; what reading may meet.
+    /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; errors of reading.
     pub(crate) fn choose<T, N>(topology: &T, control: &Control<'_>, with_arcs: bool, name: N) -> Result<Self>
     where
         T: Topology,

@@ -81,7 +81,7 @@ pub fn run<V: Freeze>(
 /// lists, give it sooner.
 ///
 /// # Errors
-/// `limit` if 4 bytes a vertex don't fit into the budget; `cancelled`; what reading may meet.
+/// `limit` if 4 bytes a vertex don't fit into the budget; `cancelled`; errors of reading.
 pub fn wcc<T: Topology>(topology: &T, parameters: &WccParameters, control: &Control<'_>) -> Result<Wcc> {
     control.check()?;
     let _state = control.reserve("wcc labels", topology.bound(), size_of::<u32>())?;

@@ -22,7 +22,7 @@ pub trait Caller {
     /// What each of `vertices` is called, for the text of an error.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     fn vertex_names(&self, vertices: &[VertexId]) -> Result<Vec<String>> {
         Ok(vertices.iter().map(|vertex| format!("vertex {}", vertex.0)).collect())
     }

@@ -36,11 +36,9 @@ pub fn memory(text: &str) -> Result<u64, String> {
         Some(bytes @ MEMORY_LEAST..) => Ok(bytes),
         Some(bytes) => {
             let bytes = counted(bytes, "byte", "bytes");
-            Err(format!(
-                "{bytes} are too few for anything: at least 1KiB is wanted; is a unit missing, as in 4GiB?"
-            ))
+            Err(format!("{bytes} are too few: at least 1KiB is needed; is a unit missing, as in 4GiB?"))
         }
-        None => Err("a size is wanted: a number and KiB, MiB, GiB or TiB".to_owned()),
+        None => Err("expected a size: a number with KiB, MiB, GiB or TiB".to_owned()),
     }
 }
 
@@ -52,7 +50,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     let nanoseconds = amount(text, &TIMES);
     nanoseconds
         .map(Duration::from_nanos)
-        .ok_or_else(|| "a time is wanted: a number and us, ms, s or min".to_owned())
+        .ok_or_else(|| "expected a time: a number with us, ms, s or min".to_owned())
 }
 
 /// A number times the unit behind it.
@@ -83,7 +81,7 @@ mod tests {
             assert!(memory(few).unwrap_err().contains("is a unit missing, as in 4GiB?"), "{few}");
         }
         for bad in ["", "GiB", "4 XB", "-1", "1e3", "4GiB5", "1.2.3", "99999999TiB", "18446744073709551616"] {
-            assert!(memory(bad).unwrap_err().contains("a number and KiB"), "{bad}");
+            assert!(memory(bad).unwrap_err().contains("a number with KiB"), "{bad}");
         }
     }
 

@@ -26,30 +26,30 @@ use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Examples:
-  evergraph generate payments bank.eg              a database to play with
-  evergraph import social.eg people.csv knows.csv  one of your own
-  evergraph query social.eg 'g.V().out(\"KNOWS\")'   ask in Gremlin
+  evergraph generate payments bank.eg              an example database
+  evergraph import social.eg people.csv knows.csv  your own data
+  evergraph query social.eg 'g.V().out(\"KNOWS\")'   query in Gremlin
   evergraph run social.eg pagerank --output ranks.csv
   evergraph stats social.eg --json
   evergraph help import                            all about one command
 
 Settings:
-  Every option that isn't a file can also come from a variable, as
-  EVERGRAPH_THREADS or EVERGRAPH_IMPORT_DELIMITER, and from evergraph.toml in
-  this folder or in ~/.config/evergraph. The command line wins over variables,
-  and those over files; --no-SWITCH takes back a switch that is on there.
+  Every option that does not name a file can also be set by a variable, such as
+  EVERGRAPH_THREADS or EVERGRAPH_IMPORT_DELIMITER, or in evergraph.toml in this
+  folder or in ~/.config/evergraph. The command line overrides variables, and
+  variables override files; --no-SWITCH turns off a switch that is on there.
   --print-config shows all settings and where each comes from.
 
 Exit codes:
   0  done
-  2  invalid     the request is wrong: the text names what is
-  3  not_found   a file, database or name isn't there
-  4  conflict    another transaction was first: run it again
-  5  corrupt     stored bytes are damaged, or check has findings
-  6  limit       a stated limit was reached: memory, disk space, counts
-  7  io          the operating system refused
+  2  invalid     the request is invalid: the message says why
+  3  not_found   a file, database or name does not exist
+  4  conflict    another transaction committed first: run it again
+  5  corrupt     stored data is damaged, or check found damage
+  6  limit       a limit was reached: memory, disk space, a count
+  7  io          the operating system reported an error
   8  busy        another process has the database open
-  9  incomplete  a salvage wrote what it could, and something is missing
+  9  incomplete  salvage wrote what it could, but data is missing
   130 cancelled  Ctrl-C or SIGTERM; the database is as it was before";
 
 /// Default interval between syncs of a log that is synced in the background.
@@ -177,10 +177,10 @@ fn durability(text: &str) -> Result<Durability, String> {
         None if text == "none" => Ok(Durability::None),
         None if text == "interval" => Ok(Durability::Interval(INTERVAL)),
         Some(("interval", every)) => match amount::time(every)? {
-            Duration::ZERO => Err("an interval is longer than nothing".to_owned()),
+            Duration::ZERO => Err("an interval must be longer than 0".to_owned()),
             every => Ok(Durability::Interval(every)),
         },
-        _ => Err("sync, interval, interval:50ms or none is wanted".to_owned()),
+        _ => Err("expected sync, interval, interval:50ms or none".to_owned()),
     }
 }
 

@@ -53,7 +53,7 @@ impl Destination {
         };
         if vertices > 0 {
             return Err(Error::invalid(format!(
-                "{} has {} already: what is made goes into a new or an empty database; name another one",
+                "{} already has {}: a generated graph goes into a new or an empty database; name another one",
                 path.display(),
                 counted(vertices, "vertex", "vertices")
             )));

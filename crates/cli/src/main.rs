@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     };
     if matches.get_flag("print_config") {
         let report = SettingsReport::new(&resolved);
-        resolved.left_out_files.iter().for_each(|why| console.note(format!("{why}; it is left out")));
+        resolved.left_out_files.iter().for_each(|why| console.note(format!("{why}; it is ignored")));
         return ended(console.result(&report).map(|()| ExitCode::SUCCESS), &console, nothing);
     }
     let parsed = resolved.with_defaults(program.clone()).try_get_matches_from(&said);
@@ -69,10 +69,10 @@ fn main() -> ExitCode {
     let Global { json, quiet, color, progress, .. } = arguments.global;
     let console = Console::new(json, quiet, color, progress);
     for (name, meant) in &resolved.mistaken_variables {
-        console.note(format!("the variable {name} sets nothing: is {meant} meant?"));
+        console.note(format!("the variable {name} sets nothing; did you mean {meant}?"));
     }
     for why in &resolved.left_out_files {
-        console.note(format!("{why}; it is left out"));
+        console.note(format!("{why}; it is ignored"));
     }
     let elsewhere = |message: &str| resolved.told_elsewhere(&command_path(&matches), message);
     let outcome = start(console, &arguments.global).and_then(|context| run(&arguments.command, &context));

@@ -22,7 +22,7 @@ pub fn open(path: &Path) -> Result<Database> {
 pub fn refuse_file(path: &Path) -> Result<()> {
     if path.exists() && !path.is_dir() {
         return Err(Error::invalid(format!(
-            "{} is a file, and a database is a folder: is the database named first?",
+            "{} is a file, but a database is a folder: name the database first",
             path.display()
         )));
     }

@@ -51,7 +51,7 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => {
             let names: Vec<String> = algorithm_names().collect();
             let near = nearest(name, names.iter().map(String::as_str));
-            let near = near.map_or_else(String::new, |near| format!("; is {near} meant?"));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
             format!("there is no algorithm {name:?}{near}")
         }
         (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
@@ -59,11 +59,11 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
                 let names: Vec<String> = algorithms.into_iter().map(Algorithm::command).collect();
                 format!("{group}: {}", names.join(", "))
             });
-            format!("an algorithm is wanted behind the database. {}", groups.collect::<Vec<_>>().join(". "))
+            format!("name an algorithm after the database. {}", groups.collect::<Vec<_>>().join(". "))
         }
         _ => return None,
     };
-    let hint = "`evergraph run -h` says what each of them answers".to_owned();
+    let hint = "`evergraph run -h` describes each of them".to_owned();
     Some((Error::invalid(text).into(), hint))
 }
 

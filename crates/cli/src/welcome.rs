@@ -7,22 +7,22 @@ use std::fmt;
 use std::process::ExitCode;
 
 const TEXT: &str = "\
-Evergraph is a transactional property graph database that is analysed where it
-lives: algorithms run on what is in it now. A database is a folder.
+Evergraph is a transactional property graph database with analysis of live data:
+algorithms run on its current contents. A database is a folder.
 
 The first ten minutes:
 
   evergraph demo                                   watch it write, analyse, crash, recover
-  evergraph generate payments bank.eg              make a graph to play with
+  evergraph generate payments bank.eg              make an example database
   evergraph stats bank.eg                          see what is in it
   evergraph run bank.eg pagerank --top 5           analyse it
-  evergraph import social.eg people.csv knows.csv  bring your own: CSV, Parquet, GraphML
+  evergraph import social.eg people.csv knows.csv  import your own: CSV, Parquet, GraphML
 
 Help:
 
   evergraph help                 all commands, exit codes, settings
   evergraph import -h            a command's options in short; --help explains them
-  evergraph --print-config       what can be set in evergraph.toml, and what is
+  evergraph --print-config       all settings, and where each comes from
 ";
 
 /// Shows it. Who asks nothing made no mistake: the exit code is 0, as cargo's, docker's and kubectl's is.

@@ -1,4 +1,4 @@
-//! Any engine's files: the manifest says whose they are.
+//! Files of any engine: the manifest names the engine that opens them.
 
 use crate::engine::{AnyDisplaced, AnyEngine, with_engine};
 use crate::view::AnyView;

@@ -1,4 +1,4 @@
-//! Any engine: one of those that a database can have.
+//! `AnyEngine`: one of the engines that a database can have.
 
 use crate::topology::AnyTopology;
 use crate::view::AnyView;

@@ -1,4 +1,4 @@
-//! All storage engines behind one type, so that what is above them is compiled once.
+//! All storage engines behind one type, so that the crates above are compiled once.
 //!
 //! ```text
 //! engine     AnyEngine: a store of it opens every database, whatever engine its manifest names

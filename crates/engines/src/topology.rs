@@ -1,4 +1,4 @@
-//! Any topology: the lists that a snapshot of any engine froze for algorithms.
+//! `AnyTopology`: the lists that a snapshot of any engine froze for algorithms.
 
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;

@@ -1,4 +1,4 @@
-//! Any view: reading any engine at one timestamp.
+//! `AnyView`: reads any engine at one timestamp.
 
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;

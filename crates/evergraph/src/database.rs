@@ -1,4 +1,4 @@
-//! `Database`: a path to open, transactions, snapshots, and what keeps it in order.
+//! `Database`: opens a path, begins transactions and snapshots, and maintains the files.
 
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
@@ -35,9 +35,9 @@ pub use crate::snapshot::Snapshot;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Vertices a label, by name of the label.
+    /// Number of vertices of each label, by name.
     pub vertices: Vec<(String, u64)>,
-    /// Edges a type, by name of the type.
+    /// Number of edges of each type, by name.
     pub edges: Vec<(String, u64)>,
     /// Commits, snapshots, memory, engine and log.
     pub store: StoreStatistics,
@@ -71,11 +71,11 @@ pub struct ImportReport {
     pub vertices_count: u64,
     /// Edges added.
     pub edges_count: u64,
-    /// What the files held that was left out, and files that were not read. Its `load` is empty.
+    /// Content of the files that was left out, and files that were not read. Its `load` is empty.
     pub files: evergraph_files::import::options::Imported,
 }
 
-/// What an import tells while it works.
+/// Progress of an import.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ImportProgress<'a> {
@@ -115,11 +115,11 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database in the directory `path`; makes it if there is none.
+    /// Opens the database in the directory `path`, and creates it if there is none.
     ///
     /// # Errors
-    /// `busy` if another process has it open, naming its pid; `invalid` for a directory of something
-    /// else or a newer format; `corrupt`, naming file and offset; `io`.
+    /// `busy` if another process has it open, naming its pid; `invalid` for a directory with something
+    /// else in it, or a newer format; `corrupt`, naming file and offset; `io`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Options::default())
     }
@@ -137,16 +137,16 @@ impl Database {
         Self::of(Arc::new(directory), options, Some(path.to_owned()))
     }
 
-    /// A new database that lives in memory and is gone with its last clone. Nothing is synced.
+    /// A new database in memory, which is lost with its last clone. Nothing is synced.
     ///
     /// # Errors
-    /// `io` if the system has no threads to give.
+    /// `io` if the system cannot start threads.
     pub fn in_memory() -> Result<Self> {
         Self::in_memory_with(&Options::default())
     }
 
-    /// As [`Database::in_memory`], with [`Options`]: limits, and how far transactions are kept apart. Nothing
-    /// is durable, and it is always made, whatever they say of that.
+    /// As [`Database::in_memory`], with [`Options`]: limits and the isolation level. Nothing
+    /// is durable, and the database is always created, whatever the options say about that.
     ///
     /// # Errors
     /// As [`Database::in_memory`].
@@ -169,13 +169,13 @@ impl Database {
         Ok(Self { open, path })
     }
 
-    /// Where the database is, if it is on disk.
+    /// The directory of the database, if it is on disk.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Begins a transaction at the newest commit, as the database's options say.
+    /// Begins a transaction at the newest commit, with the database's default options.
     #[must_use]
     pub fn begin(&self) -> Transaction {
         Transaction::new(self.store().begin(), self.store().budget())
@@ -187,19 +187,19 @@ impl Database {
         Transaction::new(self.store().begin_with(options), self.store().budget())
     }
 
-    /// Runs `body` in a transaction and commits it; from the beginning, after a short random wait, when
-    /// another transaction was first. `body` must not do anything that it can't do twice.
+    /// Runs `body` in a transaction and commits it. Repeats both, after a short random wait, if
+    /// another transaction was first, so `body` must not have side effects that cannot be repeated.
     ///
-    /// In mode `sync` a body that only reads waits at its end, too, until what it read is on disk: who only reads
-    /// asks a [`snapshot`](Database::snapshot), which shows what is there already and waits for nobody.
+    /// In mode `sync` even a body that only reads waits at its end until the data it read is on disk. To read only, use
+    /// a [`snapshot`](Database::snapshot), which shows durable data and never waits.
     ///
     /// # Errors
-    /// What `body` or the commit says; `conflict` only after many attempts.
+    /// Errors of `body` or of the commit; `conflict` only after many attempts.
     pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
         Ok(self.transact_committed(&mut body)?.0)
     }
 
-    /// As [`Database::transact`], with an isolation or a timeout of its own:
+    /// As [`Database::transact`], with its own isolation level or timeout:
     ///
     /// ```
     /// use evergraph::{Database, Isolation, TransactionOptions};
@@ -213,7 +213,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As [`Database::transact`]; `limit` when its time is over.
+    /// As [`Database::transact`]; `limit` after the timeout.
     pub fn transact_with<T>(
         &self,
         options: impl Into<TransactionOptions>,
@@ -222,8 +222,8 @@ impl Database {
         Ok(self.run(options.into(), &mut body)?.0)
     }
 
-    /// Calls `attempt` with a transaction, which it commits or rolls back; again, after a short random wait,
-    /// when that fails because another transaction was first.
+    /// Calls `attempt` with a transaction, which it commits or rolls back. Calls it again, after a short random wait,
+    /// if it fails because another transaction was first.
     ///
     /// # Errors
     /// As [`Database::transact_with`].
@@ -236,7 +236,7 @@ impl Database {
         self.store().retrying(options, |inner| attempt(Transaction::new(inner, budget)))
     }
 
-    /// As [`Database::transact`]; also what the commit did.
+    /// As [`Database::transact`], and returns what the commit did.
     ///
     /// # Errors
     /// As [`Database::transact`].
@@ -258,11 +258,12 @@ impl Database {
         })
     }
 
-    /// Deletes a vertex with all its edges in as many transactions as it takes; how many edges. For a vertex that
-    /// has more than one transaction may change, a million, or than others should wait for.
+    /// Deletes a vertex with all its edges in as many transactions as necessary; returns the number of edges. For a
+    /// vertex
+    /// with more edges than one transaction may change (a million), or than others should wait for.
     ///
-    /// Others see the vertex with what is left of its edges meanwhile, and may add some, which go as well. If it fails
-    /// half-way the vertex is there, with the edges that were not reached; deleting it again goes on.
+    /// Meanwhile others see the vertex with its remaining edges, and may add some, which are deleted, too. If it fails
+    /// half-way, the vertex and its remaining edges still exist; deleting it again continues.
     ///
     /// ```
     /// use evergraph::Database;
@@ -284,8 +285,8 @@ impl Database {
         self.delete_vertex_in_parts_with(vertex, &|_| {}, &CancelFlag::default())
     }
 
-    /// As [`Database::delete_vertex_in_parts`], telling after each part how many edges are deleted; `cancel` ends it
-    /// between two.
+    /// As [`Database::delete_vertex_in_parts`], with a report of the deleted edges after each part; `cancel` stops it
+    /// between two parts.
     ///
     /// # Errors
     /// As [`Database::delete_vertex_in_parts`]; `cancelled`.
@@ -301,25 +302,25 @@ impl Database {
         })
     }
 
-    /// A snapshot of the newest commit that is readable: with durability `sync`, the newest that a
-    /// power cut would leave.
+    /// A snapshot of the newest readable commit: with durability `sync`, the newest one that would survive a
+    /// power cut.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.store().snapshot()
     }
 
-    /// Builds an index while others read and write, naming label or type and key if they are new; whether
-    /// it wasn't there yet.
+    /// Builds an index while others read and write, and adds names that are new; returns whether
+    /// the index is new.
     ///
     /// # Errors
-    /// `invalid` if a value is there twice in an index to be unique, naming five with their holders, or if
-    /// there is such an index with another promise; `busy` while a load runs or somebody builds the
-    /// same; as a commit. There is no index then.
+    /// `invalid` if values of a unique index occur twice, naming five with their holders, or if
+    /// such an index exists with other guarantees; `busy` while a load runs or another thread builds the
+    /// same; errors of a commit. No index is left then.
     pub fn create_index(&self, options: &IndexOptions) -> Result<bool> {
         self.create_index_with(options, &|_| {}, &CancelFlag::default())
     }
 
-    /// As [`Database::create_index`], telling how far it is; `cancel` leaves no index.
+    /// As [`Database::create_index`], with progress reports; `cancel` leaves no index.
     ///
     /// # Errors
     /// As [`Database::create_index`]; `cancelled`.
@@ -335,8 +336,8 @@ impl Database {
         })
     }
 
-    /// A unique hash index of vertices: makes `key` unique among those of `label`, and findable. Nothing
-    /// happens if it is.
+    /// Creates a unique hash index of vertices: `key` becomes unique for `label`, and can be looked up. Nothing
+    /// happens if it is already.
     ///
     /// # Errors
     /// As [`Database::create_index`].
@@ -344,8 +345,8 @@ impl Database {
         self.create_index(&IndexOptions::on_label(label, key).unique()).map(drop)
     }
 
-    /// Drops an index while others read and write. `kind` may be left out where there is one kind only.
-    /// Snapshots that are open keep their answers, by reading everything.
+    /// Drops an index while others read and write. `kind` may be `None` if there is only one kind.
+    /// Open snapshots keep their answers, by reading everything.
     ///
     /// # Errors
     /// `not_found` if there is no such index, `invalid` if there are two kinds and none is named.
@@ -353,7 +354,7 @@ impl Database {
         self.store().drop_index(owner, key, kind).map(drop)
     }
 
-    /// All indexes with their sizes, those included that are being built.
+    /// All indexes with their sizes, including those that are being built.
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexInfo> {
         // First the indexes: a name is there before an index of it is ready.
@@ -365,7 +366,7 @@ impl Database {
     /// Adds a graph in tables of blocks, as one commit, and makes it durable by a checkpoint.
     ///
     /// # Errors
-    /// `invalid` for tables that don't fit each other or what is there, such as a unique key that is there
+    /// `invalid` for tables that contradict each other or the database, such as a unique key that occurs
     /// twice; `busy`, `limit`, `io`, `cancelled`.
     pub fn load(
         &self,
@@ -376,8 +377,8 @@ impl Database {
         self.load_within(u64::MAX, load, progress, cancel)
     }
 
-    /// As [`Database::load`]; sorting takes at most `memory_bytes` beside the tables and the finished
-    /// graph, but for a group of 4,096 vertices whose edges of one type need more.
+    /// As [`Database::load`]; sorting takes at most `memory_bytes` in addition to the tables and the finished
+    /// graph, unless the edges of one type in one group of 4,096 vertices need more.
     ///
     /// # Errors
     /// As [`Database::load`].
@@ -402,7 +403,7 @@ impl Database {
     /// Counts and sizes. Cost: a look at each segment.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn statistics(&self) -> Result<Statistics> {
         let snapshot = self.snapshot();
         let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
@@ -417,23 +418,23 @@ impl Database {
         })
     }
 
-    /// Writes what changed into files, so that opening needs no long log; others go on writing.
+    /// Writes a checkpoint, so that opening does not need to replay a long log; others continue to write.
     ///
     /// # Errors
-    /// `limit` on a full disk, `io`: the checkpoint before stays valid.
+    /// `limit` on a full disk, `io`; the previous checkpoint stays valid.
     pub fn checkpoint(&self) -> Result<Checkpointed> {
         self.open.checkpoint(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// Copies everything committed so far into the directory `path`, which is new or empty, while others go
-    /// on reading, writing and making checkpoints. The copy is a database: opening it restores it. `progress`
-    /// may ask to stop.
+    /// Copies everything committed so far to the directory `path`, which is new or empty, while others continue
+    /// to read, write and make checkpoints. The copy is a database: opening it restores it. `progress`
+    /// may cancel.
     ///
     /// Cost: each file read, verified and written once; no checkpoint is made while files are opened.
     ///
     /// # Errors
-    /// `invalid` if `path` is taken; `corrupt` if a file of this database isn't what was written; `limit` on
-    /// a full disk, `io`, `cancelled`. Nothing is left at `path` then; what a crash leaves is refused by
+    /// `invalid` if `path` is taken; `corrupt` if a file of this database is damaged; `limit` on
+    /// a full disk, `io`, `cancelled`. Nothing is left at `path` then; what a crash leaves there is refused by
     /// [`Database::open`] and replaced by the next backup to `path`.
     pub fn backup(
         &self,
@@ -443,16 +444,16 @@ impl Database {
         into_new(path.as_ref(), |target| self.open.backup(&**target, progress))
     }
 
-    /// Checks the graph of a snapshot taken now, while others go on: lists sorted, both sides of every
+    /// Checks the graph of a new snapshot, while others continue: lists sorted, both sides of every
     /// edge, its ends alive, indexes against a scan.
     ///
     /// # Errors
-    /// `cancelled` if `progress` says so; what reading may meet. Damage is a finding, not an error.
+    /// `cancelled` if `progress` requests it; errors of reading. Damage is a finding, not an error.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
         self.open.check(progress)
     }
 
-    /// Checks the database at `path`, which nobody has open: its files, then the graph.
+    /// Checks the database at `path`, which must not be open: its files, then the graph.
     ///
     /// # Errors
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
@@ -460,12 +461,12 @@ impl Database {
         check::<AnyEngine>(Arc::new(existing(path.as_ref())?), progress)
     }
 
-    /// Reads the database at `path`, damaged or not, which nobody has open, and writes what verifies into
+    /// Reads the database at `path`, damaged or not, which must not be open, and writes the verified data to
     /// the directory `target`, which is new or empty: vertices and edges keep their ids, and names and
     /// indexes are the same. What is missing is listed. Not a byte at `path` is changed.
     ///
     /// # Errors
-    /// `corrupt` if nothing can be named, `not_found`, `busy`, `invalid` for another engine, a newer format
+    /// `corrupt` if the names are lost; `not_found`; `busy`; `invalid` for another engine, a newer format
     /// or a target that is taken; `limit`, `io`, `cancelled`. Nothing is left at `target` then.
     pub fn salvage(
         path: impl AsRef<Path>,
@@ -480,8 +481,8 @@ impl Database {
     /// work; commits are refused from here on, in all clones.
     ///
     /// # Errors
-    /// What the log says when it is synced for the last time; `invalid` from inside a checkpoint, load, backup
-    /// or check of this database, for instance in its progress.
+    /// Errors of the log's last sync; `invalid` from inside a checkpoint, load, backup
+    /// or check of this database, for instance in its progress callback.
     pub fn close(&self) -> Result<()> {
         self.open.close()
     }
@@ -499,7 +500,7 @@ impl Database {
     }
 }
 
-/// Does `work` in the directory `path`, made if it isn't there; one that was made goes again if that fails.
+/// Does `work` in the directory `path`, which is created if it does not exist, and removed again if that fails.
 fn into_new<T>(path: &Path, work: impl FnOnce(&Arc<dyn Directory>) -> Result<T>) -> Result<T> {
     let was_there = path.exists();
     let directory: Arc<dyn Directory> = Arc::new(DiskDirectory::open_or_create(path)?);
@@ -511,7 +512,7 @@ fn into_new<T>(path: &Path, work: impl FnOnce(&Arc<dyn Directory>) -> Result<T>)
     done
 }
 
-/// The directory of a database that should be there.
+/// The directory of a database that must exist.
 fn existing(path: &Path) -> Result<DiskDirectory> {
     DiskDirectory::open(path).map_err(|error| {
         let error = Error::from(error);

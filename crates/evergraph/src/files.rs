@@ -1,4 +1,4 @@
-//! Files: what a database imports and exports, behind the feature `files`.
+//! Files: imports into a database and exports from it, with the feature `files`.
 
 use crate::database::{Database, ImportProgress, ImportReport};
 use evergraph_files::export::options::{ExportOptions, ExportProgress, Exported};

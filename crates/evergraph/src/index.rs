@@ -1,4 +1,4 @@
-//! Indexes by name: what is asked for, and what is there.
+//! Indexes by name: how they are requested, and which exist.
 
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::index::{IndexKind, IndexState, IndexStatistics};
@@ -42,13 +42,13 @@ impl IndexOptions {
         Self { of_edges: true, ..Self::on_label(edge_type, key) }
     }
 
-    /// With at most one vertex or edge a value: a constraint.
+    /// With at most one vertex or edge for each value: a constraint.
     #[must_use]
     pub fn unique(self) -> Self {
         Self { unique: true, ..self }
     }
 
-    /// In the order of values, for ranges and prefixes: some 35 to 45 bytes an entry where a hash takes 10
+    /// Ordered by value, for ranges and prefixes: some 35 to 45 bytes an entry, where a hash index takes 10
     /// to 20.
     #[must_use]
     pub fn ordered(self) -> Self {
@@ -62,29 +62,29 @@ impl IndexOptions {
     }
 }
 
-/// An index that is there, or being built.
+/// An index that exists or is being built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct IndexInfo {
     /// The label, or the edge type.
     pub owner: String,
-    /// Whether it is one of edges.
+    /// Whether it is an index of edges.
     pub of_edges: bool,
     /// The property.
     pub key: String,
-    /// How its entries lie.
+    /// How its entries are stored.
     pub kind: IndexKind,
     /// Whether at most one vertex or edge has each value.
     pub unique: bool,
-    /// How far it is.
+    /// Whether it is being built or ready.
     pub state: IndexState,
-    /// Entries, those included that are removed once no snapshot needs them.
+    /// Number of entries, including those that are removed when no snapshot needs them any more.
     pub entries: u64,
-    /// Entries that wait to be removed.
+    /// Number of entries that wait to be removed.
     pub leaving: u64,
-    /// Different values: as many as entries where unique, else about.
+    /// Number of different values: exact if the index is unique, else an estimate.
     pub distinct: u64,
-    /// Bytes of memory, about.
+    /// Memory in bytes, estimated.
     pub bytes: u64,
 }
 

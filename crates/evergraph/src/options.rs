@@ -1,33 +1,33 @@
-//! How a database is opened.
+//! Options: how a database is opened.
 
 use evergraph_graph::transaction::Isolation;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
 use std::time::Duration;
 
-/// Choices for opening a database. None of them changes what is stored.
+/// Options for opening a database. None of them changes stored data.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Make the database if there is none. Yes.
+    /// Create the database if there is none. Default: true.
     pub create: bool,
-    /// When a commit is acknowledged: [`Durability::Sync`].
+    /// When a commit is acknowledged. Default: [`Durability::Sync`].
     pub durability: Durability,
-    /// How far transactions are kept apart that don't ask for something else: [`Isolation::Snapshot`].
+    /// Isolation level of transactions that do not choose one. Default: [`Isolation::Snapshot`].
     pub isolation: Isolation,
-    /// How long a transaction may take that doesn't say: see
-    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). For ever.
+    /// Timeout of transactions that do not choose one: see
+    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
-    /// Bytes that the writes of one transaction may take in memory; a write beyond it is refused. 1 GiB, about
-    /// what the log takes at once.
+    /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
+    /// what the log accepts at once.
     pub transaction_bytes_max: u64,
-    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. 10 seconds.
-    /// Merging what is overdue in its own segments comes first, and takes what it takes.
+    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
+    /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
-    /// Bytes that algorithms may reserve: unlimited.
+    /// Memory that algorithms and queries may reserve, in bytes. Default: unlimited.
     pub memory_limit_bytes: u64,
-    /// Bytes of commits in the log after which a checkpoint is made in the background. 32 MiB.
+    /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
     pub checkpoint_after_bytes: u64,
-    /// Size that log files grow to, in bytes. 64 MiB.
+    /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
 }
 

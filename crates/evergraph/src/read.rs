@@ -1,4 +1,4 @@
-//! Reading by name: what people ask of a snapshot or a transaction, one item at a time.
+//! Reading by name: one item at a time, from a snapshot or a transaction.
 //!
 //! Programs that read much use the batch methods of [`GraphView`], with ids; these are the same
 //! questions in the words of the schema.
@@ -14,16 +14,16 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 
-/// Rows asked for at once where everything is collected.
+/// Rows that are read at once where everything is collected.
 const BATCH: usize = 4096;
 
-/// Reads any graph by the names of its schema. Names that don't exist have nothing: `None`, an empty
+/// Reads any graph by the names of its schema. Names that do not exist return `None` or an empty
 /// list.
+///
+/// # Errors
+/// Every method may fail as the methods of [`GraphView`] do; its own section names further errors.
 pub trait ReadByName: GraphView {
-    /// The label of a vertex, if it is there.
-    ///
-    /// # Errors
-    /// What reading may meet.
+    /// The label of a vertex, if it exists.
     fn label_of(&self, vertex: VertexId) -> Result<Option<String>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -31,9 +31,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// One property of a vertex.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
         let Some(key) = self.catalogue().key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
@@ -42,9 +39,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// One property of an edge.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
         let Some(key) = self.catalogue().key(key) else { return Ok(None) };
         let mut column = Column::new(ValueType::Any);
@@ -53,17 +47,11 @@ pub trait ReadByName: GraphView {
     }
 
     /// All properties of a vertex by name, in the order of their keys' numbers.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn properties(&self, vertex: VertexId) -> Result<Vec<(String, Value)>> {
         Ok(named(&self.catalogue(), self.vertex_property_map(vertex)?))
     }
 
     /// All properties of an edge by name, in the order of their keys' numbers.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn edge_property_list(&self, edge: EdgeId) -> Result<Vec<(String, Value)>> {
         Ok(named(&self.catalogue(), self.edge_property_map(edge)?))
     }
@@ -73,11 +61,8 @@ pub trait ReadByName: GraphView {
         self.catalogue().edge_type_name(edge.edge_type).to_string()
     }
 
-    /// The first unique key of a vertex' label that the vertex has a value of, and the value: what
-    /// [`ReadByName::find`] finds it by.
-    ///
-    /// # Errors
-    /// What reading may meet.
+    /// The first unique key of the vertex' label for which the vertex has a value, and the value:
+    /// [`ReadByName::find`] finds the vertex by them.
     fn key_of(&self, vertex: VertexId) -> Result<Option<(String, Value)>> {
         let mut labels = Vec::with_capacity(1);
         self.labels(&[vertex], &mut labels)?;
@@ -93,7 +78,7 @@ pub trait ReadByName: GraphView {
         Ok(None)
     }
 
-    /// A query in Gremlin on this moment: see [`crate::gremlin`].
+    /// A query in Gremlin on this snapshot: see [`crate::gremlin`].
     fn gremlin<'q>(&'q self, text: &'q str) -> Query<'q, Reading<'q>>
     where
         Self: Freeze + Sized,
@@ -101,7 +86,7 @@ pub trait ReadByName: GraphView {
         Query::new(Reading::new(self, self.budget()), text)
     }
 
-    /// The same, said as text or as bytecode.
+    /// The same, from text or bytecode.
     fn ask<'q>(&'q self, said: impl Into<Said<'q>>) -> Query<'q, Reading<'q>>
     where
         Self: Freeze + Sized,
@@ -112,7 +97,7 @@ pub trait ReadByName: GraphView {
     /// The vertex of `label` whose unique `key` is `value`.
     ///
     /// # Errors
-    /// `invalid` if the label has no unique index on the key; what reading may meet.
+    /// `invalid` if the label has no unique index on the key; errors of reading.
     fn find(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Option<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else { return Ok(None) };
@@ -124,7 +109,7 @@ pub trait ReadByName: GraphView {
     /// The vertices of `label` whose `key` is `value`, ascending.
     ///
     /// # Errors
-    /// `invalid` if the label has no index on the key; what reading may meet.
+    /// `invalid` if the label has no index on the key; errors of reading.
     fn find_all(&self, label: &str, key: &str, value: impl Into<Value>) -> Result<Vec<VertexId>> {
         let catalogue = self.catalogue();
         let (Some(label), Some(key)) = (catalogue.label(label), catalogue.key(key)) else {
@@ -141,7 +126,7 @@ pub trait ReadByName: GraphView {
     /// The first `limit` vertices of `label` whose `key` lies in `range`, in its order, with their values.
     ///
     /// # Errors
-    /// `invalid` if the label has no ordered index on the key; what reading may meet.
+    /// `invalid` if the label has no ordered index on the key; errors of reading.
     fn range(
         &self,
         label: &str,
@@ -168,7 +153,7 @@ pub trait ReadByName: GraphView {
     /// The edges of a type whose `key` is `value`, ascending.
     ///
     /// # Errors
-    /// `invalid` if the type has no index on the key; what reading may meet.
+    /// `invalid` if the type has no index on the key; errors of reading.
     fn edges_with(&self, edge_type: &str, key: &str, value: impl Into<Value>) -> Result<Vec<EdgeId>> {
         let catalogue = self.catalogue();
         let (Some(edge_type), Some(key)) = (catalogue.edge_type(edge_type), catalogue.key(key)) else {
@@ -185,7 +170,7 @@ pub trait ReadByName: GraphView {
     /// The first `limit` edges of a type whose `key` lies in `range`, in its order, with their values.
     ///
     /// # Errors
-    /// `invalid` if the type has no ordered index on the key; what reading may meet.
+    /// `invalid` if the type has no ordered index on the key; errors of reading.
     fn edges_in_range(
         &self,
         edge_type: &str,
@@ -203,12 +188,9 @@ pub trait ReadByName: GraphView {
     /// The newest `limit` edges of a type from a vertex: those whose `key` lies in `range`, the greatest value first,
     /// with their values. Edges without a value are left out.
     ///
-    /// Cost: what is given, if the type was declared so
+    /// Cost: proportional to the result, if the type was declared newest-first
     /// ([`Transaction::declare_newest_first`](crate::transaction::Transaction::declare_newest_first)); otherwise
     /// all edges of the type from the vertex are read and sorted. See [`GraphView::newest`].
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn newest_edges(
         &self,
         vertex: VertexId,
@@ -230,7 +212,7 @@ pub trait ReadByName: GraphView {
     /// The edges of a vertex over `types` (all if empty), with the vertex at the other end.
     ///
     /// # Errors
-    /// `not_found` for a type that doesn't exist; what reading may meet.
+    /// `not_found` for a type that doesn't exist; errors of reading.
     fn edges(
         &self,
         vertex: VertexId,
@@ -257,9 +239,6 @@ pub trait ReadByName: GraphView {
     }
 
     /// The vertices of `label`, ascending; of every label if `None`.
-    ///
-    /// # Errors
-    /// What reading may meet.
     fn vertices(&self, label: Option<&str>) -> Result<Vec<VertexId>> {
         let labels: Option<Vec<LabelId>> =
             label.map(|name| self.catalogue().label(name).into_iter().collect());
@@ -273,7 +252,7 @@ pub trait ReadByName: GraphView {
 
 impl<V: GraphView + ?Sized> ReadByName for V {}
 
-/// Up to `limit` of what `ask` gives batch by batch.
+/// Up to `limit` results of `ask`, which returns them batch by batch.
 fn first<T>(
     limit: usize,
     mut ask: impl FnMut(&mut RangeCursor<T>, usize, &mut Ranked<T>) -> Result<()>,

@@ -12,10 +12,10 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
 
-/// What a [`Transaction`] writes through: the same by number, in batches, for programs that write much.
+/// The transaction behind a [`Transaction`]: the same by number, in batches, for programs that write much.
 pub type TransactionById = evergraph_storage::transaction::handle::Transaction<AnyEngine>;
 
-/// A read-write transaction: sees its own writes, nobody else does before [`Transaction::commit`].
+/// A read-write transaction. It sees its own writes; others see them after [`Transaction::commit`].
 /// Dropping it rolls it back.
 ///
 /// Labels, edge types and property keys that don't exist yet are added with the transaction; a
@@ -28,13 +28,13 @@ impl Transaction {
         Self(inner, Arc::clone(budget))
     }
 
-    /// A query in Gremlin that sees what was written here, and may write more: see [`crate::gremlin`]. One that
-    /// fails may have written a part of what it was to: roll back then.
+    /// A query in Gremlin that sees this transaction's writes and may write: see [`crate::gremlin`]. A query that
+    /// fails may have written in part: roll back then.
     pub fn gremlin<'q>(&'q mut self, text: &'q str) -> Query<'q, Writing<'q>> {
         Query::new(Writing::new(&mut self.0, &*self.1), text)
     }
 
-    /// The same, said as text or as bytecode.
+    /// The same, from text or bytecode.
     pub fn ask<'q>(&'q mut self, said: impl Into<Said<'q>>) -> Query<'q, Writing<'q>> {
         Query::new(Writing::new(&mut self.0, &*self.1), said)
     }
@@ -45,7 +45,7 @@ impl Transaction {
         &mut self.0
     }
 
-    /// As [`Transaction::by_id`], to read.
+    /// As [`Transaction::by_id`], for reading.
     #[must_use]
     pub fn by_id_ref(&self) -> &TransactionById {
         &self.0
@@ -55,9 +55,9 @@ impl Transaction {
         properties.iter().map(|(key, value)| Ok((self.0.key(key)?, value.clone()))).collect()
     }
 
-    /// Declares that edges of a type are read newest first by `key`, which takes values of `value_type`: the
+    /// Declares that edges of a type are read newest first by `key`, with values of `value_type`: the
     /// newest edges of a vertex, and those in a range of time, are then found without touching its other edges
-    /// ([`ReadByName::newest_edges`]). For a new type or one that has edges; it is never taken back.
+    /// ([`ReadByName::newest_edges`]). The type may be new or have edges; the declaration is permanent.
     ///
     /// ```
     /// use evergraph::graph::value::ValueType;
@@ -80,7 +80,7 @@ impl Transaction {
     /// ```
     ///
     /// # Errors
-    /// `invalid` if the type is ordered by another property, or the property has another type or one that isn't
+    /// `invalid` if the type is ordered by another property, or the property's type differs or is not
     /// a whole number, a date or a datetime.
     pub fn declare_newest_first(&mut self, edge_type: &str, key: &str, value_type: ValueType) -> Result<()> {
         let (edge_type, key) = (self.0.edge_type(edge_type)?, self.0.key(key)?);
@@ -88,9 +88,10 @@ impl Transaction {
         self.0.declare_newest_first(edge_type, key)
     }
 
-    /// Declares that values of `key` at vertices of `label` have properties of their own (meta-properties): who said so,
-    /// since when. Gremlin reads and writes them; a value that is set without Gremlin has none. For new and old vertices;
-    /// it is never taken back.
+    /// Declares that values of `key` at vertices of `label` have meta-properties, such as their source or
+    /// their time. Gremlin reads and writes them; a value that is set without Gremlin has none. For new and old
+    /// vertices;
+    /// the declaration is permanent.
     ///
     /// ```
     /// use evergraph::Database;
@@ -113,7 +114,7 @@ impl Transaction {
     /// Adds a vertex.
     ///
     /// # Errors
-    /// `invalid` for a value of another type than the property's, or a unique key that exists.
+    /// `invalid` for a value that does not fit the property's type, or a unique key that exists.
     pub fn add_vertex(&mut self, label: &str, properties: &[(&str, Value)]) -> Result<VertexId> {
         let label = self.0.label(label)?;
         let properties = self.keys(properties)?;
@@ -123,25 +124,27 @@ impl Transaction {
     /// Deletes a vertex with all its edges.
     ///
     /// # Errors
-    /// `not_found` if it isn't there, `limit` if it has more than a million edges, or more than fit into
+    /// `not_found` if it does not exist, `limit` if it has more than a million edges, or more than fit into
     /// `transaction_bytes_max`: see [`Database::delete_vertex_in_parts`](crate::Database::delete_vertex_in_parts).
     pub fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
         self.0.delete_vertex(vertex)
     }
 
-    /// Deletes at most `limit` edges that start or end at a vertex, of all types; how many. Fewer than `limit` were
+    /// Deletes at most `limit` edges that start or end at a vertex, of all types; returns how many. Fewer than
+    /// `limit` were
     /// all.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there, `limit` if so many don't fit into one transaction.
+    /// `not_found` if the vertex does not exist, `limit` if they do not fit into one transaction.
     pub fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize> {
         self.0.delete_edges_of(vertex, limit)
     }
 
-    /// Sets a property of a vertex; what was known of its value before ([`Transaction::declare_meta_properties`]) goes.
+    /// Sets a property of a vertex; meta-properties of its old value ([`Transaction::declare_meta_properties`]) are
+    /// lost.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there, `invalid` for a value that doesn't fit.
+    /// `not_found` if the vertex does not exist, `invalid` for a value that does not fit the property's type.
     pub fn set(&mut self, vertex: VertexId, key: &str, value: impl Into<Value>) -> Result<()> {
         let key = self.0.key(key)?;
         self.0.set_vertex_property(vertex, key, Some(value.into()))
@@ -150,17 +153,17 @@ impl Transaction {
     /// Removes a property of a vertex.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there.
+    /// `not_found` if the vertex does not exist.
     pub fn remove(&mut self, vertex: VertexId, key: &str) -> Result<()> {
         let key = self.0.key(key)?;
         self.0.set_vertex_property(vertex, key, None)
     }
 
     /// Adds an edge, beside parallel ones if there are any. The id's discriminator may change at
-    /// commit if somebody else adds a parallel edge meanwhile: see [`Committed::renamed`].
+    /// commit if another transaction adds a parallel edge meanwhile: see [`Committed::renamed`].
     ///
     /// # Errors
-    /// `not_found` if an end isn't there, `invalid` for a value that doesn't fit or a second edge of a
+    /// `not_found` if an end does not exist, `invalid` for a value that does not fit, or a second edge of a
     /// simple type.
     pub fn add_edge(
         &mut self,
@@ -174,7 +177,7 @@ impl Transaction {
         self.0.add_edge(source, edge_type, target, &properties)
     }
 
-    /// Makes the edge be there with exactly these properties: the upsert.
+    /// Puts the edge with exactly these properties, whether it exists or not (upsert).
     ///
     /// # Errors
     /// As [`Transaction::add_edge`].
@@ -193,7 +196,7 @@ impl Transaction {
     /// Deletes an edge.
     ///
     /// # Errors
-    /// `not_found` if it isn't there.
+    /// `not_found` if it does not exist.
     pub fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
         self.0.delete_edge(edge)
     }
@@ -201,7 +204,7 @@ impl Transaction {
     /// Sets a property of an edge.
     ///
     /// # Errors
-    /// `not_found` if the edge isn't there, `invalid` for a value that doesn't fit.
+    /// `not_found` if the edge does not exist, `invalid` for a value that does not fit.
     pub fn set_edge(&mut self, edge: EdgeId, key: &str, value: impl Into<Value>) -> Result<()> {
         let key = self.0.key(key)?;
         self.0.set_edge_property(edge, key, Some(value.into()))
@@ -210,7 +213,7 @@ impl Transaction {
     /// One property of a vertex, own writes included.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn get(&self, vertex: VertexId, key: &str) -> Result<Option<Value>> {
         ReadByName::get(&self.0, vertex, key)
     }
@@ -218,7 +221,7 @@ impl Transaction {
     /// One property of an edge, own writes included.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn get_edge(&self, edge: EdgeId, key: &str) -> Result<Option<Value>> {
         ReadByName::get_edge(&self.0, edge, key)
     }
@@ -281,7 +284,7 @@ impl Transaction {
         ReadByName::edges(&self.0, vertex, direction, types)
     }
 
-    /// Makes the writes visible to others and, as the database's durability asks, permanent.
+    /// Makes the writes visible to others and, depending on the database's durability, permanent.
     ///
     /// # Errors
     /// `conflict` if another transaction was first: nothing was written, running it again is safe.
@@ -290,6 +293,6 @@ impl Transaction {
         self.0.commit()
     }
 
-    /// Forgets the writes. Dropping does the same.
+    /// Discards the writes. Dropping does the same.
     pub fn rollback(self) {}
 }

@@ -1,4 +1,4 @@
-//! Files: graphs that come from files and go to them, whole, without knowing the database that holds them.
+//! Files: imports and exports of whole graphs, independent of the database that holds them.
 //!
 //! ```text
 //! files ──import──> a load: tables of packed columns     a view of one moment ──export──> files

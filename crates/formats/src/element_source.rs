@@ -64,7 +64,7 @@ pub enum Remark {
     Undirected,
     /// A vertex inside another one.
     Nested,
-    /// Data of a key that nobody declared.
+    /// Data of an undeclared key.
     Undeclared,
     /// A key whose type has no counterpart.
     UnknownType,

@@ -54,7 +54,7 @@ impl From<OverBudget> for Error {
     }
 }
 
-/// Memory that somebody may use. Gives it back when dropped.
+/// Reserved memory; returned when dropped.
 #[must_use = "a reservation ends when it is dropped"]
 pub struct Reservation {
     bytes: u64,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Asks running work to stop. Clones are one flag; one that nobody keeps never asks.
+/// Asks running work to stop. Clones share one flag; a flag without clones is never set.
 ///
 /// Concurrency: any thread sets it, all threads of the work read it.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +22,13 @@ impl CancelFlag {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// The same flag, which also asks to stop once `deadline` is over. Others that share it don't hear of that.
+    /// The same flag, which also counts as set after `deadline`. Other clones are not affected by the deadline.
     #[must_use]
     pub fn until(&self, deadline: Instant) -> Self {
         Self { cancelled: Arc::clone(&self.cancelled), deadline: Some(deadline) }
     }
 
-    /// Whether somebody asked to stop, or time is over. Cost: a look at the clock, if there is a deadline.
+    /// Whether the flag is set or the deadline has passed. Cost: a look at the clock, if there is a deadline.
     #[must_use]
     #[inline]
     pub fn is_cancelled(&self) -> bool {
@@ -36,7 +36,7 @@ impl CancelFlag {
             || self.deadline.is_some_and(|deadline| Instant::now() > deadline)
     }
 
-    /// Goes on unless somebody asked to stop.
+    /// Returns an error if the flag is set or the deadline has passed.
     ///
     /// # Errors
     /// `cancelled`.

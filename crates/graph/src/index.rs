@@ -101,7 +101,7 @@ pub struct IndexDefinition {
 /// How far an index is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IndexState {
-    /// A scan fills it while commits keep it up; nobody looks up in it.
+    /// A scan fills it while commits maintain it; look-ups do not use it yet.
     Building,
     /// It answers.
     Ready,

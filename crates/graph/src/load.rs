@@ -113,7 +113,7 @@ pub trait Blocks<B>: fmt::Debug + Send + Sync {
     /// Hands out every block, in the same order each time.
     ///
     /// # Errors
-    /// The first of `visit`; what reading meets, if they are not in memory.
+    /// The first of `visit`; errors of reading, if they are not in memory.
     fn for_each(&self, visit: &mut dyn FnMut(&B) -> Result<()>) -> Result<()>;
 }
 

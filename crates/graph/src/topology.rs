@@ -113,14 +113,14 @@ pub trait Topology: Sync {
     /// vertex out of scope). `Both` adds the two sides.
     ///
     /// # Errors
-    /// `invalid` if that side was not frozen; else what reading may meet.
+    /// `invalid` if that side was not frozen; else errors of reading.
     fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()>;
 
     /// Calls `visitor` with every piece of every vertex of `range` in scope, in id order. A vertex
     /// without edges may have no call, or an empty piece.
     ///
     /// # Errors
-    /// `invalid` if that side was not frozen; else what reading may meet.
+    /// `invalid` if that side was not frozen; else errors of reading.
     fn visit<F>(
         &self,
         direction: Direction,

@@ -168,7 +168,7 @@ pub trait Transaction: GraphView {
     /// Sets (`Some`) or removes (`None`) a property of a vertex, and removes its meta-properties.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there, `invalid` for a value of the wrong type or a unique
+    /// `not_found` if the vertex does not exist, `invalid` for a value of the wrong type or a unique
     /// key that a live vertex has.
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()>;
 
@@ -176,7 +176,7 @@ pub trait Transaction: GraphView {
     /// returned id may change at commit: see [`Committed::renamed`].
     ///
     /// # Errors
-    /// `not_found` if an end isn't there, `invalid` for a wrong value or a second edge of a simple
+    /// `not_found` if an end does not exist, `invalid` for a wrong value or a second edge of a simple
     /// type, `limit` beyond 65,536 parallel edges.
     fn add_edge(
         &mut self,
@@ -186,7 +186,7 @@ pub trait Transaction: GraphView {
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId>;
 
-    /// Makes the edge with discriminator zero be there with exactly these properties: the upsert.
+    /// Puts the edge with discriminator zero and exactly these properties, whether it exists or not (upsert).
     ///
     /// # Errors
     /// As [`Transaction::add_edge`].
@@ -208,24 +208,26 @@ pub trait Transaction: GraphView {
     /// Deletes an edge.
     ///
     /// # Errors
-    /// `not_found` if it isn't there.
+    /// `not_found` if it does not exist.
     fn delete_edge(&mut self, edge: EdgeId) -> Result<()>;
 
-    /// Deletes at most `limit` edges that start or end at a vertex, of all types; how many. Fewer than `limit` were
-    /// all. A vertex with more edges than one transaction may change is deleted in several, its edges a part at a
-    /// time. Cost: that of what is deleted, however many edges there are.
+    /// Deletes at most `limit` edges that start or end at a vertex, of all types; returns how many. Fewer than
+    /// `limit` were
+    /// all. A vertex with more edges than one transaction may change is deleted in several transactions, a part of
+    /// its edges at a
+    /// time. Cost: proportional to the deleted edges, however many there are.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there, `limit` if so many don't fit: none of them is deleted then.
+    /// `not_found` if the vertex does not exist, `limit` if they do not fit: none of them is deleted then.
     fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize>;
 
     /// Sets (`Some`) or removes (`None`) a property of an edge.
     ///
     /// # Errors
-    /// `not_found` if the edge isn't there, `invalid` for a value of the wrong type.
+    /// `not_found` if the edge does not exist, `invalid` for a value of the wrong type.
     fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()>;
 
-    /// Makes the writes visible and, as the database's durability asks, permanent.
+    /// Makes the writes visible and, depending on the database's durability, permanent.
     ///
     /// # Errors
     /// `conflict` if another transaction was first: nothing was written, running again is safe.

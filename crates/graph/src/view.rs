@@ -19,7 +19,7 @@ use crate::topology::{Projection, Topology};
 use crate::value::{Value, ValueType};
 use std::sync::Arc;
 
-/// Where a vertex scan goes on; [`VertexCursor::default`] is the beginning.
+/// Where a vertex scan continues; [`VertexCursor::default`] is the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct VertexCursor {
     /// The lowest vertex id not yet looked at.
@@ -28,7 +28,7 @@ pub struct VertexCursor {
     pub done: bool,
 }
 
-/// Where an edge scan goes on; [`EdgeCursor::default`] is the beginning.
+/// Where an edge scan continues; [`EdgeCursor::default`] is the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EdgeCursor {
     /// The lowest source not yet done with.
@@ -39,7 +39,7 @@ pub struct EdgeCursor {
     pub done: bool,
 }
 
-/// Where an expansion of rows goes on; the default is before the first neighbour of row 0.
+/// Where an expansion of rows continues; the default is before the first neighbour of row 0.
 ///
 /// It names the edge where it stands, so that a transaction may delete what it was handed, or add edges, and go on:
 /// each edge that was there from the beginning is handed out once.
@@ -65,7 +65,7 @@ pub struct NeighborBatch {
 }
 
 impl NeighborBatch {
-    /// Forgets the batch, keeps its memory.
+    /// Empties the batch, and keeps its memory.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.neighbors.clear();
@@ -85,12 +85,12 @@ impl NeighborBatch {
     }
 }
 
-/// Counts that a planner or a person wants to see. Exact at the view's timestamp.
+/// Counts for planners and people. Exact at the view's timestamp.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
-    /// Vertices a label.
+    /// Number of vertices of each label.
     pub vertices: Vec<(LabelId, u64)>,
-    /// Edges a type.
+    /// Number of edges of each type.
     pub edges: Vec<(TypeId, u64)>,
 }
 
@@ -100,7 +100,7 @@ const SOURCES: usize = 4096;
 /// Edges of one vertex read at once where all are read.
 const NEIGHBORS: usize = 4096;
 
-/// What a view without indexes says to who looks up.
+/// The error of a look-up in a view without indexes.
 fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
     let property = catalogue.property_name(owner, key);
     Error::invalid(format!("this view has no index on {property}"))
@@ -116,7 +116,7 @@ fn no_index(catalogue: &Catalogue, owner: Owner, key: KeyId) -> Error {
 /// Every read may fail where an engine or a view reads files: `corrupt`, naming file and offset, or `io`. Methods
 /// name what may happen besides.
 pub trait GraphView: Send + Sync {
-    /// The moment that is seen.
+    /// The timestamp of the view.
     fn timestamp(&self) -> Timestamp;
 
     /// The names of this graph.
@@ -165,7 +165,7 @@ pub trait GraphView: Send + Sync {
         Ok(())
     }
 
-    /// The label of each vertex, `None` where it isn't alive.
+    /// The label of each vertex; `None` if it does not exist.
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()>;
 
     /// Appends up to `limit` neighbours of the rows in `vertices` over `types` (`None`: all), a row
@@ -214,7 +214,7 @@ pub trait GraphView: Send + Sync {
         counts: &mut Vec<u32>,
     ) -> Result<()>;
 
-    /// Whether each edge is there.
+    /// Whether each edge exists.
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()>;
 
     /// The values of `key` for each vertex.
@@ -233,7 +233,7 @@ pub trait GraphView: Send + Sync {
     /// The vertex of `label` whose unique `key` has each value.
     ///
     /// # Errors
-    /// `invalid` if no unique index is on (label, key); what reading may meet.
+    /// `invalid` if no unique index is on (label, key); errors of reading.
     fn look_up(
         &self,
         label: LabelId,
@@ -249,7 +249,7 @@ pub trait GraphView: Send + Sync {
     /// label is scanned instead. Cost otherwise: about a microsecond a value, and a read an entry.
     ///
     /// # Errors
-    /// `invalid` if this view's catalogue names no index on (label, key); what reading may meet.
+    /// `invalid` if this view's catalogue names no index on (label, key); errors of reading.
     fn look_up_vertices(
         &self,
         label: LabelId,
@@ -285,7 +285,7 @@ pub trait GraphView: Send + Sync {
     /// once a call.
     ///
     /// # Errors
-    /// `invalid` if this view's catalogue names no ordered index on (label, key); what reading may meet.
+    /// `invalid` if this view's catalogue names no ordered index on (label, key); errors of reading.
     fn range_vertices(
         &self,
         label: LabelId,
@@ -345,7 +345,7 @@ pub trait Freeze: GraphView {
 /// Cost: the list and its values are read and sorted in every call.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn newest_by_sorting<V: GraphView + ?Sized>(
     view: &V,
     asked: &NewestEdges,

@@ -1,4 +1,4 @@
-//! Clients: threads that take steps for a time, each step a transaction; and what they did.
+//! Clients: threads that take steps for a given time, each step a transaction.
 
 use evergraph::transaction::TransactionById;
 use evergraph::{Database, Isolation};

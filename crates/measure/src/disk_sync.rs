@@ -1,4 +1,4 @@
-//! Disk sync: how often this disk makes a small write durable. What commits can cost at best.
+//! Disk sync: how often this disk makes a small write durable, which bounds commits.
 //!
 //! One thread overwrites one 4 KiB page after the other of a file that has all its blocks, each write
 //! followed by fdatasync: what a log does that commits one transaction at a time.

@@ -1,4 +1,4 @@
-//! Kernel: algorithms on a snapshot's lists or a static array, with answers that can be held against each other.
+//! Kernel: algorithms on a snapshot's lists or a static array, with answers that can be compared.
 //!
 //! ```text
 //! snapshot ── freeze ── run ──> answer        live: both are timed
@@ -47,7 +47,7 @@ pub enum Kernel {
 /// What a run says beside its time, to be compared.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
-    /// A number for each vertex, of which the last digits may differ.
+    /// A number for each vertex, whose last digits may differ.
     Numbers(Vec<f64>),
     /// A number for each vertex, exact.
     Labels(Vec<u32>),
@@ -164,7 +164,7 @@ impl Answer {
 /// The sum of all out neighbours, each list read once, on rayon's current pool.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn scan(topology: &impl Topology) -> Result<u64> {
     let cuts = topology.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
     let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
@@ -184,7 +184,7 @@ pub fn scan(topology: &impl Topology) -> Result<u64> {
 /// The same lists, weights and sides as plain arrays that nobody writes to.
 ///
 /// # Errors
-/// What reading may meet; `invalid` if the out lists were not frozen.
+/// Errors of reading; `invalid` if the out lists were not frozen.
 pub fn static_copy(topology: &impl Topology) -> Result<Lists> {
     let count = usize::try_from(topology.edge_count()).unwrap_or(0);
     let (mut edges, mut weights) = (Vec::with_capacity(count), Vec::new());

@@ -1,4 +1,4 @@
-//! Machine: what a figure was measured on, as far as the system tells.
+//! Machine: the computer that a figure was measured on.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Counters: what merging has done and has before it, and what it costs writers and the background.
+//! Counters: how much was merged, how much is waiting, and what it costs writers and the background.
 //!
 //! Concurrency: numbers for statistics and limits, each by itself; nobody takes two for one moment. So all
 //! are Relaxed.

@@ -1,4 +1,4 @@
-//! The memory engine behind `DurableEngine`: its files are those of its checkpoints.
+//! The memory engine as a `DurableEngine`: its files are those of its checkpoints.
 
 use crate::checkpoint::body_file::file_number;
 use crate::checkpoint::check::check_files;

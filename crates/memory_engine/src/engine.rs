@@ -1,4 +1,4 @@
-//! The memory engine: records and bodies in RAM behind the engine seam.
+//! The memory engine as an `Engine`: records and bodies in RAM.
 
 use crate::checkpoint::write::Checkpointer;
 use crate::frozen::FrozenTopology;

@@ -1,4 +1,4 @@
-//! Freezing: from segments and the records on top of them to lists that algorithms read; group by
+//! Freezing: turns segments and the records on top of them into lists for algorithms, group by
 //! group, on rayon's current pool.
 
 use crate::fresh::Fresh;

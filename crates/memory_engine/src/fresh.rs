@@ -1,4 +1,4 @@
-//! Fresh: the lists of rows that records on top of a body change.
+//! Fresh lists: the lists of rows that records change on top of a body.
 //!
 //! ```text
 //! only additions   the body's list stands, the new neighbours are a second piece

@@ -1,4 +1,4 @@
-//! Frozen topology: what a snapshot's lists are, resolved once for algorithms.
+//! Frozen topology: the lists of a snapshot, resolved once for algorithms.
 //!
 //! ```text
 //! FrozenGroup ─ lists ─┬ body      shared with the segment: plain sorted slices

@@ -1,4 +1,4 @@
-//! One frozen list a segment: a shared body, its weights, and what is fresh on top of it.
+//! Frozen list: the shared body of one segment, its weights, and the fresh edges on top.
 
 use crate::fresh::Fresh;
 use crate::segment::edge_body::EdgeBody;

@@ -1,4 +1,4 @@
-//! One vertex' edges at one moment: body and records brought together.
+//! Lists: one vertex' edges at one timestamp, from body and records.
 
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets, value_of, values};

@@ -1,4 +1,4 @@
-//! The merge queue: segments whose records wait to become part of a body, and who does it.
+//! The merge queue: segments whose records wait to become part of a body, and who merges them.
 //!
 //! ```text
 //! due       records > max(512, items / 64)         queued, first come first served; 512 is less where

@@ -1,4 +1,4 @@
-//! A commit's mutations as records: one part for each segment they go to.
+//! Records of a commit: its mutations, sorted into one part for each segment.
 //!
 //! Everything here happens before the latch: segments are found or made, records sorted by segment
 //! and key. Only the timestamp is missing; [`Prepared::stamp`] fills it in. Commits that are replayed

@@ -1,4 +1,4 @@
-//! Segments: all segments of a graph in RAM, and what keeps their tails and runs short.
+//! Segments: all segments of a graph in RAM, and the merging that keeps their tails and runs short.
 //!
 //! The memory engine reads and writes them, a checkpoint stores their bodies, a bulk load adds to them.
 

@@ -1,4 +1,4 @@
-//! Shared list: the neighbours of one segment as they lie in memory, for who takes them in pieces.
+//! Shared list: the neighbours of one segment as stored in memory, for callers that take them in pieces.
 //!
 //! ```text
 //! nothing is fresh   neighbors is the body's own array: no copy, and it lives as long as somebody holds it

@@ -1,4 +1,4 @@
-//! Values of one property for many vertices or edges: columns read a stretch at a time.
+//! Values: one property of many vertices or edges, read from columns a range at a time.
 //!
 //! What is asked of one group is found once: segment, version, body and the property's column. Rows that records
 //! on top of the body speak of are marked first, and read one by one; the others are copied from the column.

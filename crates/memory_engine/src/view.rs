@@ -1,4 +1,4 @@
-//! Reading the memory engine at one timestamp.
+//! View: reads the memory engine at one timestamp.
 //!
 //! A read resolves: group (two loads), segment, layer for the timestamp, hub if the row is one, for as many items
 //! as lie together; then body and the few records on top of each. Nothing here fails: all is in memory.

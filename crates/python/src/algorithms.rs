@@ -1,4 +1,4 @@
-//! Algorithms: those of the table, by name, from values in a dictionary to a table of Arrow.
+//! Algorithms: runs those of the table by name, with a dictionary of parameters, and returns Arrow tables.
 
 use crate::arrow_out::TableBuilder;
 use crate::error::{OrRaise, exception, invalid};

@@ -1,4 +1,4 @@
-//! Variables of a query, from Python.
+//! Arguments: variables of a query, from Python values.
 
 use crate::error::{OrRaise, exception, invalid};
 use crate::item::classes;

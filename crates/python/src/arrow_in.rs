@@ -1,4 +1,4 @@
-//! Arrow in: columns of any Arrow producer as packed columns of properties.
+//! Arrow in: converts columns of any Arrow producer to packed columns of properties.
 //!
 //! | Arrow | property |
 //! |---|---|

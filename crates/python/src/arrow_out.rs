@@ -1,4 +1,4 @@
-//! Arrow out: columns of properties as arrays that any Arrow consumer reads.
+//! Arrow out: converts columns of properties to arrays that any Arrow consumer reads.
 //!
 //! | property | Arrow |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Moments and durations as Arrow's arrays, in the finest unit that holds all of them exactly.
+//! Arrow time: times and durations as Arrow arrays, in the finest unit that holds all of them exactly.
 //!
 //! ```text
 //! nanoseconds    292 years around 1970: what nearly all have        years 1678 to 2262

@@ -1,4 +1,4 @@
-//! Bulk: tables of vertices and edges into the database, by a load or inside a transaction.
+//! Bulk: adds tables of vertices and edges, by a bulk load or inside a transaction.
 //!
 //! ```text
 //! load          millions of rows a second; one commit, made durable by a checkpoint; others cannot commit

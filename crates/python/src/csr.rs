@@ -1,4 +1,4 @@
-//! CSR: all lists of a frozen graph in two arrays, or in the pieces that they lie in.
+//! CSR: all lists of a frozen graph in two arrays, or in pieces without a copy.
 //!
 //! ```text
 //! offsets    int64, one more than the bound    neighbors[offsets[v]..offsets[v + 1]] are those of vertex v
@@ -50,7 +50,7 @@ impl Lists {
     /// Those of `topology`.
     ///
     /// # Errors
-    /// `invalid` if the side was not frozen; what reading may meet.
+    /// `invalid` if the side was not frozen; errors of reading.
     pub fn of(topology: AnyTopology, direction: Direction, weighted: bool) -> Result<Self> {
         let bound = topology.bound();
         let mut degrees = vec![0_u32; bound as usize];
@@ -80,7 +80,7 @@ impl Lists {
     /// Writes them over all of `neighbors` and `weights`, of [`Lists::edges_count`] each; no weights if it is empty.
     ///
     /// # Errors
-    /// `cancelled`; what reading may meet.
+    /// `cancelled`; errors of reading.
     pub fn copy(&self, neighbors: &mut [u32], weights: &mut [f64], watch: &Watch) -> Result<()> {
         let edges = neighbors.len() as u64;
         let done = AtomicU64::new(0);

@@ -137,7 +137,7 @@ pub fn open(
     Ok(Database { open: Held::new(Mutex::new(Some(open))) })
 }
 
-/// Checks the files of a database that nobody has open, then its graph.
+/// Checks the files of a database that is not open, then its graph.
 ///
 /// # Errors
 /// Those of opening. Damage is a finding.
@@ -153,7 +153,7 @@ pub fn check_files<'py>(
     report(py, &found)
 }
 
-/// Writes what verifies of a damaged database that nobody has open into a new one.
+/// Writes the verified data of a damaged database, which must not be open, to a new one.
 ///
 /// # Errors
 /// Those of [`evergraph::Database::salvage`].

@@ -1,4 +1,4 @@
-//! Elements of results with their labels and properties, for who wants objects that have them.
+//! Elements: results with labels and properties, for callers that want objects.
 
 use evergraph::graph::id::KeyId;
 use evergraph::gremlin::argument::IntoArgument;

@@ -1,4 +1,4 @@
-//! Errors: a kind of the library, one to one as an exception of `evergraph.errors`.
+//! Errors: each kind of error as one exception of `evergraph.errors`.
 //!
 //! | kind | exception | is also a |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Export: a database into files, by the library's exporter.
+//! Export: writes a database to files, with the library's exporter.
 
 use crate::error::invalid;
 use crate::work::Watch;

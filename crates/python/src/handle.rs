@@ -1,4 +1,4 @@
-//! Handles: one open database a path and process, which closes with its last handle, and never in a fork.
+//! Handles: one open database for each path and process, closed with its last handle and never in a fork.
 //!
 //! ```text
 //! Database ────┐

@@ -1,4 +1,4 @@
-//! Import: files into a database, by the library's importer.
+//! Import: reads files into a database, with the library's importer.
 
 use crate::bulk::told;
 use crate::error::invalid;

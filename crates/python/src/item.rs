@@ -1,4 +1,4 @@
-//! Results of queries: what a traverser was at, as Python has it, and as a table.
+//! Results of queries: items as Python objects, and as a table.
 //!
 //! | result | Python | column of a table |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! `evergraph._native`: what the Python package calls, with names and tuples where it has classes.
+//! `evergraph._native`: the functions behind the Python package, with names and tuples in place of classes.
 //!
 //! ```text
 //! database, transaction, snapshot   the three classes; everything long runs by work, without the GIL

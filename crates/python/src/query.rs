@@ -1,4 +1,4 @@
-//! Queries: Gremlin on a snapshot, in a transaction or on the database, and the results as they are fetched.
+//! Queries: Gremlin on a snapshot, in a transaction or on the database, and fetching the results.
 //!
 //! ```text
 //! reads    begun, and then run for as many results as are asked for, on a share of the snapshot

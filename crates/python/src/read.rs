@@ -1,4 +1,4 @@
-//! Reading by name, one item at a time: what snapshots and transactions have in common.
+//! Reading by name: one item at a time, for snapshots and transactions.
 
 use crate::error::OrRaise;
 use crate::names::{self, EdgeTuple, edge_tuple, vertex};
@@ -62,7 +62,7 @@ impl ItemName {
 /// One property, or `None`.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn get<'py>(
     py: Python<'py>,
     view: &(impl GraphView + ?Sized),
@@ -79,7 +79,7 @@ pub fn get<'py>(
 /// All properties by name.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn properties<'py>(
     py: Python<'py>,
     view: &(impl GraphView + ?Sized),
@@ -99,7 +99,7 @@ pub fn properties<'py>(
 /// Whether the vertex or edge is there.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn has(py: Python<'_>, view: &(impl GraphView + ?Sized), item: &ItemName) -> PyResult<bool> {
     match item {
         ItemName::Vertex(number) if *number > u64::from(u32::MAX) => return Ok(false),
@@ -245,7 +245,7 @@ pub fn edges_in_range<'py>(
 /// The first unique key that the vertex has a value of, and the value.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn key_of<'py>(
     py: Python<'py>,
     view: &(impl GraphView + ?Sized),
@@ -258,7 +258,7 @@ pub fn key_of<'py>(
 /// The newest edges of a type from a vertex, with their values.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn newest_edges<'py>(
     py: Python<'py>,
     view: &(impl GraphView + ?Sized),

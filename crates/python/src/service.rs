@@ -1,4 +1,4 @@
-//! Services: functions of Python that `call()` in a query calls.
+//! Services: Python functions that a query calls by `call()`.
 //!
 //! ```text
 //! the query's thread          has the view, which it may not give away: it carries out what is asked of it

@@ -1,4 +1,4 @@
-//! `Snapshot`: a view of one moment, shared between threads, gone when it is closed or collected.
+//! `Snapshot`: a view of one moment, shared between threads until it is closed or collected.
 
 use crate::algorithms::{self, Chosen};
 use crate::arrow_out::{TableBuilder, into_pyarrow};

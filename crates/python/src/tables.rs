@@ -1,4 +1,4 @@
-//! Reading in bulk: vertices, edges, neighbours and properties of a view as Arrow tables.
+//! Tables: vertices, edges, neighbours and properties of a view as Arrow tables.
 //!
 //! A table is one batch: each property is one array, so that NumPy sees it without a copy.
 
@@ -41,7 +41,7 @@ fn type_of(catalogue: &Catalogue, owners: &[Owner], key: KeyId) -> ValueType {
 /// The column of `key` for `vertices`, whose labels are among `owners`.
 ///
 /// # Errors
-/// What reading may meet; `cancelled`.
+/// Errors of reading; `cancelled`.
 pub fn vertex_column(
     view: &impl GraphView,
     owners: &[Owner],
@@ -77,7 +77,7 @@ pub fn numbers(vertices: &[VertexId]) -> UInt64Array {
 /// `vertex`, `label`, and a column a property.
 ///
 /// # Errors
-/// `not_found` for names that there aren't; what reading may meet; `cancelled`.
+/// `not_found` for names that there aren't; errors of reading; `cancelled`.
 pub fn vertices(
     view: &impl GraphView,
     labels: &[String],

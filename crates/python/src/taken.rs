@@ -1,4 +1,4 @@
-//! Taken: a snapshot that Python objects share, with the database that it keeps open.
+//! Shared snapshot: a snapshot that Python objects share, with the database that it keeps open.
 
 use crate::handle::Open;
 use std::sync::Arc;

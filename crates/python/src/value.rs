@@ -1,4 +1,4 @@
-//! Values: what a property holds, from Python and back.
+//! Values: converts property values from Python and back.
 //!
 //! | property | from Python | to Python |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Work that takes long: without the GIL, watched, and stopped by Ctrl-C.
+//! Long calls: run without the GIL, report progress, and stop at Ctrl-C.
 //!
 //! ```text
 //! Python's thread   releases the GIL, waits; every 50 ms takes it: signals? progress to tell?

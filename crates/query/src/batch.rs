@@ -21,7 +21,7 @@ use crate::value::number;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// Traversers, a row each.
+/// A batch of traversers, one row for each or for several equal ones.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// What each is at.
@@ -55,7 +55,7 @@ impl Batch {
         Self { current, slots: Vec::new(), bulk: None, sack: None, path: None, origin }
     }
 
-    /// No traverser.
+    /// An empty batch.
     #[must_use]
     pub fn empty() -> Self {
         Self::new(Column::of_items(Vec::new()), Vec::new())
@@ -73,13 +73,13 @@ impl Batch {
         self.origin.is_empty()
     }
 
-    /// How many traversers `row` stands for.
+    /// How many traversers `row` represents.
     #[must_use]
     pub fn bulk(&self, row: usize) -> u64 {
         self.bulk.as_ref().map_or(1, |bulk| bulk[row])
     }
 
-    /// What slot `slot` is in `row`.
+    /// The item in slot `slot` of `row`.
     #[must_use]
     pub fn slot(&self, slot: usize, row: usize) -> Option<Item> {
         self.slots.get(slot)?.as_ref()?.get(row)
@@ -210,7 +210,7 @@ impl Batch {
         self.gather(&rows.into())
     }
 
-    /// Multiplies what each row stands for.
+    /// Multiplies the number of traversers that each row represents.
     ///
     /// # Errors
     /// `limit` beyond 2^64 - 1.

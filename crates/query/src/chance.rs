@@ -1,4 +1,4 @@
-//! Chance: numbers and identifiers, others at each run or those of a seed.
+//! Chance: random numbers and identifiers, new in each run or from a seed.
 
 use std::f64::consts::TAU;
 use std::hash::{BuildHasher, RandomState};

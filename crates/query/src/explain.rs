@@ -1,4 +1,4 @@
-//! Explaining: a plan as a table for people, with the indexes that it would ask, and with what each step did.
+//! Explain: a plan as a table for people, with the indexes that it uses and what each step did.
 //!
 //! ```text
 //! step                                     index         rows   traversers      time

@@ -1,4 +1,4 @@
-//! Metrics: what each step of a query did, as a result of that query: `g.V().out().profile()`.
+//! Metrics: what each step of a query did, as its result: `g.V().out().profile()`.
 //!
 //! ```text
 //! dur       milliseconds of the whole

@@ -1,4 +1,4 @@
-//! Notes: names that a query reads and the graph doesn't have, each with the name that was probably meant.
+//! Notes: unknown names that a query reads, each with the name that was probably meant.
 //!
 //! ```text
 //! line 1, column 16: no label is called `Acount`; did you mean `Account`?

@@ -1,4 +1,4 @@
-//! Rules: a plan becomes one that gives the same and reads less.
+//! Rules: rewrite a plan into one that returns the same and reads less.
 //!
 //! | rule | before | after |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Services: what `call('name')` calls, code of the application within its queries.
+//! Services: code of the application that `call('name')` runs within a query.
 //!
 //! ```
 //! use evergraph_graph::error::Result;
@@ -72,7 +72,7 @@ impl Kind {
 pub struct Request {
     /// What the row is at; nothing at the beginning of a query.
     pub input: Option<Item>,
-    /// What `call()` and the `with()` behind it say, by name.
+    /// The parameters from `call()` and from `with()` after it, by name.
     pub parameters: ItemMap,
 }
 
@@ -86,15 +86,15 @@ pub trait Service: Send + Sync {
     /// Where it can be called.
     fn kinds(&self) -> &[Kind];
 
-    /// What it can be told, by name, a line each.
+    /// Its parameters by name, with a line about each.
     fn parameters(&self) -> &[(&str, &str)] {
         &[]
     }
 
-    /// Appends what comes of `requests` to `found`, with the number of the request; the numbers ascend.
+    /// Appends the results of `requests` to `found`, with the number of the request; the numbers ascend.
     ///
     /// # Errors
-    /// What it meets; `invalid` for a parameter that makes no sense, which the text names.
+    /// Any error; `invalid` for a parameter with a wrong value, naming it.
     fn call(&self, graph: &dyn GraphView, requests: &[Request], found: &mut Vec<(u32, Item)>) -> Result<()>;
 
     /// As [`Service::call`], within the limits of the query: for a service that may take long, or much memory.
@@ -113,11 +113,11 @@ pub trait Service: Send + Sync {
     }
 }
 
-/// What is left to a service of the limits of a query.
+/// The limits of a query that apply to a service.
 pub struct Limits<'a> {
-    /// Set when the query shall stop, or its time is over.
+    /// Set when the query is cancelled or its time is over.
     pub cancel: CancelFlag,
-    /// Gives memory that counts as the query's.
+    /// The budget for memory that counts as the query's.
     pub budget: &'a dyn Budget,
 }
 
@@ -125,7 +125,7 @@ pub struct Limits<'a> {
 #[derive(Clone, Default)]
 pub struct Services {
     by_name: Arc<BTreeMap<Box<str>, Arc<dyn Service>>>,
-    /// Those that a database brings along.
+    /// The services that a database provides.
     built_in: Arc<BTreeMap<Box<str>, Arc<dyn Service>>>,
 }
 

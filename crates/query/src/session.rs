@@ -1,4 +1,4 @@
-//! Running a plan: results in batches, or all at once.
+//! Session: runs a plan; its results come in batches, or all at once.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
@@ -105,7 +105,7 @@ impl Results<'_> {
     /// The next results; `None` when there are no more. A row stands for as many as its bulk says.
     ///
     /// # Errors
-    /// What the query meets; `limit`, `cancelled`.
+    /// Errors of the query; `limit`, `cancelled`.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         let told = match std::mem::take(&mut self.outcome) {
             Outcome::Results => return self.pipeline.pull(true, &mut self.context),

@@ -1,4 +1,4 @@
-//! Stack: work that follows nesting by recursion goes on on a stack of its own where little is left of the thread's.
+//! Stack: recursion over nested queries continues on a new stack when the thread's is nearly used up.
 //!
 //! A query may be nested as deeply as [`ParseLimits`](crate::gremlin::parser::ParseLimits) says, and what a level takes depends
 //! on how the program was compiled; a thread may have little stack, and an overflow ends the process. So whatever calls itself a

@@ -1,4 +1,4 @@
-//! Strategies: rules that a query asks for by name, `g.withStrategies(...)`, and may leave out, `g.withoutStrategies(...)`.
+//! Strategies: rules that a query requests by name, `g.withStrategies(...)`, or excludes, `g.withoutStrategies(...)`.
 //!
 //! Evergraph plans in its own way. So strategies that only make TinkerPop's engine faster, or guard it, are known here and
 //! change nothing. Those that have a meaning are rules over the plan, with parameters; a file has those of one subject.

@@ -6,7 +6,7 @@ use evergraph_graph::transaction::Transaction;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 
-/// The writes of a transaction that somebody else begins and ends. Each is as [`Transaction`] says.
+/// The writes of a transaction that the caller begins and ends. Each is as [`Transaction`] says.
 #[expect(clippy::missing_errors_doc, reason = "each is as Transaction says")]
 pub trait Writer: Send {
     /// The graph with the writes so far.

@@ -1,4 +1,4 @@
-//! Backup: a copy of everything committed through T, while others commit, merge and make checkpoints.
+//! Backup: a copy of everything committed through T, made while others commit, merge and checkpoint.
 //!
 //! ```text
 //! no checkpoint meanwhile   snapshot at T; log synced through T; manifest read; the engine's files that it

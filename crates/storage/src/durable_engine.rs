@@ -1,4 +1,4 @@
-//! Durable engine: what an engine must offer so that a database of it can be opened, stored and mended.
+//! Durable engine: what an engine must offer so that a database can be opened, stored and salvaged.
 //!
 //! ```text
 //! open        manifest, its section ──> open ──> replay (log after C) ──> recovered: a store

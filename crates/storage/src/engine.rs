@@ -1,4 +1,4 @@
-//! The engine seam: where a graph's records and bodies live, behind one static interface.
+//! Engine: the static interface to the place where a graph's records and bodies are kept.
 //!
 //! The *front* (transactions, log, catalogue, ids, indexes) is the same for every engine; an
 //! engine owns records, bodies, their history and merges; one whose graph outlives the process also

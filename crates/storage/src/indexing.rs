@@ -1,4 +1,4 @@
-//! Indexing: indexes are created and dropped while others read and write; built when a store opens, and
+//! Indexing: creates and drops indexes while others read and write; builds them when a store opens, and
 //! for the rows of a load.
 //!
 //! ```text
@@ -219,10 +219,10 @@ impl<E: Engine> Store<E> {
     /// `definitions`. Those that are new are returned with the rows and what the store has already, to join
     /// the directory with the load; those that are there take the rows by [`Store::enter_load`].
     ///
-    /// Nobody may commit meanwhile.
+    /// No commit may happen meanwhile.
     ///
     /// # Errors
-    /// `invalid` if a value of a unique index is there twice, naming five; what reading may meet. No index
+    /// `invalid` if a value of a unique index is there twice, naming five; errors of reading. No index
     /// has changed then.
     pub(crate) fn index_load<V: View>(
         &self,
@@ -292,7 +292,7 @@ impl<E: Engine> Store<E> {
     /// a commit to come.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub(crate) fn enter_load<V: View>(&self, staged: &V, definitions: &[IndexDefinition]) -> Result<()> {
         for IndexDefinition { id, .. } in definitions {
             match id.owner {

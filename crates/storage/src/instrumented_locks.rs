@@ -1,4 +1,4 @@
-//! Instrumented locks: the standard library's interface over locks that the thread sanitizer sees through.
+//! Instrumented locks: the standard library's interface over locks that the thread sanitizer understands.
 //!
 //! The library comes compiled, without the sanitizer's instructions. Where its locks wait, the sanitizer
 //! misses what orders two threads and reports races that are none. Those of `parking_lot` are compiled
@@ -61,7 +61,7 @@ impl<T> RwLock<T> {
         Ok(self.0.read())
     }
 
-    /// Waits until nobody holds the lock.
+    /// Waits until the lock is free.
     ///
     /// # Errors
     /// None.
@@ -75,7 +75,7 @@ impl<T> RwLock<T> {
 pub struct Condvar(parking_lot::Condvar);
 
 impl Condvar {
-    /// Nobody waits yet.
+    /// No thread waits yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -1,4 +1,4 @@
-//! Keeps one graph: durable, versioned, compact.
+//! Storage: keeps one graph durable, versioned and compact, whatever its engine.
 
 pub mod backup;
 pub mod bulk;

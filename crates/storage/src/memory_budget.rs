@@ -1,4 +1,4 @@
-//! Memory budget: named reservations below one limit in bytes, and who holds how much.
+//! Memory budget: named reservations below one limit in bytes.
 //!
 //! Kernels, caches and records reserve before they allocate; what would pass the limit is refused
 //! with `limit`, and the text says which purpose wanted how much, and how much is in use.

@@ -1,4 +1,4 @@
-//! Opening a database: lock, manifest, bodies, log, and the threads that look after it.
+//! Opening a database: lock, manifest, bodies, log, and the threads that maintain it.
 //!
 //! ```text
 //! lock ──> manifest ──> engine's files ──> log after C ──> indexes ──> OpenStore
@@ -54,35 +54,35 @@ use std::time::Duration;
 /// How a database is opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Make a new database if the directory is empty. Yes.
+    /// Create a database if the directory is empty. Default: true.
     pub create: bool,
-    /// When a commit is acknowledged: after its sync by default.
+    /// When a commit is acknowledged. Default: after its sync.
     pub durability: Durability,
-    /// Bytes that algorithms may reserve: unlimited by default.
+    /// Memory that algorithms may reserve, in bytes. Default: unlimited.
     pub memory_limit_bytes: u64,
-    /// Size that log files grow to. 64 MiB.
+    /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
-    /// Commits in the log, in bytes, after which a checkpoint is made in the background: 32 MiB.
+    /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
     /// Recovery reads at most about twice as much, at some 70 MiB/s if commits are small.
     pub checkpoint_after_bytes: u64,
-    /// How often a transaction that conflicts is run again by `transact`. 100.
+    /// How often `transact` runs a transaction that conflicts. Default: 100.
     pub attempts_max: u32,
-    /// How far transactions are kept apart that don't ask for something else.
+    /// Isolation level of transactions that do not choose one.
     pub isolation: Isolation,
-    /// Bytes of commits that a mode without waiting buffers before a committer writes them out. 1 MiB.
+    /// Bytes of commits that modes `interval` and `none` buffer before a committer writes them out. Default: 1 MiB.
     pub log_spill_bytes: usize,
-    /// Changes in the log that recovery installs at once. 65,536: less takes longer.
+    /// Changes in the log that recovery installs at once. Default: 65,536; fewer take longer.
     pub replay_batch_mutations: usize,
-    /// Where chance, time and background work come from: the system's, unless a simulation replaces them.
+    /// Source of randomness, time and background work. Default: the system; a simulation replaces it.
     pub environment: Environment,
-    /// How long a transaction may take that doesn't say: see
-    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). For ever.
+    /// Timeout of transactions that do not choose one: see
+    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
-    /// Bytes that the writes of one transaction may take in memory; a write beyond it is refused. 1 GiB, about
-    /// what the log takes at once.
+    /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
+    /// what the log accepts at once.
     pub transaction_bytes_max: u64,
-    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. 10 seconds.
-    /// Merging what is overdue in its own segments comes first, and takes what it takes.
+    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
+    /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
 }
 
@@ -110,7 +110,7 @@ impl Default for OpenOptions {
 /// What recovery found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recovery {
-    /// Whether the database was made by this opening.
+    /// Whether this opening created the database.
     pub created: bool,
     /// Bytes of bodies read from checkpoint files.
     pub body_bytes: u64,
@@ -118,11 +118,11 @@ pub struct Recovery {
     pub commits: u64,
     /// Bytes of their payload.
     pub payload_bytes: u64,
-    /// Whether a crash had torn the end of the log; nothing in it had been acknowledged.
+    /// Whether a crash tore the end of the log; none of its commits had been acknowledged.
     pub torn_end: bool,
 }
 
-/// Background work that is done in one step.
+/// Background work that is done as one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BackgroundStep {
     /// A round of merges: the first segment that is due, layers that no snapshot needs.
@@ -370,7 +370,7 @@ impl<E: DurableEngine> OpenStore<E> {
     /// indexes against a scan. Others go on writing.
     ///
     /// # Errors
-    /// `cancelled`; `invalid` if the database is closed; what reading may meet.
+    /// `cancelled`; `invalid` if the database is closed; errors of reading.
     pub fn check(&self, progress: &mut CheckProgress<'_>) -> Result<Report> {
         let _operation = self.operations.begin()?;
         let front = self.store().front();

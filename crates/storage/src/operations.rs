@@ -1,4 +1,4 @@
-//! Operations: what works on the files of an open database, counted so that closing waits for it.
+//! Operations: counts operations on the files of an open database, so that closing can wait for them.
 //!
 //! ```text
 //! checkpoint, load, backup, check   begin ........................ end

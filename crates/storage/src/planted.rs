@@ -1,4 +1,4 @@
-//! Planted bugs: defects that a test build has on demand, so that every check can be seen to fail.
+//! Planted bugs: defects that a test build can enable, to show that every check can fail.
 //!
 //! ```text
 //! here              each bug: its name and what is wrong

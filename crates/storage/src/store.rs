@@ -1,4 +1,4 @@
-//! Store: one graph, open. Begins transactions and snapshots over any engine.
+//! Store: one open graph over any engine; begins transactions and snapshots.
 //!
 //! ```text
 //! checkpoint + log --Replay--> engine, catalogue, ids --assemble--> Store
@@ -34,7 +34,7 @@ use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptio
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a store is made of. Engine, catalogue and ids are those of the timeline's newest commit.
+/// The parts of a store. Engine, catalogue and ids are those of the timeline's newest commit.
 pub struct Parts<E: Engine> {
     /// Where the graph lies.
     pub engine: Arc<E>,
@@ -52,25 +52,25 @@ pub struct Parts<E: Engine> {
     pub options: StoreOptions,
 }
 
-/// Choices that don't change what is stored.
+/// Options that do not change stored data.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Bytes that algorithms and caches may reserve; without limit by default.
+    /// Memory that algorithms and caches may reserve, in bytes. Default: unlimited.
     pub memory_limit_bytes: u64,
-    /// How often [`Store::transact`] runs a transaction that conflicts. 100.
+    /// How often [`Store::transact`] runs a transaction that conflicts. Default: 100.
     pub attempts_max: u32,
-    /// How far transactions are kept apart that don't ask for something else. By snapshots.
+    /// Isolation level of transactions that do not choose one. Default: snapshot isolation.
     pub isolation: Isolation,
     /// Whether threads help while the store is assembled.
     pub background: Background,
-    /// How long a transaction may take that doesn't say: see
-    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). For ever.
+    /// Timeout of transactions that do not choose one: see
+    /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
-    /// Bytes that the writes of one transaction may take in memory; a write beyond it is refused. 1 GiB, about
-    /// what the log takes at once.
+    /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
+    /// what the log accepts at once.
     pub transaction_bytes_max: u64,
-    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. 10 seconds.
-    /// Merging what is overdue in its own segments comes first, and takes what it takes.
+    /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
+    /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
 }
 
@@ -96,7 +96,7 @@ pub struct StoreStatistics {
     pub published: Timestamp,
     /// R: the newest commit that snapshots see.
     pub readable: Timestamp,
-    /// The oldest open snapshot: what it sees is kept.
+    /// The oldest open snapshot; versions that it needs are kept.
     pub oldest_snapshot: Option<Timestamp>,
     /// Open snapshots.
     pub readers: u32,
@@ -140,7 +140,7 @@ impl<E: Engine> Store<E> {
     /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index.
     ///
     /// # Errors
-    /// `corrupt` if a value of a unique index is there twice; what reading may meet.
+    /// `corrupt` if a value of a unique index occurs twice; errors of reading.
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
         let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
         let retry = Retry::new(random);
@@ -161,13 +161,13 @@ impl<E: Engine> Store<E> {
         Ok(Self { front: Arc::new(front), retry: Arc::new(retry), options: Arc::new(options) })
     }
 
-    /// How far transactions are kept apart that don't ask for something else.
+    /// Isolation level of transactions that do not choose one.
     #[must_use]
     pub fn isolation(&self) -> Isolation {
         self.options.isolation
     }
 
-    /// Begins a transaction at the newest commit, as the store's options say.
+    /// Begins a transaction at the newest commit, with the store's default options.
     #[must_use]
     pub fn begin(&self) -> Transaction<E> {
         self.begin_with(TransactionOptions::default())
@@ -189,17 +189,17 @@ impl<E: Engine> Store<E> {
         Deadline::after(self.front.timeline.clock(), timeout, self.options.stall_max)
     }
 
-    /// A snapshot of the newest commit that is readable: durable, in mode `sync`.
+    /// A snapshot of the newest readable commit: in mode `sync`, the newest durable one.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<E> {
         Snapshot::begin(&self.front)
     }
 
-    /// Runs `body` in a transaction and commits it; again from the beginning, after a short random
-    /// wait, when another transaction was first. `body` must not do anything that it can't do twice.
+    /// Runs `body` in a transaction and commits it. Repeats both, after a short random
+    /// wait, if another transaction was first, so `body` must not have side effects that cannot be repeated.
     ///
     /// # Errors
-    /// What `body` or the commit says, at once unless it is `conflict`; `conflict` after the last
+    /// Errors of `body` or of the commit, at once unless it is `conflict`; `conflict` after the last
     /// attempt, with their number.
     pub fn transact<T>(&self, mut body: impl FnMut(&mut Transaction<E>) -> Result<T>) -> Result<T> {
         self.retrying(TransactionOptions::default(), |mut transaction| {
@@ -209,14 +209,15 @@ impl<E: Engine> Store<E> {
         })
     }
 
-    /// Deletes a vertex with all its edges in as many transactions as it takes, at most 100,000 edges each; how many
-    /// edges. `progress` is told how many are deleted after each, and may end it.
+    /// Deletes a vertex with all its edges in as many transactions as necessary, at most 100,000 edges each; returns
+    /// the number of
+    /// edges. `progress` gets the number of deleted edges after each transaction, and may stop it.
     ///
-    /// Others see the vertex with what is left of its edges meanwhile, and may add some, which go as well. If it
-    /// ends early the vertex is there, and so are the edges that were not reached; deleting it again goes on.
+    /// Meanwhile others see the vertex with its remaining edges, and may add some, which are deleted, too. If it
+    /// stops early, the vertex and its remaining edges still exist; deleting it again continues.
     ///
     /// # Errors
-    /// `not_found` if the vertex isn't there; what `progress` says; as [`Store::transact`].
+    /// `not_found` if the vertex does not exist; errors of `progress`; as [`Store::transact`].
     pub fn delete_vertex_in_parts(
         &self,
         vertex: VertexId,
@@ -246,11 +247,11 @@ impl<E: Engine> Store<E> {
         }
     }
 
-    /// Calls `attempt` with a transaction, which it commits or drops, until it doesn't fail with `conflict`,
-    /// with a short random wait in between, which grows.
+    /// Calls `attempt` with a transaction, which it commits or drops, until it does not fail with `conflict`,
+    /// with short random waits in between, which grow.
     ///
     /// # Errors
-    /// What `attempt` says, at once unless it is `conflict`; `conflict` after the last attempt, or when the
+    /// Errors of `attempt`, at once unless it is `conflict`; `conflict` after the last attempt, or when the
     /// transaction's time is over, with their number.
     pub fn retrying<T>(
         &self,
@@ -293,7 +294,7 @@ impl<E: Engine> Store<E> {
         self.front.catalogue.load_full()
     }
 
-    /// Does what is due in indexes: removals that no open snapshot needs. For a background
+    /// Removes index entries that no open snapshot needs any more. For a background
     /// thread, every now and then. Cost: linear in those removals.
     pub fn collect_indexes(&self) {
         // R before the registry, as merges do: whoever registers later is no older.
@@ -302,7 +303,7 @@ impl<E: Engine> Store<E> {
         self.front.indexes.collect(oldest.map_or(readable, |oldest| oldest.min(readable)));
     }
 
-    /// What a checkpoint must keep of the vertex ids: rows given out, by group.
+    /// The state of vertex ids that a checkpoint stores: assigned rows, by group.
     #[must_use]
     pub fn vertex_id_state(&self) -> Vec<GroupState> {
         self.front.ids.export()

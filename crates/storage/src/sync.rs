@@ -1,4 +1,4 @@
-//! Locks, atomics and threads: the one place they come from, so that shuttle can drive them.
+//! Locks, atomics and threads: the only place that imports them, so that shuttle can control them.
 //!
 //! ```text
 //! (nothing)       the standard library's
@@ -116,7 +116,7 @@ impl<T> RwLock<T> {
         self.0.read().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits until nobody holds the lock.
+    /// Waits until the lock is free.
     pub fn write(&self) -> base::RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -128,7 +128,7 @@ impl<T> RwLock<T> {
 pub struct Condvar(base::Condvar);
 
 impl Condvar {
-    /// Nobody waits yet.
+    /// No thread waits yet.
     #[allow(clippy::disallowed_types)]
     pub fn new() -> Self {
         Self(base::Condvar::new())
@@ -139,7 +139,7 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// As [`Condvar::wait`], for at most `timeout`; whether nobody notified in that time.
+    /// As [`Condvar::wait`], for at most `timeout`; whether the time passed without a notification.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

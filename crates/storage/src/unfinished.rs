@@ -1,4 +1,4 @@
-//! Unfinished: a directory that becomes a database at its very end, or stays nothing.
+//! Unfinished: a directory that becomes a database at the very end, or stays none.
 //!
 //! ```text
 //! empty, or left unfinished ──> lock, `unfinished` ──> bodies, log ──> manifest renamed ──> `unfinished` goes
@@ -41,7 +41,7 @@ impl<'a> Unfinished<'a> {
     /// `is_engine_file` knows by name, and of the front's.
     ///
     /// # Errors
-    /// `invalid` if there is something in it, a database or not; `busy` if somebody is at it; `limit`, `io`.
+    /// `invalid` if it is not empty; `busy` if another process uses it; `limit`, `io`.
     pub fn begin(directory: &'a dyn Directory, is_engine_file: fn(&str) -> bool) -> Result<Self> {
         refuse_taken(directory, is_engine_file)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;

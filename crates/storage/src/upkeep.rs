@@ -1,4 +1,4 @@
-//! Upkeep: checkpoints when they are due, or asked for, and indexes tidied, while a database is open.
+//! Upkeep: starts checkpoints when due or requested, and tidies indexes, while a database is open.
 //!
 //! ```text
 //! due     commits in the log beyond a limit in bytes, or the log itself on disk, in bytes or files; or the
@@ -40,7 +40,7 @@ pub struct CheckpointState {
     pub failure: Option<String>,
 }
 
-/// Who makes an open database's checkpoints.
+/// Makes the checkpoints of an open database.
 pub struct Upkeep<E: DurableEngine> {
     store: Store<E>,
     limits: UpkeepLimits,

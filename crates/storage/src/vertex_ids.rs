@@ -1,4 +1,4 @@
-//! Vertex ids: taken while a transaction runs, row after row from its label's open group.
+//! Vertex ids: assigned while a transaction runs, row after row in its label's open group.
 //!
 //! ```text
 //! label Person   group 0 [full]   group 2 [rows 0..17 given out, 17.. free]   returned: v5, v9

@@ -135,8 +135,8 @@ fn own_hint(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::Corrupt => {
             return Some(
-                "`evergraph check DB` lists all that is damaged; restore a backup, or `evergraph salvage DB \
-                 NEW` saves what verifies"
+                "`evergraph check DB` lists all damage; restore a backup, or save what verifies with \
+                 `evergraph salvage DB NEW`"
                     .to_owned(),
             );
         }
@@ -151,7 +151,8 @@ fn own_hint(error: &Error) -> Option<String> {
         if let Some(IoError::Failed { operation: Operation::Lock, source, .. }) = cause.downcast_ref()
             && matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
         {
-            let text = "a database is written to even to be read: copy it, or run as its owner";
+            let text =
+                "even reading a database needs write access to its folder: copy it, or run as its owner";
             return Some(text.to_owned());
         }
         next = cause.source();
@@ -229,7 +230,7 @@ mod tests {
     #[test]
     fn who_may_not_write_to_a_database_hears_that_it_is_written_to() {
         let refused = IoError::new(Operation::Lock, "a.eg/lock", io::ErrorKind::PermissionDenied.into());
-        assert!(own_hint(&refused.into()).unwrap().starts_with("a database is written to even to be read"));
+        assert!(own_hint(&refused.into()).unwrap().starts_with("even reading a database needs write access"));
         let other = IoError::new(Operation::Read, "a.eg/log-1", io::ErrorKind::PermissionDenied.into());
         assert_eq!(own_hint(&other.into()), None);
     }

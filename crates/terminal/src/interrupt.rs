@@ -95,7 +95,7 @@ impl Interrupt {
             drop(state);
             self.wake();
         } else {
-            console.note_on_terminal("stopping; Ctrl-C again doesn't wait for it");
+            console.note_on_terminal("stopping; Ctrl-C again ends at once");
         }
     }
 }

@@ -152,7 +152,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 fn exists(name: &str) -> Failure {
-    let text = format!("{name} is there already, a file: name another place, or overwrite it (--overwrite)");
+    let text = format!("{name} already exists: name another file, or overwrite it (--overwrite)");
     Error::invalid(text).into()
 }
 

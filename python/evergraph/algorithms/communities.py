@@ -1,4 +1,4 @@
-"""Communities: which vertices are close-knit, and how much."""
+"""Communities: groups of densely connected vertices, and how dense they are."""
 
 from __future__ import annotations
 

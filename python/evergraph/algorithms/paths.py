@@ -1,4 +1,4 @@
-"""Paths: how far vertices are from others, and by which way."""
+"""Paths: distances between vertices, and shortest paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runner: hands an algorithm to the native module, and its table to whoever asked."""
+"""Runner: runs an algorithm in the native module, and returns its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scope: the part of a graph that is meant, and what every algorithm can be told."""
+"""Scope: the part of a graph that an algorithm runs on, and the options that all algorithms share."""
 
 from __future__ import annotations
 

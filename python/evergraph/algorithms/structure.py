@@ -1,4 +1,4 @@
-"""Structure: components, cycles, and the order of what has none."""
+"""Structure: components, cycles, and topological orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the options of a source say that isn't of the language."""
+"""Options of a traversal source that are settings, not steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traversals of gremlinpython as bytes: its own GraphBinary, and what it can't write or would change."""
+"""Traversals as bytes: gremlinpython's GraphBinary, and values that it cannot write or would change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Centralities: which nodes matter."""
+"""Centralities: how important nodes are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Components: what hangs together."""
+"""Components: the connected parts of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reach: what can be reached from a node, and in how many edges."""
+"""Reach: the nodes that can be reached from a node, and their distances in edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structure: triangles, cores, communities, and small questions about the whole."""
+"""Structure: triangles, cores, communities, and measures of the whole graph."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def features_by_name(given: Features | None, name: str) -> dict[str, Feature]:
 
 
 def properties_named(features: Mapping[str, Feature]) -> list[str]:
-    """Give the properties that features are made of, each once."""
+    """Return the properties that the features use, each once."""
     listed: dict[str, None] = {}
     for made_of in features.values():
         for name in _listed(made_of):
@@ -92,7 +92,7 @@ def times(table: pa.Table, name: str, what: str) -> npt.NDArray[np.int64 | np.fl
 def _numbers(column: pa.ChunkedArray, name: str, what: str, real: type[np.floating[Any]]) -> _Array:
     if column.null_count:
         raise InvalidError(
-            f"{column.null_count} of {what} have no {name}: every one needs the feature; set it, or leave the feature out"
+            f"{column.null_count} of {what} have no {name}: set it for all of them, or leave the feature out"
         )
     kind, array = column.type, column.combine_chunks()
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -34,7 +34,7 @@ class Graph:
     ----------
     topology : Topology
     vertex_features : dict of NodeType to dict of str to Feature
-        Which features there are, and what they are made of.
+        The features, and the properties that they use.
     edge_values : dict of EdgeType to dict of str to numpy.ndarray
         A row an edge, by its number.
     """
@@ -69,7 +69,7 @@ class Graph:
         name : str
             The feature.
         rows : array of int, slice or None
-            Of which rows; ``None`` for all.
+            Rows to read; ``None`` for all.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class Sample(NamedTuple):
     rows : dict of NodeType to array
         The rows that were found, in order. Seeds are there once for each time that they were given.
     trees : dict of NodeType to array, or None
-        Of which seed each belongs to the tree, if trees are kept apart.
+        The seed whose tree each belongs to, if trees are kept apart.
     sources, targets : dict of EdgeType to array
         The ends of the edges that were drawn: places in `rows`.
     edges : dict of EdgeType to array
@@ -77,7 +77,7 @@ class _Found:
         self._places: _Longs = first.astype(np.int64)
 
     def add(self, rows: _Longs, trees: _Longs) -> _Longs:
-        """Give the places of `rows`, those found for the first time behind all others."""
+        """Return the positions of `rows`; rows that are found for the first time come after all others."""
         keys, first, back = np.unique(trees * self._count + rows, return_index=True, return_inverse=True)
         at = np.asarray(np.searchsorted(self._known, keys))
         old = at < len(self._known)
@@ -180,7 +180,7 @@ def _limits(seeds: Mapping[NodeType, Seeds]) -> _Times | None:
 
 
 def _until(incoming: Incoming, rows: _Longs, limit: _Times) -> _Longs:
-    """Give where the first edge later than its limit stands in each row's list, all searched at once."""
+    """Return the position of the first edge later than the limit in each row's list."""
     assert incoming.times is not None
     low, high = incoming.offsets[rows], incoming.offsets[rows + 1]
     while True:

@@ -130,7 +130,7 @@ class Layout(NamedTuple):
 def vertices_of(
     snapshot: Snapshot, labels: list[str], homogeneous: bool
 ) -> dict[NodeType, npt.NDArray[np.uint64]]:
-    """Give the vertices of each label, or of all of them as one type; no label stands for all."""
+    """Return the vertices of each label, or of all labels as one type; no label means all."""
     if homogeneous:
         return {None: snapshot.vertices(*labels, properties=())["vertex"].to_numpy()}
     return {

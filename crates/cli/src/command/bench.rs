@@ -19,10 +19,10 @@ Examples:
   evergraph bench transactions
 
 What is measured:
-  Commits in every durability mode, scans and PageRank on live data beside a
-  static graph, memory for an edge, look-ups by value, import and restart. Every
-  figure is the median of several runs with the lowest and the highest of them;
-  below each table stands what would make it lie. Close other programs first.";
+  Commits in every durability mode, scans and PageRank on live data compared
+  with a static graph, memory per edge, look-ups by value, import and restart.
+  Every figure is the median of several runs, with the lowest and the highest.
+  Notes below each table say what would distort it. Close other programs first.";
 
 const TRANSACTIONS_HELP: &str = "\
 Examples:
@@ -33,11 +33,11 @@ Examples:
   evergraph bench transactions --json > figures.json
 
 What is measured:
-  Serialisable transactions beside snapshot isolation, with the share of
-  attempts that were refused, at low and high contention on 1, 2 and 8 threads;
-  look-ups and appends on a hub; updates beside a snapshot that stays open;
-  recovery by the length of the log. Tables are Markdown. Two runs that are
-  compared follow each other. Close other programs first.";
+  Serialisable transactions compared with snapshot isolation, and the share of
+  refused attempts, at low and high contention on 1, 2 and 8 threads; look-ups
+  and appends on a hub; updates while a snapshot stays open; recovery by the
+  length of the log. Tables are Markdown. Runs that are compared with each other
+  alternate. Close other programs first.";
 
 /// Arguments of `evergraph bench`.
 #[derive(Args, Debug)]

@@ -24,10 +24,10 @@ Examples:
   evergraph check social.eg --quiet && evergraph backup social.eg monday.eg
 
 What is verified:
-  The checksums of all files; that lists are sorted; that every edge is in the
-  lists of both its ends, and both are there; that indexes have what a scan
-  finds. With findings the exit code is 5. Nothing is repaired: restore a
-  backup, or let `evergraph salvage` write what verifies to a new database.";
+  The checksums of all files; the order of all lists; that every edge is in the
+  lists of both its ends, and both exist; that indexes contain what a scan
+  finds. If anything is damaged, the exit code is 5. Nothing is repaired: restore
+  a backup, or save what verifies to a new database with `evergraph salvage`.";
 
 /// Arguments of `evergraph check`.
 #[derive(Args, Debug)]
@@ -88,7 +88,7 @@ pub fn check_written(database: &Path, meter: &Meter, context: &Context) -> Resul
     let name = database.display();
     let found = Database::check_files(database, &mut meter_of_check(meter, context)).map_err(|error| {
         let text = match error.kind() {
-            ErrorKind::Cancelled => format!("{name} is complete, but wasn't checked"),
+            ErrorKind::Cancelled => format!("{name} is complete, but was not checked"),
             _ => format!("check {name}, which is complete"),
         };
         error.context(text)
@@ -97,7 +97,7 @@ pub fn check_written(database: &Path, meter: &Meter, context: &Context) -> Resul
         None => Ok(()),
         Some(first) => {
             let text =
-                format!("{name} was written, and reads back damaged: {}: {}", first.place, first.problem);
+                format!("{name} was written, but reads back damaged: {}: {}", first.place, first.problem);
             Err(Error::new(ErrorKind::Corrupt, text))
         }
     }

@@ -17,8 +17,8 @@ Examples:
   evergraph checkpoint social.eg
   evergraph checkpoint social.eg --quiet && du -sh social.eg
 
-An open database does this by itself when its log has grown. By hand it makes
-the next opening as fast as can be, and the folder as small.";
+An open database makes checkpoints by itself as its log grows. One by hand makes
+the next opening as fast, and the folder as small, as possible.";
 
 /// Arguments of `evergraph checkpoint`.
 #[derive(Args, Debug)]
@@ -82,7 +82,7 @@ impl fmt::Display for CheckpointReport {
             size(self.disk_bytes)
         )?;
         match &self.left_over {
-            Some(why) => writeln!(f, "a file that nobody needs is still there: {}", visible(why)),
+            Some(why) => writeln!(f, "an unneeded file could not be removed: {}", visible(why)),
             None => Ok(()),
         }
     }

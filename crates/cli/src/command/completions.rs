@@ -14,8 +14,8 @@ Examples:
   evergraph completions fish > ~/.config/fish/completions/evergraph.fish
   source <(evergraph completions bash)
 
-The last one is for this shell only. `make install` puts the first three where
-shells look for them. Zsh has to be told of the folder first, in ~/.zshrc:
+The last one affects the current shell only. `make install` installs the first
+three where shells look for them. Zsh needs to know the folder, in ~/.zshrc:
   fpath+=~/.zfunc; autoload -Uz compinit; compinit";
 
 /// Arguments of `evergraph completions`.

@@ -23,12 +23,12 @@ Examples:
   evergraph demo --json
 
 What happens:
-  It makes a network of payments, loads it, and starts itself again to add
+  It generates a network of payments, loads it, and starts itself again to add
   transfers as durable transactions while it runs PageRank and a search for
   rings of fraud on live snapshots. Then it kills that process with SIGKILL,
-  opens the database again, and verifies that every acknowledged commit is there
-  and no transaction by half. If not, the exit code is 5 and the database stays
-  to be looked at.";
+  reopens the database, and verifies that it has every acknowledged commit and
+  no partial transaction. Otherwise the exit code is 5 and the database is kept
+  for inspection.";
 
 /// Arguments of `evergraph demo`.
 #[derive(Args, Debug)]

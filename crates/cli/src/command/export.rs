@@ -18,25 +18,25 @@ use std::time::{Duration, Instant};
 
 const AFTER_HELP: &str = "\
 Examples:
-  evergraph export social.eg --output social/              CSV, a file a label and a file a type
-  evergraph import copy.eg social/                         ... and a database of it again
+  evergraph export social.eg --output social/              CSV, a file per label and edge type
+  evergraph import copy.eg social/                         ... and imported again
   evergraph export social.eg --format parquet --output tables/
-  evergraph export social.eg --output social.json.gz       GraphSON, one file, packed
+  evergraph export social.eg --output social.json.gz       GraphSON, one file, compressed
   evergraph export social.eg --output social.graphml       GraphML, for Gephi and others
   evergraph export bank.eg --format edgelist --output transfers/ --columns amount_cents,time_ms
   evergraph export social.eg --format edgelist --output - --type KNOWS | sort -n | head
 
 Formats:
-  csv       a folder: a file a label and a file a type, with Neo4j's headers
+  csv       a folder: a file per label and edge type, with Neo4j's headers
   parquet   a folder: the same files with typed columns
-  graphson  .json .graphson: GraphSON 3, a vertex a line, as TinkerPop reads
+  graphson  .json .graphson: GraphSON 3, a vertex per line, as TinkerPop reads it
   graphml   .graphml .xml
-  edgelist  .e .el .edges .txt: pairs of ids; as a folder with a list of vertices
-Without --format the ending of the output decides, and a name without one is a folder of CSV. With
---format edgelist or --format csv any other name is a folder, too.
+  edgelist  .e .el .edges .txt: pairs of ids; in a folder, a list of vertices, too
+Without --format the output's ending decides; a name without an ending is a folder of CSV files.
+With --format edgelist or --format csv any other name is a folder, too.
 
-The files show one moment: others may go on writing. They appear in whole or not at all.
-What they don't carry is said in the end, and in docs/guide/export.md.";
+The files are one consistent snapshot, and the export is complete or absent.
+What a format cannot carry is listed at the end, and in docs/guide/export.md.";
 
 /// Arguments of `evergraph export`.
 #[derive(Args, Debug)]
@@ -105,7 +105,7 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
     let options = arguments.options(context)?;
     let to_standard_output = options.output == Path::new("-");
     if to_standard_output && context.console.is_json() {
-        let text = "--json and --output - both want standard output: give --output a file";
+        let text = "--json and --output - both write to standard output: give --output a file";
         return Err(Error::invalid(text).into());
     }
     let meter = context.console.meter();
@@ -175,7 +175,7 @@ impl ExportArguments {
         known.or_else(|| self.output.is_dir().then_some(ExportFormat::Csv)).ok_or_else(|| {
             let output = self.output.display();
             Error::invalid(format!(
-                "--output {output}: the name doesn't tell the format; say --format csv, parquet, graphson, \
+                "--output {output}: the name does not determine the format; use --format csv, parquet, graphson, \
                  graphml or edgelist (CSV and Parquet are folders of files)"
             ))
         })

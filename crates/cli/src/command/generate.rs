@@ -22,7 +22,7 @@ Examples:
   evergraph generate rmat web.eg --scale 20 --edge-factor 16
   evergraph generate rmat --out rmat/ --scale 17 --seed 7
 
-The same options give the same graph on every machine and with any number of
+The same options generate the same graph on every machine and with any number of
 threads. --out writes files that `evergraph import` reads:
   rmat      rmat.v, rmat.e
   payments  Account.csv, TRANSFER.csv, and the planted rings in rings.json";

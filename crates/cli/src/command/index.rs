@@ -27,10 +27,10 @@ Examples:
   evergraph index newest-first social.eg KNOWS since
 
 Which index:
-  A hash index finds equal values; an ordered one also ranges and prefixes, in
-  more memory. With --unique no two vertices of the label (edges of the type)
-  may have the same value. A label or an edge type alone needs no index: its
-  scan visits nothing else.";
+  A hash index finds equal values; an ordered one also finds ranges and prefixes,
+  and takes more memory. With --unique no two vertices of the label (edges of
+  the type) may have the same value. Finding all vertices of a label, or all
+  edges of a type, needs no index: a scan visits nothing else.";
 
 const CREATE_HELP: &str = "\
 Examples:
@@ -48,14 +48,14 @@ Examples:
   evergraph index newest-first social.eg KNOWS since
 
 What it does:
-  The newest edges of a vertex, by the greatest value of the property, and
-  those in a range of time are read without its other edges. The property is a
-  whole number, a date or a datetime. Nothing is built now: a list of more than
-  64 edges is sorted when it is first read so, at two bytes an edge. An edge
-  type stays newest-first, and is by one property only.";
+  The newest edges of a vertex, which have the greatest values of the property,
+  and those in a range of time are read without its other edges. The property is
+  an integer, a date or a datetime. Nothing is built now: a list of more than 64
+  edges is sorted when it is first read in this order, at two bytes per edge. The
+  declaration is permanent, and an edge type has one such property.";
 
 /// What helps beside another name, where names may be new.
-const NEW_HINT: &str = " (--new declares a name before there is anything of it)";
+const NEW_HINT: &str = " (--new declares a name that nothing has yet)";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -145,7 +145,7 @@ impl On {
                 Err(Error::invalid("name a label and a key, or an edge type with --edge and a key").into())
             }
             (Some(edge_type), _) => Err(Error::invalid(format!(
-                "--edge {edge_type} takes the place of a label: name a key besides, and nothing else"
+                "--edge {edge_type} takes the place of a label: add a key, and nothing else"
             ))
             .into()),
         }
@@ -447,7 +447,7 @@ impl fmt::Display for Listed {
         }
         writeln!(
             f,
-            "Labels and edge types need no index: vertices lie by label and edges by type, so a scan of one \
+            "Labels and edge types need no index: vertices are stored by label and edges by type, so a scan of one \
              visits nothing else."
         )
     }

@@ -19,7 +19,7 @@ Examples:
   evergraph man run pagerank | man -l -
   evergraph man --output ~/.local/share/man/man1
 
-`make install` puts all pages where `man evergraph-import` finds them.";
+`make install` installs all pages where `man evergraph-import` finds them.";
 
 /// Arguments of `evergraph man`.
 #[derive(Args, Debug)]

@@ -32,12 +32,12 @@ Examples:
   evergraph salvage social.eg saved.eg --report missing.jsonl
   evergraph salvage social.eg saved.eg --json | jq '.missing[] | .problem'
 
-Not a byte of the damaged database is changed. Everything in the new one comes from bytes whose
-checksum holds; what is damaged on one side of an edge is taken from the other. Ids, names, types
-and indexes stay what they were. Commits of the log are taken up to the first one that is missing.
+The damaged database is not changed. Everything in the new one comes from bytes whose checksum is
+correct; an edge that is damaged on one side is taken from the other. Ids, names, types and indexes
+stay the same. Commits of the log are recovered up to the first missing one.
 
-With anything missing the exit code is 9. Each line of --report is a JSON object: where it lay, what
-it was, and how much of it is missing.";
+If anything is missing, the exit code is 9. Each line of --report is a JSON object that says where it
+was, what it was, and how much of it is missing.";
 
 /// Arguments of `evergraph salvage`.
 #[derive(Args, Debug)]
@@ -67,7 +67,7 @@ pub fn execute(arguments: &SalvageArguments, context: &Context) -> Result<ExitCo
     refuse_file(&arguments.output)?;
     let to_standard_output = arguments.report.as_deref() == Some(Path::new("-"));
     if to_standard_output && context.console.is_json() {
-        let text = "--json and --report - both want standard output: give --report a file";
+        let text = "--json and --report - both write to standard output: give --report a file";
         return Err(Error::invalid(text).into());
     }
     let report = arguments.report.as_deref().map(|path| ResultFile::create(path, arguments.overwrite));
@@ -242,7 +242,7 @@ impl fmt::Display for SalvageReport {
         }
         if !self.damaged.is_empty() {
             let places = counted(self.damaged.len() as u64, "damaged place", "damaged places");
-            writeln!(f, "{places} held nothing that isn't elsewhere, too")?;
+            writeln!(f, "{places} held only data that is stored elsewhere, too")?;
         }
         if self.complete {
             return writeln!(f, "nothing is missing");

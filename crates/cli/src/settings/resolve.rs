@@ -196,20 +196,21 @@ impl Known<'_> {
         if self.commands.iter().any(|command| command == key) {
             return match value {
                 FileValue::EmptyTable => Ok(meant),
-                _ => fail(format!("{key} is a command: its settings stand below a line [{key}]")),
+                _ => fail(format!("{key} is a command: its settings go below a line [{key}]")),
             };
         }
         if !self.commands.iter().any(|command| command == table) {
             let tables = self.commands.iter().filter(|command| !command.is_empty()).map(String::as_str);
-            let near = nearest(table, tables.clone()).map(|near| format!(" (is [{near}] meant?)"));
+            let near = nearest(table, tables.clone()).map(|near| format!(" (did you mean [{near}]?)"));
             let all = tables.collect::<Vec<_>>().join(", ");
             return fail(format!(
-                "[{table}] is no command with settings{}; there are {all}",
+                "[{table}] is not a command with settings{}; there are {all}",
                 near.unwrap_or_default()
             ));
         }
         let names = self.names(table);
-        let near = nearest(name, names.iter().map(String::as_str)).map(|near| format!(" (is {near} meant?)"));
+        let near =
+            nearest(name, names.iter().map(String::as_str)).map(|near| format!(" (did you mean {near}?)"));
         let of = if table.is_empty() { "all commands" } else { table };
         let all = match &names[..] {
             [] => format!("{of} has no settings"),
@@ -273,17 +274,17 @@ fn texts(setting: &Setting, value: &FileValue) -> std::result::Result<Vec<String
 fn text(setting: &Setting, value: &FileValue) -> std::result::Result<String, String> {
     let wanted = match (setting.kind, value) {
         (Kind::Switch, FileValue::Switch(on)) => return Ok(on.to_string()),
-        (Kind::Switch, _) => "true or false is wanted".to_owned(),
+        (Kind::Switch, _) => "expected true or false".to_owned(),
         (Kind::Number, FileValue::Text(text)) if text.parse::<f64>().is_ok() => {
-            "a number without quotes is wanted".to_owned()
+            "expected a number without quotes".to_owned()
         }
         (Kind::Number | Kind::Form, FileValue::Number(text))
         | (Kind::Number | Kind::Text | Kind::Form, FileValue::Text(text)) => return Ok(text.clone()),
-        (Kind::Number, _) => "a number is wanted".to_owned(),
+        (Kind::Number, _) => "expected a number".to_owned(),
         (Kind::Text | Kind::Form, _) if !setting.choices().is_empty() => {
-            format!("a text is wanted, one of {}", setting.choices().join(", "))
+            format!("expected a text: one of {}", setting.choices().join(", "))
         }
-        (Kind::Text | Kind::Form, _) => "a text in quotes is wanted".to_owned(),
+        (Kind::Text | Kind::Form, _) => "expected a text in quotes".to_owned(),
     };
     Err(wanted + if setting.is_list { ", or a list of them" } else { "" })
 }
@@ -292,7 +293,7 @@ fn of_variable(setting: &Setting, text: &str) -> std::result::Result<Vec<String>
     match (setting.kind, text) {
         (Kind::Switch, "true" | "1") => Ok(vec!["true".to_owned()]),
         (Kind::Switch, "false" | "0") => Ok(vec!["false".to_owned()]),
-        (Kind::Switch, _) => Err("true or false is wanted".to_owned()),
+        (Kind::Switch, _) => Err("expected true or false".to_owned()),
         _ if setting.is_list => Ok(text.split(',').map(str::to_owned).collect()),
         _ => Ok(vec![text.to_owned()]),
     }

@@ -97,10 +97,10 @@ impl Setting {
         let values = self.choices();
         Some(match std::error::Error::source(&error) {
             _ if !values.is_empty() => format!("it can be {}", values.join(", ")),
-            Some(source) if source.is::<ParseIntError>() => "a whole number is wanted".to_owned(),
-            Some(source) if source.is::<ParseFloatError>() => "a number is wanted".to_owned(),
+            Some(source) if source.is::<ParseIntError>() => "expected a whole number".to_owned(),
+            Some(source) if source.is::<ParseFloatError>() => "expected a number".to_owned(),
             Some(source) => source.to_string(),
-            None => "it is no value for it".to_owned(),
+            None => "the value is not valid".to_owned(),
         })
     }
 
@@ -262,7 +262,7 @@ mod tests {
             |key: &str, text: &str| all.iter().find(|setting| setting.key() == key).unwrap().refuse(text);
         assert_eq!(refuse("threads", "8"), None);
         assert!(refuse("threads", "0").unwrap().contains("1..=1024"));
-        assert_eq!(refuse("threads", "x").as_deref(), Some("a whole number is wanted"));
+        assert_eq!(refuse("threads", "x").as_deref(), Some("expected a whole number"));
         assert_eq!(refuse("color", "blue").as_deref(), Some("it can be auto, always, never"));
         assert_eq!(refuse("import.delimiter", "tab"), None);
         assert!(refuse("import.delimiter", "||").unwrap().contains("one ASCII character"));

@@ -186,7 +186,7 @@ fn an_answer_replaces_a_file_only_when_asked() {
     let folder = Folder::with_social();
     let people = folder.read("people.csv");
     let run = ["run", "social.eg", "pagerank", "--output", "people.csv"];
-    folder.run(&run).failed(2, &["people.csv is there already", "(--overwrite)"]);
+    folder.run(&run).failed(2, &["people.csv already exists", "(--overwrite)"]);
     assert_eq!(folder.read("people.csv"), people);
     // It is asked each time, by the call itself.
     folder.write("evergraph.toml", "[run]\noverwrite = true\n");

@@ -180,8 +180,8 @@ fn a_summary_names_ten_files_without_a_rule_and_counts_the_others() {
     (10..25).for_each(|at| folder.write(&format!("notes{at}.md"), "x"));
     folder.write("a.e", "1 2\n");
     let text = folder.run(&["import", "a.eg", "."]).succeeded().out;
-    assert!(text.contains("left out 15 files that nothing tells how to read:\n  ./notes10.md\n"), "{text}");
-    assert!(text.contains("  ./notes19.md\n  and 5 more (--json names all)\n"), "{text}");
+    assert!(text.contains("left out 15 files of unknown format:\n  ./notes10.md\n"), "{text}");
+    assert!(text.contains("  ./notes19.md\n  and 5 more (--json lists all)\n"), "{text}");
     let report = folder.json(&["import", "b.eg", "."]);
     assert_eq!(report["ignored_files"].as_array().unwrap().len(), 15, "the database a.eg is no file");
 }
@@ -406,7 +406,7 @@ fn a_generated_graph_replaces_files_only_when_asked() {
     folder.run(&generate).succeeded();
     let first = folder.read("r/rmat.e");
     let other = [&generate[..], &["--seed", "2"]].concat();
-    folder.run(&other).failed(2, &["r is there already", "(--overwrite)"]);
+    folder.run(&other).failed(2, &["r already exists", "(--overwrite)"]);
     assert_eq!(folder.read("r/rmat.e"), first);
     folder.run(&[&other[..], &["--overwrite"]].concat()).succeeded();
     assert!(folder.read("r/rmat.e") != first);

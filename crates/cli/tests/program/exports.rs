@@ -97,14 +97,14 @@ fn standard_output_takes_the_graph_and_standard_error_the_report() {
 fn what_cannot_be_written_is_said_before_anything_is() {
     let folder = Folder::with_social();
     let export = |arguments: &[&str]| folder.run(&[&["export", "social.eg"], arguments].concat());
-    export(&["--output", "people.csv"]).failed(2, &["doesn't tell the format", "--format csv"]);
-    export(&["--output", "-"]).failed(2, &["doesn't tell the format"]);
+    export(&["--output", "people.csv"]).failed(2, &["does not determine the format", "--format csv"]);
+    export(&["--output", "-"]).failed(2, &["does not determine the format"]);
     export(&["--output", "-", "--format", "csv"]).failed(2, &["standard output can't take"]);
     export(&["--output", "out", "--label", "Persn"]).failed(3, &["Persn", "Person"]);
     export(&["--output", "no/out"]).failed(3, &["no/out: there is no folder no"]);
     export(&["--output", "x.json", "--format", "edgelist"]).failed(2, &["names a file of graphson"]);
     folder.write("y.json", "mine");
-    export(&["--output", "y.json"]).failed(2, &["y.json is there already", "(--overwrite)"]);
+    export(&["--output", "y.json"]).failed(2, &["y.json already exists", "(--overwrite)"]);
     export(&["--output", "social.eg", "--format", "csv", "--overwrite"])
         .failed(2, &["which no export wrote"]);
     export(&["--output", "out", "--columns", "since"]).failed(2, &["columns are chosen for edge lists"]);

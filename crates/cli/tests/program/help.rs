@@ -165,7 +165,7 @@ fn the_version_is_told() {
 fn a_wrong_command_line_is_invalid_and_says_what_is_meant() {
     let folder = Folder::new();
     folder.run(&["statz", "a.eg"]).failed(2, &["statz", "stats"]);
-    folder.run(&["run", "a.eg", "pagrank"]).failed(2, &["no algorithm \"pagrank\"; is pagerank meant?"]);
+    folder.run(&["run", "a.eg", "pagrank"]).failed(2, &["no algorithm \"pagrank\"; did you mean pagerank?"]);
     folder
         .run(&["run", "a.eg"])
         .failed(2, &["Who matters: pagerank, personalized-pagerank", "density: cdlp, louvain"]);

@@ -44,9 +44,9 @@ fn indexes_are_built_listed_and_dropped() {
 fn a_misspelt_name_makes_no_index_unless_it_is_to_be_new() {
     let folder = Folder::with_social();
     let create = |rest: &[&str]| folder.run(&[&["index", "create", "social.eg"], rest].concat());
-    create(&["Persn", "name"]).failed(3, &["it has Person; is Person meant?", "--new"]);
-    create(&["Person", "nme"]).failed(3, &["\"Person.nme\"", "it has born, id, name; is name meant?"]);
-    create(&["--edge", "KNWS", "since"]).failed(3, &["is KNOWS meant?"]);
+    create(&["Persn", "name"]).failed(3, &["it has Person; did you mean Person?", "--new"]);
+    create(&["Person", "nme"]).failed(3, &["\"Person.nme\"", "it has born, id, name; did you mean name?"]);
+    create(&["--edge", "KNWS", "since"]).failed(3, &["did you mean KNOWS?"]);
     create(&["--edge", "KNOWS", "name"]).failed(3, &["\"KNOWS.name\"", "it has since"]);
     create(&["KNOWS", "since"]).failed(3, &["KNOWS is an edge type: --edge KNOWS"]);
     let catalogue = folder.json(&["index", "list", "social.eg"]);
@@ -89,7 +89,7 @@ fn what_cannot_be_an_index_is_said() {
 fn an_edge_type_is_declared_newest_first_and_listed() {
     let folder = Folder::with_social();
     let declare = |rest: &[&str]| folder.run(&[&["index", "newest-first", "social.eg"], rest].concat());
-    declare(&["KNWS", "since"]).failed(3, &["is KNOWS meant?"]);
+    declare(&["KNWS", "since"]).failed(3, &["did you mean KNOWS?"]);
     declare(&["KNOWS", "name"]).failed(3, &["\"KNOWS.name\"", "it has since"]);
     declare(&["KNOWS", ""]).failed(2, &["name the property"]);
     assert_eq!(declare(&["KNOWS", "since"]).succeeded().out, "social.eg: KNOWS is newest-first by since\n");

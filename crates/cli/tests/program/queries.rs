@@ -65,7 +65,7 @@ fn variables_are_written_as_in_gremlin() {
     let ran = query(&folder, &["g.V().has('name', name)", "--bind", "name=1", "--bind", tricky]).succeeded();
     assert_eq!(ran.out, "");
     query(&folder, &[born]).failed(2, &["line 1, column 22: no variable is called `year`"]);
-    query(&folder, &[born, "--bind", "year"]).failed(2, &["--bind year: a name and a value are wanted"]);
+    query(&folder, &[born, "--bind", "year"]).failed(2, &["--bind year: expected a name and a value"]);
     let wrong = query(&folder, &[born, "--bind", "year=[1790, soon]"]);
     wrong.failed(
         2,
@@ -214,7 +214,7 @@ fn a_query_comes_from_a_file_or_standard_input() {
     }
     query(&folder, &["-f", "none.groovy"]).failed(3, &["read none.groovy: "]);
     folder.write("broken.groovy", b"g.V('\xff')");
-    query(&folder, &["-f", "broken.groovy"]).failed(2, &["broken.groovy is no text in UTF-8: byte 5"]);
+    query(&folder, &["-f", "broken.groovy"]).failed(2, &["broken.groovy is not UTF-8 text: byte 5"]);
     query(&folder, &["g.V()", "-f", "count.groovy"]).failed(2, &["cannot be used with"]);
 }
 

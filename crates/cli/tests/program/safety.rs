@@ -144,7 +144,7 @@ fn a_salvage_without_names_stops_and_one_from_the_log_alone_does_not() {
     folder.run(&["salvage", "people.csv", "none.eg"]).failed(2, &["people.csv is a file"]);
     folder.run(&["salvage", "missing.eg", "none.eg"]).failed(3, &["missing.eg"]);
     let both = folder.run(&["salvage", "logged.eg", "none.eg", "--report", "-", "--json"]);
-    assert!(both.code == Some(2) && both.err.contains("both want standard output"), "{both:?}");
+    assert!(both.code == Some(2) && both.err.contains("both write to standard output"), "{both:?}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn an_interrupted_backup_leaves_nothing_or_all() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let ran = Ran::of(child.wait_with_output().unwrap());
     match ran.code {
-        Some(130) if ran.err.contains("is complete, but wasn't checked") => {}
+        Some(130) if ran.err.contains("is complete, but was not checked") => {}
         Some(130) => assert!(!folder.path("copy.eg").exists(), "{ran:?}"),
         _ => drop(ran.succeeded()),
     }

@@ -88,14 +88,14 @@ fn an_error_ends_a_script_and_is_told_by_line_and_column() {
     assert!(ran.err.contains("line 2, column 4: no step"), "{ran:?}");
     let ran = script(&folder, "g.V().count()\n:bind year [1, soon]\n");
     assert!(ran.err.contains("line 2, column 16: `soon` is not a value"), "{ran:?}");
-    say(&folder, &[":expain g.V()"]).failed(2, &["there is no command :expain; is :explain meant?"]);
+    say(&folder, &[":expain g.V()"]).failed(2, &["there is no command :expain; did you mean :explain?"]);
     let document: Value =
         serde_json::from_str(&say_with(&folder, &["--json"], &["g.V().otu()"]).err).unwrap();
     assert_eq!(document["error"]["kind"], "invalid");
     assert!(document["error"]["message"].as_str().unwrap().starts_with("line 1, column 7: no step"));
     folder.write("bytes.groovy", b"g.V()\ng.V('\xff')\n");
     let ran = folder.run(&["shell", "social.eg", "-f", "bytes.groovy"]);
-    assert!(ran.err.contains("bytes.groovy: line 2 is no text in UTF-8: byte 5"), "{ran:?}");
+    assert!(ran.err.contains("bytes.groovy: line 2 is not UTF-8 text: byte 5"), "{ran:?}");
     assert_eq!(say(&folder, &["g.V().count()"]).succeeded().out, "3\n", "nothing behind an error was run");
 }
 
@@ -153,7 +153,7 @@ fn a_query_that_fails_while_it_writes_leaves_only_a_rollback() {
     assert_eq!((ran.code, &*ran.out), (Some(2), "3\n"), "{ran:?}");
     let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert!(errors.len() == 3 && errors[0].contains("Person.id"), "{ran:?}");
-    assert!(errors[1..].iter().all(|error| error.contains("can't go on: :rollback ends it")), "{ran:?}");
+    assert!(errors[1..].iter().all(|error| error.contains("cannot continue: :rollback ends it")), "{ran:?}");
     // One that is no query, or only reads, leaves the transaction as it was.
     let text = format!(":begin\n{after}\ng.V().otu()\ng.V().values('name').sum()\n:commit\ng.V().count()\n");
     let ran = folder.run_on(&text, &["shell", "social.eg", "--keep-going"]);
@@ -174,7 +174,7 @@ fn more_results_than_are_wanted_are_counted() {
         say(&folder, &[":rows 1", tables, ":begin", people, ":rows all", people, ":rollback"]).succeeded();
     assert_eq!(ran.out, "name\n────\nAda\nAda\nAda\nCharles\nMary\n");
     assert_eq!(ran.err.matches("... and 2 more").count(), 2, "{ran:?}");
-    say(&folder, &[":rows some"]).failed(2, &[":set rows: a number is wanted, or all"]);
+    say(&folder, &[":rows some"]).failed(2, &[":set rows: expected a number or all"]);
     let timed = say(&folder, &[":set timing on", people, "g.addV('Pet')"]).succeeded();
     let told: Vec<&str> = timed.err.lines().collect();
     assert!(told[0].starts_with("3 results in ") && told[1].ends_with(", committed"), "{timed:?}");

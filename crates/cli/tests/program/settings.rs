@@ -121,11 +121,11 @@ fn a_wrong_file_is_told_by_file_line_and_key() {
         // Nothing is read that isn't asked for.
         folder.run(&["stats", "social.eg", "--no-config"]).succeeded();
     };
-    refused("\nthraeds = 2\n", &["evergraph.toml:2", "thraeds", "is threads meant?", "memory-limit"]);
-    refused("[imprt]\nquote = 'none'\n", &["evergraph.toml:2", "[imprt]", "is [import] meant?"]);
+    refused("\nthraeds = 2\n", &["evergraph.toml:2", "thraeds", "did you mean threads?", "memory-limit"]);
+    refused("[imprt]\nquote = 'none'\n", &["evergraph.toml:2", "[imprt]", "did you mean [import]?"]);
     refused(
         "[run]\ntop = 5\niteration = 3\n",
-        &["evergraph.toml:3", "run.iteration", "is iterations meant?"],
+        &["evergraph.toml:3", "run.iteration", "did you mean iterations?"],
     );
     refused("[check]\nfast = true\n", &["evergraph.toml:2", "check has no settings"]);
     refused("run = 5\n", &["evergraph.toml:1", "run is a command", "[run]"]);
@@ -170,7 +170,7 @@ fn a_file_that_nobody_named_and_nobody_may_read_is_left_out() {
     let variables = [("XDG_CONFIG_HOME", folder.path("user").display().to_string())];
     let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
     let ran = folder.run_with(&variables, &["stats", "social.eg"]).succeeded();
-    assert!(ran.err.contains("user/evergraph/evergraph.toml") && ran.err.contains("left out"), "{ran:?}");
+    assert!(ran.err.contains("user/evergraph/evergraph.toml") && ran.err.contains("ignored"), "{ran:?}");
     folder.run(&["stats", "social.eg", "--config", "user/evergraph/evergraph.toml"]).failed(7, &["settings"]);
 }
 
@@ -181,7 +181,7 @@ fn a_wrong_variable_is_told_by_its_name() {
     run("EVERGRAPH_THREADS", "many").failed(2, &["EVERGRAPH_THREADS=many", "whole number"]);
     run("EVERGRAPH_JSON", "yes").failed(2, &["EVERGRAPH_JSON=yes", "true or false"]);
     let nearly = folder.run_with(&[("EVERGRAPH_THRAEDS", "2")], &["stats", "social.eg"]).succeeded();
-    assert_eq!(nearly.err, "the variable EVERGRAPH_THRAEDS sets nothing: is EVERGRAPH_THREADS meant?\n");
+    assert_eq!(nearly.err, "the variable EVERGRAPH_THRAEDS sets nothing; did you mean EVERGRAPH_THREADS?\n");
     assert_eq!(run("EVERGRAPH_ELSEWHERE", "2").succeeded().err, "");
 }
 

@@ -1,4 +1,4 @@
-//! Payment stream: transfers without an end, with rings of fraud among them.
+//! Payment stream: an endless sequence of transfers, with rings of fraud among them.
 //!
 //! Transfers come in the order of time. A ring is begun every so many transfers; its later hops wait
 //! until the time of the others has reached them.
@@ -18,7 +18,7 @@ const STREAM: u64 = 30;
 pub struct PaymentStream {
     market: Arc<Market>,
     random: Random,
-    /// The next transfer of nobody's ring.
+    /// The next transfer that belongs to no ring.
     next: Transfer,
     /// Milliseconds between two such transfers, on average.
     pause_ms: u64,

@@ -130,7 +130,7 @@ fn plant_rings(options: &PaymentsOptions, market: &Market) -> Vec<Ring> {
     rings
 }
 
-/// The transfers that are nobody's fraud, in the order of time.
+/// The transfers that are not fraud, in the order of time.
 fn background(options: &PaymentsOptions, market: &Market, rings: &[Ring]) -> Vec<Transfer> {
     let in_rings: u64 = rings.iter().map(|ring| ring.transfers.len() as u64).sum();
     let count = options.transfers - in_rings;

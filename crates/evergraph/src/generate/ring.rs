@@ -1,4 +1,4 @@
-//! Ring: money that goes round through three to six accounts within hours, as launderers send it.
+//! Ring: money that returns through three to six accounts within hours, as in money laundering.
 //!
 //! ```text
 //! 09:00  A ── 12,000.00 ──> B      Each account passes on what it got but for a fee of 0.5 to 3 %,

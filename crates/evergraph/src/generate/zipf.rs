@@ -1,4 +1,4 @@
-//! Zipf: draws ranks so that a few come up often and most of them rarely.
+//! Zipf: draws ranks of which a few are frequent and most are rare.
 //!
 //! Weights are summed once; a draw is a binary search among the sums. Only division and square roots
 //! make the weights, which every machine rounds alike.

@@ -1,4 +1,4 @@
-//! Answers: what a result may become.
+//! Answers: the Rust types that a result can become.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};

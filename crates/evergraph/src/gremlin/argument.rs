@@ -1,4 +1,4 @@
-//! Arguments: what a variable of a query may be.
+//! Arguments: the Rust types that a variable of a query can take.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};

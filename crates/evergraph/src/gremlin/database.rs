@@ -1,4 +1,4 @@
-//! Database: queries on the whole of it, which read a snapshot or write in a transaction of their own.
+//! Queries on a database: they read a snapshot, or write in a transaction of their own.
 
 use crate::database::Database;
 use crate::gremlin::graph::Deciding;

@@ -1,4 +1,4 @@
-//! Explaining: what a query would do, and what each of its steps did.
+//! Explain: what a query would do, and what each of its steps did.
 
 use crate::gremlin::graph::RunsOn;
 use crate::gremlin::note::Notes;
@@ -7,7 +7,7 @@ use evergraph_graph::error::Result;
 use evergraph_query::explain::Explanation;
 
 impl<G: RunsOn> Query<'_, G> {
-    /// The plan as a table, a line a step, with the indexes that it would ask. Nothing runs.
+    /// The plan as a table, one line a step, with the indexes that it would use. Nothing runs.
     ///
     /// ```
     /// use evergraph::Database;
@@ -30,8 +30,8 @@ impl<G: RunsOn> Query<'_, G> {
         Ok(noted(Explanation::of(&task.plan, Some(&graph.catalogue())), &notes))
     }
 
-    /// Runs it to its end and tells what each step did: its batches, rows and traversers, and how long it took. A query
-    /// that writes has written. Its results are not kept.
+    /// Runs it to its end and reports what each step did: its batches, rows and traversers, and its time. A query
+    /// that writes has then written. Its results are not kept.
     ///
     /// ```
     /// use evergraph::Database;
@@ -45,8 +45,9 @@ impl<G: RunsOn> Query<'_, G> {
     /// # Ok::<(), evergraph::Error>(())
     /// ```
     ///
-    /// Cost: two looks at the clock a batch and step, besides what the query does. Of a query on the database that was
-    /// tried again after a conflict, the last attempt is told.
+    /// Cost: two looks at the clock for each batch and step, in addition to the query. For a query on the database
+    /// that was
+    /// tried again after a conflict, the last attempt is reported.
     ///
     /// # Errors
     /// As [`Query::items`].

@@ -1,4 +1,4 @@
-//! What a query runs on: a moment, a transaction, or the database, which decides by the query.
+//! Targets of a query: a snapshot, a transaction, or the database, which decides by the query.
 
 use crate::gremlin::host::QueryHost;
 use crate::gremlin::results::Results;
@@ -40,13 +40,13 @@ pub trait RunsOn: Sized {
     /// The first `most` results of `task`, or more. One that writes, or whose results nobody wants, is run to its end.
     ///
     /// # Errors
-    /// What the query meets.
+    /// Errors of the query.
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>>;
 
     /// Runs `task` to its end: what each step did.
     ///
     /// # Errors
-    /// What the query meets.
+    /// Errors of the query.
     fn profile(self, task: &Task) -> Result<Explanation>;
 
     /// The names that it would meet, and the indexes.

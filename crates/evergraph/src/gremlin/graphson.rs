@@ -1,4 +1,4 @@
-//! GraphSON 3: bytecode, and what may be an argument, as JSON with types.
+//! GraphSON 3: bytecode and its arguments, as JSON with types.
 //!
 //! ```text
 //! g:Bytecode   {"source": [instruction, ...], "step": [instruction, ...]}

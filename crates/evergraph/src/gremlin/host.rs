@@ -1,4 +1,4 @@
-//! Host: what a query on a whole database needs of it, so that queries know databases by this trait alone.
+//! Host: what a query on a whole database needs of it, as a trait.
 
 use crate::gremlin::task::Task;
 use crate::snapshot::Snapshot;

@@ -1,4 +1,4 @@
-//! `g.io('people.json').read()`: a query that imports or exports.
+//! `g.io('people.json').read()`: queries that import or export a file.
 
 use crate::database::Database;
 use crate::gremlin::task::Task;

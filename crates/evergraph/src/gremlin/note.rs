@@ -1,4 +1,4 @@
-//! Notes: what stands beside the results of a query, and is no error.
+//! Notes: unknown names in a query, reported beside its results.
 
 use evergraph_graph::error::Error;
 use evergraph_query::error::TextError;

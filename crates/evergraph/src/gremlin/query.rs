@@ -1,4 +1,4 @@
-//! A query: its text or bytecode, its variables, its limits, and what may be asked of it.
+//! A query: its text or bytecode, variables and limits, and how its results are fetched.
 
 use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
@@ -68,7 +68,7 @@ impl ReadQuery<'_> {
         }
     }
 
-    /// `error`, which was met in these calls, with its place.
+    /// `error` in these calls, with its position.
     fn error(&self, error: TextError) -> Error {
         match self {
             Self::Text(text, _) => shown_in(error.within(text), text),
@@ -76,7 +76,7 @@ impl ReadQuery<'_> {
         }
     }
 
-    /// What is to be said of its names on `graph`.
+    /// The notes about its names on `graph`.
     fn notes(&self, graph: &impl RunsOn) -> Vec<Note> {
         let mentions = Mentions::of(self.query());
         if mentions.read.is_empty() {
@@ -106,13 +106,13 @@ impl<'q> From<&'q Bytecode> for Said<'q> {
     }
 }
 
-/// A query on `G` that is about to run: nothing is read, and no error told, before something is asked of it.
+/// A query on `G` that has not run yet: it runs, and reports errors, only when its results are requested.
 #[must_use = "a query runs only when its results are requested: `run()`, `values()`, `iter()`"]
 pub struct Query<'q, G> {
     graph: G,
     said: Said<'q>,
     bindings: Bindings,
-    /// The first variable that couldn't be one.
+    /// The first variable with an unsupported value.
     wrong: Option<Error>,
     limits: Limits,
     cancel: CancelFlag,
@@ -138,8 +138,8 @@ impl<'q, G> Query<'q, G> {
         }
     }
 
-    /// Gives the variable `name` of the text a value; the last counts. What can't be a variable's value is an error
-    /// when the query runs; a variable that the text doesn't have is none.
+    /// Gives the variable `name` of the text a value; the last one counts. An unsupported value is an error
+    /// when the query runs; an unused variable is ignored.
     pub fn bind(mut self, name: &str, value: impl IntoArgument) -> Self {
         match value.into_argument() {
             Ok(argument) => self.bindings.bind_argument(name, argument),
@@ -150,20 +150,22 @@ impl<'q, G> Query<'q, G> {
         self
     }
 
-    /// Puts `bindings` in place of all variables so far.
+    /// Replaces all variables so far by `bindings`.
     pub fn bindings(self, bindings: Bindings) -> Self {
         Self { bindings, ..self }
     }
 
-    /// How long it may take, from its begin until its last result is fetched, reading and planning included; of a query on the database, attempts
-    /// after conflicts and the commit included. A minute, if nothing is said; [`Duration::MAX`] for no limit.
+    /// How long it may take, from its begin until its last result is fetched, including parsing, planning and, on the
+    /// database, attempts
+    /// after conflicts and the commit. Default: one minute; [`Duration::MAX`] for no limit.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.limits.timeout = timeout;
         self
     }
 
-    /// How many bytes it may hold at once beside the graph: rows, texts and collections that it makes, groups, paths,
-    /// collected results, writes. They are taken from the database's [budget](crate::options::Options::memory_limit_bytes). A gibibyte, if nothing is said.
+    /// How many bytes it may hold at once in addition to the graph: rows, texts, collections, groups, paths,
+    /// collected results, writes. They are taken from the database's
+    /// [budget](crate::options::Options::memory_limit_bytes). Default: 1 GiB.
     pub fn memory_bytes(mut self, memory_bytes: u64) -> Self {
         self.limits.memory_bytes = memory_bytes;
         self
@@ -174,24 +176,24 @@ impl<'q, G> Query<'q, G> {
         Self { limits, ..self }
     }
 
-    /// Stops with `cancelled` when `cancel` says so.
+    /// Stops with `cancelled` when `cancel` is set.
     pub fn cancel(self, cancel: &CancelFlag) -> Self {
         Self { cancel: cancel.clone(), ..self }
     }
 
-    /// What `call()` may call besides algorithms; nothing, if nothing is said.
+    /// Services that `call()` may call in addition to algorithms. Default: none.
     pub fn services(self, services: &Services) -> Self {
         Self { services: services.clone().with_built_in_of(algorithms::services()), ..self }
     }
 
-    /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. It may not, unless
-    /// this says so: a text from outside should not name files of this machine. Only on the database, and all of what
-    /// the query does. A program that was built without the feature `files` may not at all.
+    /// Whether it may read and write files: `g.io('people.json').read()` imports, `.write()` exports. Default: false,
+    /// because a text from outside should not name files of this machine. Only on the database, and such
+    /// a query does nothing else. Without the feature `files` it is an error.
     pub fn files(self, files: bool) -> Self {
         Self { files, ..self }
     }
 
-    /// Puts into `notes` what stands beside the results, before the first of them: see [`Note`]. The last ones count.
+    /// Collects notes about the query in `notes`, before its first result: see [`Note`]. The last call counts.
     ///
     /// ```
     /// use evergraph::Database;
@@ -209,7 +211,7 @@ impl<'q, G> Query<'q, G> {
         Self { notes: Some(notes.clone()), ..self }
     }
 
-    /// Whether a name that the graph doesn't have is an error; it gets a [`Note`] if nothing is said. A text says the same
+    /// Whether an unknown name is an error; by default it gets a [`Note`]. A text chooses the same
     /// by `g.with('strict')`.
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
@@ -217,7 +219,7 @@ impl<'q, G> Query<'q, G> {
 }
 
 impl<'q, G: RunsOn> Query<'q, G> {
-    /// What would be done: the plan, as data. Nothing runs.
+    /// The plan of the query, as data. Nothing runs.
     ///
     /// # Errors
     /// `invalid` or `limit` for the text or the bytecode, with the place; see [`crate::gremlin`].
@@ -256,9 +258,10 @@ impl<G: RunsOn> Query<'_, G> {
     /// All results.
     ///
     /// # Errors
-    /// `invalid` for a text that is no query, with the place, for a query that writes on a snapshot, and for what a
-    /// step can't do; `limit`, `cancelled`; in a transaction what its writes say, on the database also what the
-    /// commit says: `conflict` only after many attempts.
+    /// `invalid` for a text that is not a query, with the position, for a query that writes on a snapshot, and for
+    /// what a
+    /// step can't do; `limit`, `cancelled`; in a transaction errors of its writes, on the database also of the
+    /// commit: `conflict` only after many attempts.
     pub fn items(self) -> Result<Vec<Item>> {
         self.most(usize::MAX)
     }
@@ -266,7 +269,7 @@ impl<G: RunsOn> Query<'_, G> {
     /// All results, each as a `T`.
     ///
     /// # Errors
-    /// As [`Query::items`]; `invalid` for a result that is no `T`, saying what it is. A query that wrote has written.
+    /// As [`Query::items`]; `invalid` for a result that is not a `T`, naming its kind. Writes of the query stay.
     pub fn values<T: FromItem>(self) -> Result<Vec<T>> {
         let numbered = self.items()?.into_iter().enumerate();
         numbered
@@ -279,7 +282,7 @@ impl<G: RunsOn> Query<'_, G> {
     /// The only result.
     ///
     /// # Errors
-    /// As [`Query::values`]; `not_found` if there is none, `invalid` if there are more. A query that wrote has written.
+    /// As [`Query::values`]; `not_found` if there is none, `invalid` if there are more. Writes of the query stay.
     pub fn one<T: FromItem>(self) -> Result<T> {
         let mut items = self.most(2)?.into_iter();
         match (items.next(), items.next()) {
@@ -291,7 +294,7 @@ impl<G: RunsOn> Query<'_, G> {
         }
     }
 
-    /// The first result, if there is any. A query that only reads ends there.
+    /// The first result, if there is one. A query that only reads ends there.
     ///
     /// # Errors
     /// As [`Query::values`].
@@ -299,7 +302,7 @@ impl<G: RunsOn> Query<'_, G> {
         self.most(1)?.into_iter().next().map(T::from_item).transpose()
     }
 
-    /// Runs it to its end, for what it writes; its results are not kept.
+    /// Runs it to its end for its writes; its results are not kept.
     ///
     /// # Errors
     /// As [`Query::items`].
@@ -314,11 +317,11 @@ impl<G: RunsOn> Query<'_, G> {
 }
 
 impl<'q, G: Streams<'q>> Query<'q, G> {
-    /// The results one by one, while the query runs. Not on the database: a snapshot that somebody holds, or a
-    /// transaction, is what it would read.
+    /// The results one by one, while the query runs. Not on the database: stream from a snapshot or a
+    /// transaction.
     ///
     /// # Errors
-    /// As [`Query::items`] for the text; what is met while it runs comes in place of a result.
+    /// As [`Query::items`] for the text; an error while it runs comes in place of a result.
     pub fn iter(self) -> Result<Results<'q>> {
         let (graph, task) = self.prepare()?;
         graph.results(&task)

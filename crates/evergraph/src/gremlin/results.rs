@@ -1,12 +1,13 @@
-//! Results one by one.
+//! Results of a query, one by one.
 
 use evergraph_graph::error::Result;
 use evergraph_query::session;
 use evergraph_query::value::item::Item;
 
-/// The results of a query, in its order: a batch is made when the one before is used up. Ends after an error.
+/// The results of a query, in its order: a batch is computed when the previous one is used up. Ends after an error.
 ///
-/// Dropping it ends the query: a query that writes has then written for what was fetched, and for the rest of its batch.
+/// Dropping it ends the query: a query that writes has then written for the fetched results and the rest of their
+/// batch.
 pub struct Results<'q> {
     /// `None` after the end.
     running: Option<session::Results<'q>>,

@@ -1,4 +1,4 @@
-//! Task: a plan that is about to run, and the limits within which it runs.
+//! Task: a plan that is about to run, with its limits.
 
 use crate::gremlin::results::Results;
 use evergraph_analysis::kernels::CompiledKernels;

@@ -64,7 +64,7 @@ fn a_file_is_replaced_only_when_asked() {
     assert!(
         error
             .to_string()
-            .ends_with("is there already, a file: name another place, or overwrite it (--overwrite)")
+            .ends_with("already exists, a file: name another place, or overwrite it (--overwrite)")
     );
     assert_eq!(fs::read_to_string(&out).unwrap(), "old");
     export(ExportFormat::GraphSon, &out, true).unwrap();

@@ -1,4 +1,4 @@
-//! Cell form: how the values of one property stand in a column of text, so that they come back.
+//! Cell form: the text of one property's values in a column, so that an import reads them back.
 //!
 //! ```text
 //! values                                       header                       cells

@@ -1,4 +1,4 @@
-//! CSV: a folder with a file a label, and one a type and pair of labels that its edges join.
+//! CSV: a folder with a file for each label, and one for each edge type and pair of labels that it joins.
 //!
 //! ```text
 //! Person.csv               id:ID(Person){id-type:long},name:string,tags:string[]
@@ -52,7 +52,7 @@ struct CsvFile {
 /// Writes everything that `survey` found in `view`.
 ///
 /// # Errors
-/// What reading may meet; `invalid`, `io` or `limit` from the target; `cancelled`.
+/// Errors of reading; `invalid`, `io` or `limit` from the target; `cancelled`.
 pub fn write(
     view: &dyn GraphView,
     survey: &Survey,

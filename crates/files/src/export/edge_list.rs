@@ -1,4 +1,4 @@
-//! Edge list: pairs of ids, a line an edge, for tools that know nothing else.
+//! Edge list: pairs of ids, an edge a line, for tools that read nothing else.
 //!
 //! ```text
 //! a folder    vertices.v      1             an id a line, and the properties that were chosen
@@ -67,7 +67,7 @@ pub fn identity(survey: &Survey) -> Identity {
 /// Writes lists of everything that `survey` found in `view`, each type in a file of a folder.
 ///
 /// # Errors
-/// What reading may meet; `invalid` or `not_found` for a property that lists can't have; `invalid`,
+/// Errors of reading; `invalid` or `not_found` for a property that lists can't have; `invalid`,
 /// `io` or `limit` from the target; `cancelled`.
 pub fn write_folder(
     view: &dyn GraphView,

@@ -1,4 +1,4 @@
-//! Elements: vertices and edges of a snapshot as files of elements state them.
+//! Elements: vertices and edges of a snapshot, in the form that files of elements need.
 
 use crate::export::identity::Identity;
 use crate::export::pages;
@@ -28,7 +28,7 @@ impl<'a> ElementReader<'a> {
     /// Reads `view`, of which `survey` knows what is in `scope`. Cost: see [`Identity::of_graph`].
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn new(view: &'a dyn GraphView, survey: &'a Survey, scope: &'a ExportScope) -> Result<Self> {
         let identity = Identity::of_graph(view, survey)?;
         Ok(Self { view, survey, scope, identity, names_edges: false })
@@ -37,7 +37,7 @@ impl<'a> ElementReader<'a> {
     /// The vertices of `label` in `page`, with all properties but the one that is the id.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn vertices(&self, label: &LabelSurvey, page: &[VertexId]) -> Result<Vec<Vertex>> {
         let name = self.survey.catalogue.label_name(label.label).to_string();
         let ids = self.identity.column(self.view, Some(label.label), page)?;
@@ -61,7 +61,7 @@ impl<'a> ElementReader<'a> {
     /// `edges`, in this order.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn edges(&self, edges: &[EdgeId]) -> Result<Vec<Edge>> {
         let ends = |end: fn(&EdgeId) -> VertexId| {
             self.identity.column(self.view, None, &edges.iter().map(end).collect::<Vec<_>>())
@@ -96,7 +96,7 @@ impl<'a> ElementReader<'a> {
     /// Cost: memory for all of them.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn adjacent(&self, vertex: VertexId, direction: Direction) -> Result<Vec<EdgeId>> {
         let (mut batch, mut labels) = (NeighborBatch::default(), Vec::new());
         let (mut cursor, mut found) = (NeighborCursor::default(), Vec::new());

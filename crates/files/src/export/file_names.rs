@@ -1,4 +1,4 @@
-//! File names: a name for each file of an export, safe on every system, made of names that need not be.
+//! File names: a name for each file of an export, safe on every system, from any label or type.
 //!
 //! ```text
 //! Person               Person            ../x           .._x ─> _._x: no dot in front

@@ -1,4 +1,4 @@
-//! GraphML: one file of vertices, then edges, with every property and its types stated ahead.
+//! GraphML: one file of vertices, then edges, with all properties and their types declared first.
 
 use crate::export::elements::ElementReader;
 use crate::export::meter::Meter;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// Writes everything that `survey` found in `view`, as `reader` gives it.
 ///
 /// # Errors
-/// What reading may meet; `invalid`, `io` or `limit` from the target; `invalid` for what XML can't hold,
+/// Errors of reading; `invalid`, `io` or `limit` from the target; `invalid` for what XML can't hold,
 /// control characters in a text say, with the element and the property; `cancelled`.
 pub fn write(
     view: &dyn GraphView,

@@ -19,7 +19,7 @@ use evergraph_graph::view::GraphView;
 /// Writes everything that `survey` found in `view`, as `reader` gives it.
 ///
 /// # Errors
-/// What reading may meet; `invalid`, `io` or `limit` from the target; `cancelled`.
+/// Errors of reading; `invalid`, `io` or `limit` from the target; `cancelled`.
 pub fn write(
     view: &dyn GraphView,
     survey: &Survey,

@@ -1,4 +1,4 @@
-//! Identity: what vertices are called in files.
+//! Identity: the ids that vertices get in files.
 //!
 //! | file | a vertex is called by | unique in |
 //! |---|---|---|
@@ -47,7 +47,7 @@ impl Identity {
     /// the other labels.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn of_graph(view: &dyn GraphView, survey: &Survey) -> Result<Self> {
         let Some(key) = survey.catalogue.key(ID_KEY) else { return Ok(Self::Number) };
         let id_type = |label: &LabelSurvey| {
@@ -83,7 +83,7 @@ impl Identity {
     /// What `vertices` are called, a row each. They are all of `label`, if one is given.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn column(
         self,
         view: &dyn GraphView,

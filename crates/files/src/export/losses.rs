@@ -1,4 +1,4 @@
-//! Losses: what the files of an export don't carry, in words.
+//! Losses: what the files of an export do not preserve, in words.
 
 use crate::export::edge_list;
 use crate::export::elements::ElementReader;

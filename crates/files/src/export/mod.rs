@@ -1,4 +1,4 @@
-//! Export: a graph written as files that others read, and that an import reads back equal.
+//! Export: a graph written to files that other programs read, and that an import reads back as an equal graph.
 //!
 //! ```text
 //! options ──> scope ──> survey ──┬──> csv          a file a label, and one a type and pair of labels

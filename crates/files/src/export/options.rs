@@ -1,4 +1,4 @@
-//! Options: what to export, in which form, to which place; and what came of it.
+//! Options: what to export, in which format and where; and a summary of the result.
 
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 /// What an export writes, and how. [`ExportOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
-    /// The form.
+    /// The format.
     pub format: ExportFormat,
-    /// Where it goes: a folder for CSV and Parquet, a file for GraphSON and GraphML, either for edge
-    /// lists; `-` is standard output, for whatever can be one file.
+    /// The target: a folder for CSV and Parquet, a file for GraphSON and GraphML, either for edge
+    /// lists; `-` is standard output, for formats of one file.
     pub output: PathBuf,
-    /// Whether what is at `output` is replaced. A folder is replaced only if all that it holds are files
-    /// such as an export writes.
+    /// Whether existing files at `output` are replaced. A folder is replaced only if it holds nothing but files
+    /// that an export writes.
     pub overwrite: bool,
-    /// How each file is packed; `None` for what the output's name says, and not at all if it doesn't.
+    /// How each file is compressed; `None` for what the output's name says, or no compression.
     pub packing: Option<Packing>,
-    /// The labels to write; empty for all. Edges are written if both of their ends are.
+    /// The labels to write; empty for all. Edges are written if both of their ends are written.
     pub labels: Vec<String>,
     /// The edge types to write; empty for all.
     pub types: Vec<String>,
@@ -25,12 +25,12 @@ pub struct ExportOptions {
     pub edge_columns: Vec<String>,
     /// Properties of vertices in the vertex lists beside edge lists.
     pub vertex_columns: Vec<String>,
-    /// Ends the export when it is set; nothing is left behind then.
+    /// Cancels the export when it is set; nothing is left behind then.
     pub cancel: CancelFlag,
 }
 
 impl ExportOptions {
-    /// Everything, in `format`, to `output`, where there is nothing yet.
+    /// Exports everything, in `format`, to `output`, which must not exist yet.
     pub fn new(format: ExportFormat, output: impl Into<PathBuf>) -> Self {
         Self {
             format,
@@ -45,7 +45,7 @@ impl ExportOptions {
         }
     }
 
-    /// Refuses options that can't be meant.
+    /// Returns an error for options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         let has_columns = !self.edge_columns.is_empty() || !self.vertex_columns.is_empty();
         if has_columns && self.format != ExportFormat::EdgeList {
@@ -60,14 +60,14 @@ impl ExportOptions {
         Ok(())
     }
 
-    /// How each file is packed: as the options say, or else the output's name.
+    /// How each file is compressed: as the options say, or else the output's name.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.packing.unwrap_or_else(|| Packing::of_path(&self.output))
     }
 }
 
-/// The form of an export.
+/// The format of an export.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExportFormat {
     /// A folder of CSV files with Neo4j's headers.
@@ -86,7 +86,7 @@ impl ExportFormat {
     /// All formats.
     pub const ALL: [Self; 5] = [Self::Csv, Self::Parquet, Self::GraphSon, Self::GraphMl, Self::EdgeList];
 
-    /// What options and reports call it.
+    /// Its name in options and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -123,20 +123,20 @@ impl ExportFormat {
     }
 }
 
-/// How a file is packed.
+/// How a file is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Packing {
     /// It isn't.
     #[default]
     None,
-    /// By gzip: every tool reads it.
+    /// gzip: every tool reads it.
     Gzip,
-    /// By zstd: smaller and much faster.
+    /// zstd: smaller and much faster.
     Zstd,
 }
 
 impl Packing {
-    /// What is put behind a file's name.
+    /// The suffix of a file's name.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -146,7 +146,7 @@ impl Packing {
         }
     }
 
-    /// The packing that the ending of `path` tells.
+    /// The compression that the ending of `path` states.
     #[must_use]
     pub fn of_path(path: &Path) -> Self {
         match path.extension().and_then(|ending| ending.to_str()) {
@@ -157,14 +157,14 @@ impl Packing {
     }
 }
 
-/// How far an export is.
+/// Progress of an export.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ExportProgress<'a> {
     /// The file that is being written; empty while the graph is surveyed.
     pub file: &'a str,
     /// Vertices and edges read so far, each counted twice: surveyed and written.
     pub rows: u64,
-    /// As many as there will be, or somewhat more.
+    /// The total, or somewhat more.
     pub rows_total: u64,
 }
 
@@ -185,7 +185,7 @@ pub struct Exported {
     pub vertices_count: u64,
     /// Edges written.
     pub edges_count: u64,
-    /// What the files don't carry, a sentence each: an import of them gives a graph without it.
+    /// What the files do not preserve, a sentence each: an import of them lacks it.
     pub losses: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ pub struct ExportedFile {
     pub name: String,
     /// Vertices or edges in it; both, in a file of both.
     pub rows: u64,
-    /// Its size in bytes, packed as it is.
+    /// Its size in bytes, after compression.
     pub bytes: u64,
 }
 

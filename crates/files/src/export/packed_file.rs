@@ -1,4 +1,4 @@
-//! Packed file: bytes on their way to one file, through gzip, zstd or neither, counted behind it.
+//! Packed file: writes one file with gzip, zstd or no compression, and counts its bytes.
 
 use crate::export::options::Packing;
 use flate2::Compression;

@@ -1,4 +1,4 @@
-//! Pages: the vertices of a label and the edges of a type, some at a time, in an order that stays.
+//! Pages: the vertices of a label and the edges of a type, a page at a time, in a stable order.
 //!
 //! A page has as many rows as values of some kilobytes each leave in bounds. The edges of a hub come in
 //! several pages.
@@ -16,7 +16,7 @@ pub const PAGE_ROWS: usize = 1024;
 /// Gives `take` the vertices of `label`, ascending, a page at a time.
 ///
 /// # Errors
-/// What reading may meet, and what `take` returns.
+/// Errors of reading, and those of `take`.
 pub fn vertices(
     view: &dyn GraphView,
     label: LabelId,
@@ -58,7 +58,7 @@ impl EdgePage {
 /// page at a time, each with the label at which its edges end; pages of several labels take turns.
 ///
 /// # Errors
-/// What reading may meet, and what `take` returns.
+/// Errors of reading, and those of `take`.
 pub fn edges(
     view: &dyn GraphView,
     source: LabelId,
@@ -95,7 +95,7 @@ pub fn edges(
 /// The values of `key` of the vertices of `label` in `vertices`.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn vertex_column(
     view: &dyn GraphView,
     label: LabelId,
@@ -111,7 +111,7 @@ pub fn vertex_column(
 /// The values of `key` of `edges`, which are of `edge_type`.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn edge_column(view: &dyn GraphView, edge_type: TypeId, edges: &[EdgeId], key: KeyId) -> Result<Column> {
     let value_type = view.catalogue().property_type(Owner::EdgeType(edge_type), key);
     let mut column = Column::new(value_type.unwrap_or(ValueType::Any));

@@ -1,4 +1,4 @@
-//! Parquet: the files of a CSV export with typed columns, for tools that analyse tables.
+//! Parquet: the files of a CSV export with typed columns, for analysis tools.
 //!
 //! ```text
 //! Person.parquet           id:ID(Person)   int64      name  utf8       born  date32
@@ -121,7 +121,7 @@ impl ColumnForm {
 /// Writes everything that `survey` found in `view`.
 ///
 /// # Errors
-/// What reading may meet; `invalid`, `io` or `limit` from the target; `cancelled`.
+/// Errors of reading; `invalid`, `io` or `limit` from the target; `cancelled`.
 pub fn write(
     view: &dyn GraphView,
     survey: &Survey,

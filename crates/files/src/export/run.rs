@@ -1,4 +1,4 @@
-//! Run: the whole of an export, from a snapshot to files.
+//! Run: a whole export, from a snapshot to files.
 
 use crate::export::elements::ElementReader;
 use crate::export::losses::losses;

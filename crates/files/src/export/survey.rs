@@ -1,4 +1,4 @@
-//! Survey: which labels, edges and properties a snapshot holds, learned by reading it once.
+//! Survey: which labels, edges and properties a snapshot holds, found in one pass.
 //!
 //! The catalogue knows names that were ever used and types that were ever declared. A header should have
 //! what is there now: properties without values have no column, and one whose values are all of a type
@@ -63,7 +63,7 @@ impl Survey {
     /// Reads everything in `scope`. Cost: every property value is looked at once; memory for one page.
     ///
     /// # Errors
-    /// What reading may meet; `cancelled`.
+    /// Errors of reading; `cancelled`.
     pub fn new(view: &dyn GraphView, scope: &ExportScope, meter: &Meter<'_>) -> Result<Self> {
         let catalogue = view.catalogue();
         let mut survey =

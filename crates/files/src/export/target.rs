@@ -1,4 +1,4 @@
-//! Target: the file or folder of an export, which is there in whole or not at all.
+//! Target: the file or folder of an export, which appears whole or not at all.
 //!
 //! ```text
 //! out/   ──> .evergraph-x7Gd2k/  written, synced  ──> renamed to out/
@@ -258,7 +258,7 @@ fn check_replaceable(path: &Path, entries: fs::ReadDir, overwrite: bool) -> Resu
 
 fn exists(path: &Path, what: &str) -> Error {
     Error::invalid(format!(
-        "{} is there already, {what}: name another place, or overwrite it (--overwrite)",
+        "{} already exists, {what}: name another place, or overwrite it (--overwrite)",
         path.display()
     ))
 }

@@ -1,4 +1,4 @@
-//! Context: what reading any file needs of the import that it belongs to.
+//! Context: what reading any file needs of its import.
 
 use crate::import::faults::FaultCollector;
 use crate::import::known::Known;

@@ -1,4 +1,4 @@
-//! Declared: what files say about the types of properties. They must agree, with each other and with the
+//! Declared types: the property types that files declare. They must agree, with each other and with the
 //! database.
 
 use crate::import::field::cell::CellType;

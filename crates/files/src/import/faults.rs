@@ -1,4 +1,4 @@
-//! Faults: rows that cannot be loaded, and what an import does about them.
+//! Faults: rows that cannot be loaded, and how an import handles them.
 //!
 //! ```text
 //! parse a block ──> Faults ──┐
@@ -41,7 +41,7 @@ pub struct BadRows {
 /// How the faults of a block are gathered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FaultRules {
-    /// Whether the first one stops the import, so that nobody needs to look further.
+    /// Whether the first one stops the import, so that no others need to be found.
     pub stops: bool,
     /// How many of a block are worth a description.
     described_max: usize,

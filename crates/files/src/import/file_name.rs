@@ -1,4 +1,4 @@
-//! File name: what the name of a file says, without the folders before it.
+//! File name: what a file's name says, without its folders.
 
 use crate::import::bytes::source::unpacked_name;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Id options: what stands in braces behind `:ID`, `:START_ID` and `:END_ID` in a header.
+//! Id options: the options in braces after `:ID`, `:START_ID` and `:END_ID` in a header.
 //!
 //! ```text
 //! :START_ID(Person){id-type:long,key:number,on-unknown:create}

@@ -1,4 +1,4 @@
-//! Id type: what ids in files may be, and which values and texts are ids.
+//! Id type: the types that ids in files can have, and which values and texts are ids.
 //!
 //! | type | ids are kept and compared as |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Identity: which row a vertex got, by the id that it has in the files.
+//! Identity: the row of a vertex, by its id in the files.
 //!
 //! ```text
 //! integer ids   small ones   direct   [ - 0 1 - 2 ]        4 bytes for each id up to the largest

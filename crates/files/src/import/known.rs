@@ -1,4 +1,4 @@
-//! Known: the vertices that a database has before an import, found by the ids that files use.
+//! Known: the vertices that a database has before an import, found by the ids in files.
 //!
 //! A label's vertices are found by its unique key: id 17 of label Person, whose unique key is `id`, is
 //! the vertex whose `id` is 17. Of several keys it is the one called `id`, unless a header names another.
@@ -118,7 +118,7 @@ impl Known {
     /// How many edges there are of each type. Cost: a look at each segment.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn edges_by_type(&self) -> Result<HashMap<String, u64>> {
         let Some(view) = self.view() else { return Ok(HashMap::new()) };
         let catalogue = view.catalogue();
@@ -170,7 +170,7 @@ impl<'a> KnownLabel<'a> {
     /// The vertex with `id`. Cost: a look-up in the index.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn find(&self, id: &Value) -> Result<Option<VertexId>> {
         let id = match (self.value_type, id.as_i64()) {
             (Some(ValueType::I8), Some(number)) => i8::try_from(number).ok().map(Value::I8),

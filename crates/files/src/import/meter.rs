@@ -1,4 +1,4 @@
-//! Meter: counts what an import has read, tells who wants to know, and stops when it is asked to.
+//! Meter: counts what an import has read, reports progress, and stops on request.
 
 use crate::import::bytes::source::BytesRead;
 use evergraph_graph::cancel::CancelFlag;

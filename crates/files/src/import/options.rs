@@ -1,4 +1,4 @@
-//! Options: what to import, how to read it, and what comes of it.
+//! Options: what to import, how to read it, and a summary of the result.
 
 use crate::import::faults::{BadRows, OnBadRow};
 use crate::import::id_type::IdType;
@@ -23,33 +23,33 @@ pub use crate::import::role::Role;
 pub struct ImportOptions {
     /// The files, and folders of files. All together are one graph.
     pub files: Vec<InputFile>,
-    /// How each file is read; nothing else in the files' folders is. `None`: what the file `import.toml` of a
-    /// folder says of those in it, and what names and first rows show of all others.
+    /// How each file is read; other files in the folders are ignored. `None`: the file `import.toml` of a
+    /// folder describes the files in it, and names and first rows describe all others.
     pub mapping: Option<Mapping>,
     /// The formats that are read: a file of another one is an error, or left out if only its folder was named. Empty: all.
     pub formats: Vec<FileFormat>,
-    /// How text is split into fields, and what fields mean.
+    /// How text is split into fields, and how fields are interpreted.
     pub csv: CsvOptions,
-    /// What lists of edges and of vertices don't say themselves.
+    /// Labels, types and columns for lists of edges and vertices, which do not name them.
     pub lists: ListOptions,
-    /// What ids are, and what to do about those that come twice or not at all.
+    /// The type of ids, and what to do about duplicate and unknown ids.
     pub ids: IdPolicy,
-    /// What to do about rows that can't be loaded.
+    /// What to do about rows that cannot be loaded.
     pub bad_rows: BadRowOptions,
-    /// Memory that the import takes beside ids and the finished graph: half of it for rows that are read,
-    /// half to sort edges. Rows beyond it go into a temporary file. `None`: a quarter of what this process
+    /// Memory of the import in addition to ids and the finished graph: half of it for rows that are read,
+    /// half to sort edges. Rows beyond it go to a temporary file. `None`: a quarter of the memory that this process
     /// can have.
     pub memory: Option<u64>,
     /// The folder for the temporary file. `None`: that of the database, if it has one, or the system's.
     pub temporary: Option<PathBuf>,
-    /// Threads to work on; 0 for as many as there are cores.
+    /// Number of threads; 0 for one on each core.
     pub threads: usize,
-    /// Ends the import when it is set. `None`: it can't be stopped.
+    /// Cancels the import when it is set. `None`: the import cannot be cancelled.
     pub cancel: CancelFlag,
 }
 
 impl ImportOptions {
-    /// Imports `files` with everything else as it is by default: CSV as RFC 4180 has it, ids that are
+    /// Imports `files` with default options: CSV as in RFC 4180, ids that are
     /// text unless a header says otherwise, label `Vertex` and type `EDGE` for edge lists; a bad row
     /// is an error.
     pub fn new(files: impl IntoIterator<Item = InputFile>) -> Self {
@@ -82,7 +82,7 @@ impl ImportOptions {
         self
     }
 
-    /// [`ImportOptions::memory`], or what it is without.
+    /// [`ImportOptions::memory`], or its default.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.memory.unwrap_or_else(|| available_bytes() / 4)
@@ -92,7 +92,7 @@ impl ImportOptions {
         self.temporary.clone().unwrap_or_else(std::env::temp_dir)
     }
 
-    /// Refuses options that can't be meant.
+    /// Returns an error for options that contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         if self.files.is_empty() {
             return Err(Error::invalid("no files to import: name some, or a folder"));
@@ -101,25 +101,26 @@ impl ImportOptions {
     }
 }
 
-/// How text is split into fields, and what fields mean: of CSV files, and where it says so of lists too.
+/// How text is split into fields, and how fields are interpreted: for CSV files, and where it is stated for lists.
 #[derive(Clone, Debug)]
 pub struct CsvOptions {
-    /// What stands between two fields, in lists too. `None`: a tab in `.tsv` files; otherwise what the first line shows.
+    /// The delimiter of fields, in lists, too. `None`: a tab in `.tsv` files; otherwise the one that the first line
+    /// shows.
     pub delimiter: Option<u8>,
-    /// What encloses fields with delimiters or line breaks, doubled inside; `None` makes it an ordinary character.
+    /// The quote around fields with delimiters or line breaks, doubled inside; `None` makes quotes ordinary characters.
     pub quote: Option<u8>,
-    /// What stands before a quote inside quotes, besides doubling it.
+    /// The escape before a quote inside quotes, as an alternative to doubling it.
     pub escape: Option<u8>,
-    /// The text that stands for no value, besides an empty one; in lists too.
+    /// The text that means no value, in addition to an empty one; in lists, too.
     pub null: Option<String>,
-    /// What stands between the elements of an array.
+    /// The delimiter between the elements of an array.
     pub array_delimiter: u8,
-    /// What the first line is. `None`: what it looks like.
+    /// Whether the first line is a header or data. `None`: as it looks.
     pub first_line: Option<FirstLine>,
 }
 
 impl Default for CsvOptions {
-    /// As RFC 4180 has it, and arrays with `;`.
+    /// As in RFC 4180, and `;` between elements of arrays.
     fn default() -> Self {
         Self {
             delimiter: None,
@@ -151,15 +152,15 @@ impl CsvOptions {
     }
 }
 
-/// What lists of edges and of vertices don't say themselves.
+/// Labels, types and columns for lists of edges and vertices, which do not name them.
 #[derive(Clone, Debug)]
 pub struct ListOptions {
-    /// The label of the vertices; of those in other files, too, that have no label.
+    /// The label of vertices in lists, and of vertices without a label in other files.
     pub vertex_label: String,
-    /// The type of the edges of lists without a name of their own; of edges in other files, too, that have no type.
+    /// The type of edges in lists, and of edges without a type in other files.
     pub edge_type: String,
-    /// Ids of vertices that lists of edges refer to: these exist and no others, whether they have edges
-    /// or not. `None`: what vertex lists hold; or without these, whatever edges mention.
+    /// Ids of the vertices of lists of edges: exactly these exist, whether they have edges
+    /// or not. `None`: the ids in vertex lists; without such lists, all ids that edges mention.
     pub vertices: Option<Range<i64>>,
     /// Names of the columns behind source and target, as in a CSV header (`weight,time` or
     /// `weight:float,time:datetime{epoch:seconds}`). A name alone is a `double` if it is `weight`, otherwise a number.
@@ -182,14 +183,14 @@ impl Default for ListOptions {
     }
 }
 
-/// What ids are, and what to do about those that come twice or not at all.
+/// The type of ids, and what to do about duplicate and unknown ids.
 #[derive(Clone, Debug)]
 pub struct IdPolicy {
-    /// The type of ids in CSV files whose header doesn't say.
+    /// The type of ids in CSV files whose header does not state it.
     pub id_type: IdType,
-    /// What to do about vertices whose id was there before.
+    /// What to do about vertices with a duplicate id.
     pub on_duplicate: OnDuplicate,
-    /// What to do about edges to vertices that aren't there.
+    /// What to do about edges to unknown vertices.
     pub on_unknown: OnUnknown,
     /// The property that keeps the ids of vertices in files of vertices and edges (GraphSON, GraphML, GEXF and
     /// so on). `None`: `id`, or `_id` if vertices have a property `id` of their own.
@@ -199,7 +200,7 @@ pub struct IdPolicy {
 }
 
 impl Default for IdPolicy {
-    /// Ids are text; one that comes twice or not at all is a bad row.
+    /// Ids are text; a duplicate or unknown id is a bad row.
     fn default() -> Self {
         Self {
             id_type: IdType::STRING,
@@ -211,10 +212,10 @@ impl Default for IdPolicy {
     }
 }
 
-/// What to do about rows that can't be loaded.
+/// What to do about rows that cannot be loaded.
 #[derive(Clone, Debug)]
 pub struct BadRowOptions {
-    /// Whether the import stops at one.
+    /// Whether the import stops at the first one.
     pub on_bad_row: OnBadRow,
     /// The file that describes every bad row, also if the import stops; an older one is overwritten.
     pub report: Option<PathBuf>,
@@ -230,22 +231,22 @@ impl Default for BadRowOptions {
 /// One file or folder to import.
 #[derive(Clone, Debug)]
 pub struct InputFile {
-    /// Where it is; `-` is standard input. A folder stands for all files below it whose names tell
+    /// Its path; `-` is standard input. A folder means all files below it whose names tell
     /// what they hold.
     pub path: PathBuf,
-    /// What it holds; `None` to go by its name, and by the header of a CSV file.
+    /// What it holds; `None` to decide by its name, and by the header of a CSV file.
     pub role: Option<Role>,
-    /// The label of its vertices, if no column tells it. `None`: the option's for edge lists, the file's
+    /// The label of its vertices, if no column names it. `None`: that of the options for edge lists, the file's
     /// name without its endings for CSV.
     pub label: Option<String>,
-    /// The type of its edges, if no column tells it; `None` as with the label.
+    /// The type of its edges, if no column names it; `None` as for the label.
     pub edge_type: Option<String>,
     /// Where the header of a CSV file is.
     pub header: HeaderPlace,
 }
 
 impl InputFile {
-    /// The file at `path`, which tells all the rest.
+    /// The file at `path`, which describes itself.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), role: None, label: None, edge_type: None, header: HeaderPlace::FirstLine }
     }
@@ -306,14 +307,14 @@ pub struct Imported {
     pub load: Load,
     /// Rows that were left out.
     pub bad_rows: BadRows,
-    /// Rows of which the options said what is to be done.
+    /// Rows that the options' policies handled.
     pub settled: Settled,
     /// Bytes of rows that memory did not hold and that went through a temporary file.
     pub spilled_bytes: u64,
-    /// What of the files has no place in the graph, or another form there: a sentence each.
+    /// Content of the files that the graph does not represent, or represents in another form: a sentence each.
     pub notes: Vec<String>,
-    /// Files in given folders that were left out, for nothing tells what they hold.
+    /// Files in the given folders that were left out, because their content was not recognised.
     pub ignored_files: Vec<PathBuf>,
-    /// CSV files whose columns don't say what they hold: it was guessed.
+    /// CSV files whose content was guessed, because their columns do not state it.
     pub guessed_files: Vec<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Pipeline: reads, parses and places blocks at the same time, in rounds.
+//! Pipeline: reads, parses and places blocks concurrently, in rounds.
 //!
 //! ```text
 //!            round 1     round 2     round 3     round 4

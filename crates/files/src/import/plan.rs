@@ -1,4 +1,4 @@
-//! Plan: which files there are, how each is read, and in which order.
+//! Plan: the files of an import, how each is read, and in which order.
 //!
 //! ```text
 //! files, folders ──> candidates ──> a rule each: of the mapping file, or recognised ──> plan
@@ -50,7 +50,7 @@ pub struct Plan {
     pub parquet: Vec<ParquetFile>,
     /// Files in folders that nothing tells how to read.
     pub ignored_files: Vec<PathBuf>,
-    /// Files of which something was guessed.
+    /// Files about which something was guessed.
     pub guessed_files: Vec<PathBuf>,
     /// What the plan follows that nobody named, and what one may want to say of files: a sentence each.
     pub notes: Vec<String>,
@@ -287,7 +287,7 @@ fn recognise_all(
     recognise(&files.collect::<Vec<_>>(), options, known)
 }
 
-/// What to do about a file that was named and of which nothing tells what it holds.
+/// What to do about a named file whose content is not recognised.
 fn stranger(candidate: &Candidate) -> Error {
     let name = candidate.input.name();
     let (_, ending) = stem_and_ending(&candidate.file.path);
@@ -437,7 +437,7 @@ fn csv_role(role: Role) -> Role {
     if role == Role::Edges { Role::Relationships } else { role }
 }
 
-/// Complains if somebody told another role than the columns show.
+/// Returns an error if the stated role differs from that of the columns.
 fn check_role(path: &Path, found: Role, told: Option<Role>) -> Result<()> {
     match told.map(csv_role).filter(|told| *told != found) {
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! Policy: what to do about a vertex that comes twice and about an edge whose end nobody knows.
+//! Policy: what to do about duplicate vertices and about unknown ends of edges.
 //!
 //! By default both are bad rows. Other choices settle them, and are counted: a row that was settled is
 //! no bad row and stands in no report.

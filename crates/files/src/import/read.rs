@@ -1,4 +1,4 @@
-//! Read: the whole of an import, from options to tables in memory.
+//! Read: a whole import, from options to tables in memory.
 //!
 //! Order: CSV and Parquet files of vertices; files of both, but for their edges; CSV and Parquet files
 //! of edges; the edges of files of both; lists of vertices, then of edges. Each file is read by the pipeline; the tables stand in the order in which their first rows came.

@@ -1,4 +1,4 @@
-//! Report: the file of bad rows that an import writes for people and programs to mend them by.
+//! Report: the file of bad rows that an import writes, for people and programs to correct them.
 //!
 //! ```text
 //! file,line,column,name,reason,row

@@ -1,4 +1,4 @@
-//! Role: what a file of an import holds, where somebody or its header says so.
+//! Role: whether a file of an import holds vertices or edges, as the user or its header says.
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,7 +8,7 @@ use crate::packed_column::column::{Ends, PackedColumn, PackedData, Packing};
 use crate::value::{Value, ValueType};
 use std::ops::Range;
 
-/// Builds a column front to back. Cost: one pass; a change of type repacks what is there.
+/// Builds a column front to back. Cost: one pass; a change of type repacks the values so far.
 #[derive(Clone, Debug, Default)]
 pub struct PackedColumnBuilder {
     value_type: Option<ValueType>,

@@ -43,7 +43,7 @@ impl List {
         Ok(Self(values.into()))
     }
 
-    /// Holds `values`, of which the caller knows that they are less than [`DEPTH_MAX`] deep.
+    /// Holds `values`, which the caller knows to be less than [`DEPTH_MAX`] deep.
     pub(super) fn of_checked_depth(values: Vec<Value>) -> Self {
         Self(values.into())
     }

@@ -21,7 +21,7 @@ type ListedLink = (i64, VertexId, Option<Value>, Option<Value>);
 /// What `operation` sees in `view`, as a number: 0 if it only writes.
 ///
 /// # Errors
-/// What reading meets.
+/// Errors of reading.
 pub fn read(view: &impl GraphView, graph: &SocialGraph, operation: &Operation) -> Result<u64> {
     Ok(match operation {
         Operation::CountLinks(node, link_type) => {
@@ -52,7 +52,7 @@ pub fn read(view: &impl GraphView, graph: &SocialGraph, operation: &Operation) -
 /// Does `operation` at `time` in a transaction, a read too.
 ///
 /// # Errors
-/// What reading and writing meet.
+/// Errors of reading and writing.
 pub fn perform(
     tx: &mut TransactionById,
     graph: &SocialGraph,

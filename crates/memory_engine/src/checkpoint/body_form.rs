@@ -1,4 +1,4 @@
-//! The binary form of bodies, format version 1: the arrays as they lie in memory.
+//! The binary form of bodies, format version 1: the arrays as in memory.
 //!
 //! ```text
 //! EDGES                                          VERTICES

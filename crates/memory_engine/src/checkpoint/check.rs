@@ -1,4 +1,4 @@
-//! Check of bodies' files: every checksum compared, every body decoded.
+//! Check of bodies' files: verifies every checksum and decodes every body.
 
 use std::collections::BTreeMap;
 

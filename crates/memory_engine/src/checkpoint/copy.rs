@@ -1,4 +1,4 @@
-//! Copy: bodies' files held open, and written to another directory.
+//! Copy: holds bodies' files open, and writes them to another directory.
 
 use crate::checkpoint::body_file::BodyFile;
 use crate::checkpoint::segment_list::SegmentList;

@@ -1,4 +1,4 @@
-//! Loading: from a manifest to groups with their segments, as a checkpoint left them.
+//! Loading: reads groups and their segments from the files that a manifest names.
 //!
 //! ```text
 //! manifest --> segments by file and offset --> windows of some MiB --> two threads: read, verify,
@@ -37,7 +37,7 @@ use evergraph_storage::sync::thread;
 
 /// Bytes that are read at once, unless one body is longer.
 const WINDOW_BYTES: u64 = 8 << 20;
-/// Bytes of bodies that nobody wants which are read along rather than skipped.
+/// Unwanted bytes between bodies that are read along rather than skipped.
 const GAP_BYTES: u64 = 1 << 20;
 
 /// What was read.
@@ -209,7 +209,7 @@ struct Work {
 }
 
 impl Work {
-    /// Reads windows until none is left or somebody met an error.
+    /// Reads windows until none is left, or one of the threads fails.
     fn run(&self) {
         while let Some(window) = self.windows.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if self.outcome.lock().is_err() {

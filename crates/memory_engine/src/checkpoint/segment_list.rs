@@ -1,4 +1,4 @@
-//! Segment list: the memory engine's section of a manifest, which says where the body of each segment lies.
+//! Segment list: the memory engine's section of a manifest, with the location of each segment's body.
 //!
 //! ```text
 //! count, then group, subject, hub, file, offset, length, base: varints; ascending by the first three

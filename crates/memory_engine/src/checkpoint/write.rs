@@ -1,4 +1,4 @@
-//! The fuzzy checkpoint: every commit through C in bodies on disk, while writes go on.
+//! The fuzzy checkpoint: stores bodies that hold every commit through C, while writes go on.
 //!
 //! ```text
 //! 1  C := W, once the log is synced through it
@@ -431,7 +431,7 @@ fn is_exact_through<B>(layer: &Layer<B>, through: Timestamp) -> bool {
     layer.base >= through || planted(Bug::SkipDirty) || records().all(|record| !record.visible_at(through))
 }
 
-/// The files of which less than half is alive, and the small ones if they are many.
+/// The files that are less than half alive, and the small ones if they are many.
 fn thin_files(segments: &Segments, files: &Files) -> BTreeSet<u64> {
     let mut alive: BTreeMap<u64, u64> = BTreeMap::new();
     let mut count = |stored: Option<Stored>, base| {

@@ -1,4 +1,4 @@
-//! Whole groups out of blocks: the segments of a bulk load, exact at its timestamp.
+//! Bodies of a load: whole groups from blocks, exact at the load's timestamp.
 //!
 //! ```text
 //! for each edge type   blocks  1st pass           edges a group and side; parts of groups that fit memory

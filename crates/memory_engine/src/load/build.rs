@@ -1,4 +1,4 @@
-//! Build: what a bulk load makes of the memory engine's segments, until it is installed.
+//! Build: the segments that a bulk load creates and changes, until they are installed.
 
 use crate::group::{Group, GroupTable};
 use crate::load::bodies::{Builder, Built};

@@ -1,4 +1,4 @@
-//! Extending: the edges of a load at vertices that are in the database already.
+//! Extend: adds a load's edges to vertices that the database already has.
 //!
 //! ```text
 //! settle    each segment that gets edges is merged until its body is all there is, exact at W

@@ -1,4 +1,4 @@
-//! Parts: the groups whose edges of one type are built at once, so that what that takes is bounded.
+//! Parts: groups whose edges of one type are built together, to bound the memory.
 //!
 //! ```text
 //! edges a group   5  0  2  9  1          parts, 8 edges each   [0 2]  [3]  [4]

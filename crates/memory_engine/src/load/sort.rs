@@ -1,4 +1,4 @@
-//! The edges of one type in the order of their lists, as bodies of whole groups: two counting sorts.
+//! Sort: the edges of one type in list order, as bodies of whole groups, by two counting sorts.
 //!
 //! ```text
 //! out   counting sort by source, each list sorted by (target, input order);

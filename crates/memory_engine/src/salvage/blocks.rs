@@ -1,4 +1,4 @@
-//! Blocks: a bodies' file of which some blocks verify, and some don't.
+//! Blocks: a bodies' file in which only some blocks verify.
 //!
 //! A block counts if it has the checksum that the list behind the bodies has for it. That list need not be
 //! sound as a whole: a damaged entry costs its block. Header and end serve for one thing, to say that the

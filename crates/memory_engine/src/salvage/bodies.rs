@@ -1,4 +1,4 @@
-//! Bodies: what the manifest names, read as far as it verifies.
+//! Bodies: the bodies that a manifest names, read as far as they verify.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Changes: what the commits of the log did to each vertex and edge, and to names and groups.
+//! Changes: what the log's commits did to each vertex and edge, and to names and groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 

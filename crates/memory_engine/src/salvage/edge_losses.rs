@@ -1,4 +1,4 @@
-//! Edge losses: what the comparison of both sides of one type found damaged, told part by part.
+//! Edge losses: damage found by comparing both sides of one type, part by part.
 //!
 //! ```text
 //! a part of the out side is lost    `edges`, if parts of the in side are lost too: between those; else nothing
@@ -28,7 +28,7 @@ pub struct Counts {
     pub added: BTreeMap<(GroupId, usize), u64>,
     /// Edges whose end isn't there.
     pub loose: BTreeMap<Groups, u64>,
-    /// Edges of which both sides, known equally well, say something else.
+    /// Edges whose sides differ, although both are known equally well.
     pub differing: BTreeMap<Groups, u64>,
 }
 
@@ -67,7 +67,7 @@ impl Compared<'_> {
         losses
     }
 
-    /// Groups of which the out side has no list of the type yet, and the in side knows better.
+    /// Groups without a list of the type on the out side, although the in side has edges.
     fn of_groups_without_lists(&self) -> impl Iterator<Item = Loss> {
         let added = self.counts.added.iter().filter(|_| self.has_properties());
         added.filter(|((group, _), _)| !self.out.contains_key(group)).map(|((group, _), count)| Loss {

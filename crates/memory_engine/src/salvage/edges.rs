@@ -1,4 +1,4 @@
-//! Edges: both sides of one type compared, each completed by the other, loose ends left out.
+//! Edges: compares both sides of one type, completes each from the other, and leaves out loose ends.
 //!
 //! ```text
 //! out side says   in side says        the edge

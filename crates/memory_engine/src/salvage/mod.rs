@@ -1,5 +1,5 @@
-//! Salvage of the memory engine's files: whatever verifies of bodies and log in a new database, and a list of
-//! exactly what doesn't.
+//! Salvage of the memory engine's files: the verified data of bodies and log in a new database, and an exact
+//! list of what is missing.
 //!
 //! - [`blocks`]: a bodies' file of which some blocks verify
 //! - [`partial`]: bodies of which some bytes verify

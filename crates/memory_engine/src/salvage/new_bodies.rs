@@ -1,4 +1,4 @@
-//! New bodies: what was saved as the bodies of a database that begins there, each checked as a checkpoint
+//! New bodies: writes saved data as the bodies of a new database, each checked as a checkpoint
 //! checks it before it is written.
 
 use std::sync::Arc;

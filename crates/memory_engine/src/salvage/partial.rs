@@ -1,4 +1,4 @@
-//! Partial: what verifies of a body that lies in damaged blocks: its lists, and its columns one by one.
+//! Partial body: the lists and columns that verify of a body in damaged blocks.
 //!
 //! ```text
 //! head, liveness or lists | key, column | key, column | key, column

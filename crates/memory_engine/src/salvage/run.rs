@@ -1,4 +1,4 @@
-//! Run: what is left of a damaged database's bodies and log, put together in order and written to a new one.
+//! Run: combines what is left of bodies and log, and writes it to a new database.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Sides: the lists of one type and side in one group, as far as bodies and log say.
+//! Sides: the lists of one type and side in one group, from bodies and log.
 //!
 //! ```text
 //! parts    group's own  known through 90     rows without a part of their own
@@ -35,7 +35,7 @@ pub struct Part {
     pub damage: Option<Damage>,
     /// Columns that don't verify; how many edges have no value of that property now, if it can be named.
     pub lost: Vec<(LostColumn, Option<u64>)>,
-    /// Edges of which the log says some properties and nobody the others.
+    /// Edges with some properties known from the log, and the others lost.
     pub incomplete: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Vertices: who lives, with which properties, as far as bodies and log say.
+//! Vertices: which are alive, with which properties, from bodies and log.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Body: the exact state of a segment at its base timestamp; sorted, immutable, without stamps.
+//! Body: the exact state of a segment at its base timestamp; sorted, immutable, without timestamps.
 
 use crate::segment::net::Net;
 

@@ -1,4 +1,4 @@
-//! The edges of a group, one type and one side, at one moment: sorted lists without stamps.
+//! Edge body: the edges of a group, of one type and side: sorted lists without timestamps.
 //!
 //! ```text
 //! dense    ends[row]                      where the list of each row ends; as long as the last row needs
@@ -36,7 +36,7 @@ pub struct EdgeBody {
     pub(crate) discriminators: Box<[u16]>,
     /// Ascending by key.
     pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
-    /// Lists by value, as far as somebody read them so.
+    /// Orders by value, for lists that were read in this order.
     pub(crate) orders: Orders,
 }
 
@@ -334,7 +334,7 @@ impl Body for EdgeBody {
 }
 
 impl EdgeBody {
-    /// As [`Body::merged`], without orders by value: nobody reads a copy so.
+    /// As [`Body::merged`], without orders by value, which a copy does not need.
     #[must_use]
     pub fn copied(&self, nets: &[Net]) -> Self {
         let last_row = nets.last().map_or(0, |net| usize::from(net.key.row()) + 1);

@@ -1,4 +1,4 @@
-//! Union: the edges of two bodies of one segment in one body, each list sorted as before.
+//! Union: joins the edges of two bodies of one segment, each list sorted as before.
 //!
 //! ```text
 //! self    3  5  9          turns   self 1, other 1, self 2, other 1

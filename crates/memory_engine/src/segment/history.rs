@@ -1,4 +1,4 @@
-//! History: records that merges took into the body, for open writers that ask what changed since they began.
+//! History: merged records, kept for open writers that ask what changed since they began.
 //!
 //! ```text
 //! parts   [ sorted records ]   [ sorted records ]   [ sorted records ]      oldest first

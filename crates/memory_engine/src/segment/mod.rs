@@ -1,4 +1,4 @@
-//! Segments: what a vertex group knows of one subject, as body, run and tail.
+//! Segments: a vertex group's data about one subject, as body, run and tail.
 //!
 //! ```text
 //! record, net       what changed, and what a sequence of changes comes to

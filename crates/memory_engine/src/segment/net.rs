@@ -1,4 +1,4 @@
-//! Net effects: what a sequence of records of one key comes to, as seen on top of a body.
+//! Net effects: the sum of all records of one key, on top of a body.
 //!
 //! One home for the rule that point reads, list reads, freezes and merges all follow: take the
 //! records of a key in time order, up to the timestamp; what remains is one [`Effect`].

@@ -1,4 +1,4 @@
-//! Orders of a body: where the edges of its long lists lie by descending value of one property.
+//! Orders of a body: positions of the edges of its long lists, by descending value of one property.
 //!
 //! ```text
 //! list      neighbour    2   5   7   9       sorted, as bodies keep it

@@ -1,4 +1,4 @@
-//! Records: what changed, where and when, before it is part of a body.
+//! Records: timestamped changes that are not part of a body yet.
 //!
 //! ```text
 //! key     row:16 | neighbour:32 | discriminator:16     an edge of vertex `row` of the group

@@ -117,7 +117,7 @@ impl Run {
         from..to
     }
 
-    /// Where the records of `key` lie, of which none lies before `from`. Cost: a binary search.
+    /// The range of the records of `key`, none of them before `from`. Cost: a binary search.
     #[must_use]
     pub fn places_of(&self, key: RecordKey, from: usize) -> Range<usize> {
         let start = from + self.keys[from..].partition_point(|old| *old < key);

@@ -1,4 +1,4 @@
-//! The vertices of a group at one moment: which rows live, and a column for each property.
+//! Vertex body: the vertices of a group: which rows are alive, and a column for each property.
 //!
 //! ```text
 //! live      4,096 bits

@@ -1,4 +1,4 @@
-//! Columns: what the rows of a batch are at, or what a label of theirs is.
+//! Columns: the items of a batch's rows, or those of one label.
 
 use crate::value::extent::Extent;
 use crate::value::item::Item;
@@ -95,7 +95,7 @@ impl Column {
         }
     }
 
-    /// One item for each of `rows` rows.
+    /// The same item in each of `rows` rows.
     #[must_use]
     pub fn repeated(item: Item, rows: usize) -> Self {
         Self { data: Arc::new(Data::Items(vec![item]).into()), index: Some(vec![0; rows].into()) }
@@ -139,7 +139,7 @@ impl Column {
         self.len() == 0
     }
 
-    /// The item of `row`; `None` where a label wasn't given.
+    /// The item of `row`; `None` where the label was not set.
     ///
     /// # Panics
     /// If there is no such row: the caller's error.
@@ -149,7 +149,7 @@ impl Column {
         self.data.get(at)
     }
 
-    /// The items, a row after the other; null where a label wasn't given.
+    /// The items, row by row; null where the label was not set.
     pub fn items(&self) -> impl Iterator<Item = Item> {
         (0..self.len()).map(|row| self.get(row).unwrap_or(Item::Null))
     }
@@ -178,7 +178,7 @@ impl Column {
         }
     }
 
-    /// What is in the column, and where each row is in it.
+    /// The data of the column, and the position of each row in it.
     #[must_use]
     pub fn parts(&self) -> (&Data, Option<&Arc<[u32]>>) {
         (&self.data, self.index.as_ref())
@@ -228,7 +228,7 @@ impl Column {
         }
     }
 
-    /// A column of `rows` rows that have nothing.
+    /// A column of `rows` rows without items.
     #[must_use]
     pub fn nothing(rows: usize) -> Self {
         Self { data: Arc::new(Data::Optional(vec![None]).into()), index: Some(vec![0; rows].into()) }

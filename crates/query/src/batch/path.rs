@@ -89,7 +89,7 @@ impl PathArena {
         self.back(id).filter(move |node| is_among(label, node.labels.as_ref())).map(|node| &node.item)
     }
 
-    /// Nodes in it.
+    /// Number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()

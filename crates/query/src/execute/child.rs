@@ -1,4 +1,4 @@
-//! Local children: a traversal that runs for each row of a batch, all rows at once.
+//! Children: traversals that run for each row of a batch, for all rows at once.
 //!
 //! The rows of the parent's batch are the origins of the child's: its limits and reducers keep state an origin, so
 //! that `by(out().count())` counts for each row what it would alone.
@@ -17,7 +17,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// The child that `pipeline` runs.
+    /// A child that runs `pipeline`.
     #[must_use]
     pub fn new(pipeline: Pipeline) -> Self {
         Self { pipeline }
@@ -27,7 +27,7 @@ impl Child {
     /// ascending within a batch.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn run(
         &mut self,
         parent: &Batch,
@@ -43,7 +43,7 @@ impl Child {
         Ok(())
     }
 
-    /// Begins a run on the rows of `parent`, which are the origins of what [`Child::next`] gives.
+    /// Begins a run on the rows of `parent`, which are the origins of the results of [`Child::next`].
     pub fn begin(&mut self, parent: &Batch) {
         self.pipeline.reset(parent.len() as u32);
         // A row stands for itself alone in here, however many it stands for outside.
@@ -51,10 +51,10 @@ impl Child {
         self.pipeline.push(rows);
     }
 
-    /// The next that comes of the run; `None` at its end.
+    /// The next results of the run; `None` at its end.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn next(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         self.pipeline.pull(true, cx)
     }
@@ -63,7 +63,7 @@ impl Child {
     /// stands for as many as it does outside.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn run_grouped(
         &mut self,
         rows: Batch,
@@ -81,10 +81,10 @@ impl Child {
         Ok(())
     }
 
-    /// Whether anything comes of each row.
+    /// Whether each row has a result.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn exists(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<Vec<bool>> {
         let (mut found, mut left) = (vec![false; parent.len()], parent.len());
         self.run(parent, cx, |batch, _| {
@@ -97,10 +97,10 @@ impl Child {
         Ok(found)
     }
 
-    /// The first that comes of each row: the rows of which anything does, and what.
+    /// The first result of each row: the rows that have one, and the results.
     ///
     /// # Errors
-    /// What the child meets.
+    /// Errors of the child.
     pub fn first(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Vec<u32>, Column)> {
         let (mut rows, mut firsts): (Vec<u32>, Vec<Column>) = (Vec::new(), Vec::new());
         let mut holding = Holding::default();
@@ -129,10 +129,10 @@ impl Child {
         Ok((rows, column.gather(&order.into())))
     }
 
-    /// Everything that comes of the rows, by ascending origin, and its memory.
+    /// All results of the rows, by ascending origin, and their memory.
     ///
     /// # Errors
-    /// What the child meets; `limit`.
+    /// Errors of the child; `limit`.
     pub fn all(&mut self, parent: &Batch, cx: &mut Context<'_>) -> Result<(Batch, Holding)> {
         let mut batches = Waiting::default();
         self.run(parent, cx, |batch, cx| batches.push(batch, &mut cx.charge).map(|()| true))?;

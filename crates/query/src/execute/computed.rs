@@ -1,4 +1,4 @@
-//! What algorithms computed of vertices: properties that only this query has.
+//! Computed properties: results of algorithms, visible in one query only.
 //!
 //! `g.V().pageRank().order().by('gremlin.pageRankVertexProgram.pageRank')`: nothing is written to the graph, so a
 //! snapshot will do. Steps that read a property by its key find these first.
@@ -44,13 +44,13 @@ impl Values {
 }
 
 impl Computed {
-    /// Keeps `values` by `key`, in place of what had that key before.
+    /// Stores `values` under `key`, and replaces earlier values.
     pub fn set(&mut self, key: Name, values: Values) {
         self.all.retain(|(other, _)| *other != key);
         self.all.push((key, Arc::new(values)));
     }
 
-    /// Whether something was computed by `key`.
+    /// Whether there are values for `key`.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.all.iter().any(|(other, _)| **other == *key)

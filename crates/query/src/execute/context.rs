@@ -1,4 +1,4 @@
-//! What all steps of a running query share.
+//! Context: what all steps of a running query share.
 
 use crate::batch::Batch;
 use crate::batch::path::{PathArena, PathId};
@@ -31,13 +31,13 @@ pub trait Grouping: Send {
     /// Adds the rows of `batch`; one that has no key is left out.
     ///
     /// # Errors
-    /// What the key's traversal may meet; `limit`.
+    /// Errors of the key's traversal; `limit`.
     fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()>;
 
     /// The groups so far as one map, in the order their keys came.
     ///
     /// # Errors
-    /// What the traversal of the groups may meet.
+    /// Errors of the traversal of the groups.
     fn map(&mut self, cx: &mut Context<'_>) -> Result<ItemMap>;
 }
 
@@ -69,7 +69,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The context of a query that begins.
+    /// The context of a new query.
     #[must_use]
     pub fn new(graph: Graph<'a>, charge: Charge<'a>, kernels: &'a dyn Kernels) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl<'a> Context<'a> {
         self.bulks && self.sack.as_ref().is_none_or(|sack| sack.merge.is_none())
     }
 
-    /// The graph, to read.
+    /// The graph, for reading.
     #[must_use]
     pub fn view(&self) -> &dyn GraphView {
         match &self.graph {
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
         self.paths.label(path, label)
     }
 
-    /// The graph, to write.
+    /// The graph, for writing.
     ///
     /// # Errors
     /// `invalid` on a snapshot.
@@ -142,7 +142,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Names, as they are now: a query that writes may add some.
+    /// The present names: a query that writes may add some.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
         self.view().catalogue()

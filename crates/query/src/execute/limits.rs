@@ -1,4 +1,4 @@
-//! Limits of one query: time, memory, the caller's wish to stop.
+//! Limits of one query: time, memory, cancellation.
 //!
 //! ```text
 //! who                   counts                                    as long as
@@ -91,12 +91,12 @@ impl<'a> Charge<'a> {
         Self { started, ..self }
     }
 
-    /// Makes the time shorter, if `timeout` is.
+    /// Reduces the time to `timeout`, if that is shorter.
     pub fn shorten(&mut self, timeout: Duration) {
         self.limits.timeout = self.limits.timeout.min(timeout);
     }
 
-    /// Goes on unless the time is over or somebody asked to stop.
+    /// Returns an error if the time is over or the query was cancelled.
     ///
     /// # Errors
     /// `limit`, `cancelled`.
@@ -111,7 +111,7 @@ impl<'a> Charge<'a> {
         Err(Error::new(ErrorKind::Limit, text))
     }
 
-    /// What asks long work within a step to stop: the caller, or the end of the time.
+    /// The flag that stops long work within a step: set by the caller, or at the end of the time.
     #[must_use]
     pub fn cancel(&self) -> CancelFlag {
         match self.started.checked_add(self.limits.timeout) {
@@ -120,7 +120,7 @@ impl<'a> Charge<'a> {
         }
     }
 
-    /// Counts `bytes` that a step is about to hold.
+    /// Counts `bytes` that a step is about to use.
     ///
     /// # Errors
     /// `limit` past the query's memory, or the database's budget.
@@ -154,7 +154,7 @@ impl<'a> Charge<'a> {
         Ok(Holding { used: Some(Arc::clone(&self.held.used_bytes)), bytes: bytes as u64 })
     }
 
-    /// How much one more result may take.
+    /// How much memory one more result may take.
     #[must_use]
     pub fn room(&self) -> Room {
         let limit_bytes = self.limits.memory_bytes;
@@ -164,7 +164,7 @@ impl<'a> Charge<'a> {
     /// What `how` makes of `left` and so many times `right`.
     ///
     /// # Errors
-    /// What the operator may meet; `limit` past the query's memory or time; `cancelled`.
+    /// Errors of the operator; `limit` past the query's memory or time; `cancelled`.
     pub fn combined(&self, how: Combine, left: Item, right: Item, times: u64) -> Result<Item> {
         how.of_times(left, right, times, self.room(), &mut || self.check())
     }
@@ -183,7 +183,7 @@ impl<'a> Charge<'a> {
         Ok(holding)
     }
 
-    /// Takes back what [`Charge::hold`] counted. What was reserved stays for the rest of the query.
+    /// Subtracts bytes that [`Charge::hold`] counted. The reservation stays for the rest of the query.
     pub fn free(&mut self, bytes: usize) {
         let less = |used: u64| Some(used.saturating_sub(bytes as u64));
         let _ = self.held.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);

@@ -1,4 +1,4 @@
-//! Measurements: what the steps of a query did, by line of the explanation of its plan.
+//! Measurements: what each step of a query did, by line of its plan's explanation.
 
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ impl Measurements {
         Self::of_lines(self.by_line.len())
     }
 
-    /// What each line did.
+    /// The measurements by line.
     #[must_use]
     pub fn by_line(&self) -> &[Option<Measured>] {
         &self.by_line
@@ -48,7 +48,7 @@ impl Measurements {
         Some(measured)
     }
 
-    /// Adds what the same lines did elsewhere.
+    /// Adds measurements of the same lines from another thread.
     pub fn add(&mut self, other: &Self) {
         for (line, other) in self.by_line.iter_mut().zip(&other.by_line) {
             let Some(more) = other else { continue };

@@ -1,4 +1,4 @@
-//! Execution: who runs the steps of a plan, within which limits.
+//! Execution: runs the steps of a plan within limits.
 
 pub mod child;
 pub mod computed;

@@ -1,4 +1,4 @@
-//! Pipelines: who runs which step when.
+//! Pipelines: decide which step runs when.
 //!
 //! ```text
 //! push ──> [step 0] ──> [step 1] ──> [step 2] ──> pull      the deepest step with input runs; at most one batch
@@ -17,7 +17,7 @@ use crate::execute::limits::Holding;
 use crate::stack::deeper;
 use evergraph_graph::error::Result;
 
-/// A part of a query that turns batches into batches.
+/// A step of a query, which turns batches into batches.
 ///
 /// Rows of an input come by ascending origin, and so must those of an output. Rows of one origin may come in several
 /// inputs.
@@ -26,18 +26,18 @@ pub trait Step: Send {
     /// again; one that is takes it.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn process(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>>;
 
     /// The next batch after the last input of this run; `None` when there is no more.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn finish(&mut self, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         Ok(None)
     }
 
-    /// Forgets the run before: the next has `origins` origins, from 0.
+    /// Resets the steps for a new run with `origins` origins, from 0.
     fn reset(&mut self, _origins: u32) {}
 
     /// As [`Step::reset`], for the next loop of a repeat: what counts within a loop is forgotten, what was met in any
@@ -59,7 +59,7 @@ pub trait Step: Send {
     /// Does what waited until all that becomes of the input so far has come; more input may follow.
     ///
     /// # Errors
-    /// What the step may meet.
+    /// Errors of the step.
     fn settle(&mut self, _cx: &mut Context<'_>) -> Result<()> {
         Ok(())
     }
@@ -82,7 +82,7 @@ impl Stage {
 /// Batches of fewer bytes are not counted: few wait at once.
 const SMALL_BYTES: usize = 4096;
 
-/// Steps, each fed by the one before.
+/// Steps, each of which gets its input from the one before.
 pub struct Pipeline {
     stages: Vec<Stage>,
     /// The input of a pipeline without steps.
@@ -118,7 +118,7 @@ impl Pipeline {
         pipeline
     }
 
-    /// Forgets the run before: the next has `origins` origins, from 0.
+    /// Resets the steps for a new run with `origins` origins, from 0.
     pub fn reset(&mut self, origins: u32) {
         deeper(|| {
             for stage in &mut self.stages {
@@ -145,7 +145,7 @@ impl Pipeline {
         self.given = Holding::default();
     }
 
-    /// Whether nothing that may still be pushed would change what is pulled.
+    /// Whether further input cannot change the output.
     #[must_use]
     pub fn is_satisfied(&self) -> bool {
         self.satisfied
@@ -165,7 +165,7 @@ impl Pipeline {
     /// The next batch that comes out; `None` if there is none before the next push, or ever, if the input has `ended`.
     ///
     /// # Errors
-    /// What a step meets; `limit`, `cancelled`.
+    /// Errors of a step; `limit`, `cancelled`.
     pub fn pull(&mut self, ended: bool, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         deeper(|| self.pull_here(ended, cx))
     }

@@ -1,4 +1,4 @@
-//! Profiling: what each step gives, and how long it takes for that.
+//! Profiling: measures the output and the time of each step.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;

@@ -1,4 +1,4 @@
-//! Side effects: what `aggregate('x')`, `group('x')` and the like have gathered so far.
+//! Side effects: what `aggregate('x')`, `group('x')` and similar steps have gathered so far.
 
 use crate::execute::limits::Charge;
 use crate::value::combine::Combine;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// What an item takes in a set that is gathered, and in its list.
 const SET_ITEM_BYTES: usize = 4 * size_of::<Item>();
 
-/// What one side effect gathered; `G` is what groups rows.
+/// The content of one side effect; `G` groups rows.
 #[derive(Default)]
 pub enum SideEffect<G> {
     /// Nothing has come yet.
@@ -38,7 +38,7 @@ impl<G> SideEffect<G> {
     /// of the query.
     ///
     /// # Errors
-    /// What the operator that was given with it may meet; `limit` past the query's memory.
+    /// Errors of the operator that was given with it; `limit` past the query's memory.
     pub fn gather(&mut self, item: Item, times: u64, charge: &mut Charge<'_>) -> Result<()> {
         if let Self::Given(given, Some(how)) = self
             && *how != Combine::AddAll
@@ -87,7 +87,7 @@ impl<G> SideEffect<G> {
     }
 }
 
-/// What the side effects of a query gathered, by number of the plan.
+/// The content of a query's side effects, by their numbers in the plan.
 pub struct SideEffects<G> {
     by_number: Vec<SideEffect<G>>,
 }

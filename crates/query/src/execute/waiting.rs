@@ -1,4 +1,4 @@
-//! Waiting rows: batches that a step keeps, each counted as long as it does.
+//! Waiting rows: batches that a step keeps, counted while it keeps them.
 
 use crate::batch::{Batch, Portions};
 use crate::execute::limits::{Charge, Holding};
@@ -13,7 +13,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Keeps `batch` until it is asked for.
+    /// Keeps `batch` until it is taken.
     ///
     /// # Errors
     /// `limit` past the query's memory.
@@ -25,14 +25,14 @@ impl Waiting {
         Ok(())
     }
 
-    /// The first that came of those that wait.
+    /// Takes the batch that came first.
     pub fn pop(&mut self) -> Option<Batch> {
         let (batch, _) = self.batches.pop_front()?;
         self.rows -= batch.len();
         Some(batch)
     }
 
-    /// Puts those of `more` behind.
+    /// Appends the batches of `more`.
     pub fn append(&mut self, mut more: Self) {
         self.rows += more.rows;
         self.batches.append(&mut more.batches);
@@ -67,13 +67,13 @@ impl Waiting {
         self.batches.iter().map(|(batch, _)| batch)
     }
 
-    /// Forgets all of them.
+    /// Drops all batches.
     pub fn clear(&mut self) {
         self.batches.clear();
         self.rows = 0;
     }
 
-    /// All rows as one batch, counted as long as the holding is there; nothing waits any more.
+    /// Takes all rows as one batch, counted as long as its holding exists.
     ///
     /// # Errors
     /// `limit` if there isn't enough memory for both at once.

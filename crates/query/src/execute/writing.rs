@@ -1,4 +1,4 @@
-//! Writes of a query: each is counted before it is made, since a transaction keeps all of them until it ends.
+//! Writes of a query: each is counted before it is made, because a transaction keeps all of them until it ends.
 
 use crate::execute::limits::Charge;
 use crate::write::Writer;

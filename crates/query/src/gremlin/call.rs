@@ -1,4 +1,4 @@
-//! Calls: what a query says, as data.
+//! Calls: the content of a query, as data.
 //!
 //! ```text
 //! g.V(1).has("age", gt(30))

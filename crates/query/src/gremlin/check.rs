@@ -1,4 +1,4 @@
-//! Check: calls against the table of signatures; words become tokens, variables and strategies.
+//! Check: compares calls with the table of signatures; words become tokens, variables and strategies.
 //!
 //! ```text
 //! g.V().has("age", gt(x)).order().by("age", desc)

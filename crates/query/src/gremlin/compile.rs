@@ -1,4 +1,4 @@
-//! Compile: checked calls to a plan.
+//! Compile: turns checked calls into a plan.
 //!
 //! ```text
 //! calls   V   as("a")   out("knows")   order   by("age", desc)   select("a")

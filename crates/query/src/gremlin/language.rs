@@ -1,4 +1,4 @@
-//! Languages: what a text is that isn't Gremlin, with a question asked in both.
+//! Languages: recognises queries in other languages, and shows one of them in Gremlin.
 
 /// Another language that graphs and tables are asked in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Lexer: text to lexemes, one at a time, without a copy.
+//! Lexer: splits text into lexemes, one at a time, without a copy.
 //!
 //! ```text
 //! g.V(-1l).has('a', 1.5)   // the rest of a line

@@ -1,4 +1,4 @@
-//! Literals: the texts of numbers, strings and ranges as values.
+//! Literals: numbers, strings and ranges as values.
 //!
 //! ```text
 //! 1        i32, or the narrowest of i64 and big integer that holds it     0x1F  017  1_000

@@ -1,4 +1,4 @@
-//! Gremlin: text to checked calls.
+//! Gremlin: text becomes checked calls.
 //!
 //! ```text
 //! "g.V().out()" ──lexer──> lexemes ──parser──> calls ──check──> the same calls, words resolved

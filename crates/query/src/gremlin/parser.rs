@@ -1,4 +1,4 @@
-//! Parser: text to calls. It knows calls and literals, not steps.
+//! Parser: turns text into calls. It knows calls and literals, not steps.
 //!
 //! ```text
 //! script     query { [;] query }

@@ -1,4 +1,4 @@
-//! Print: calls as text, in one canonical form that is read back as the same calls.
+//! Print: calls as text in one canonical form, which parses as the same calls.
 //!
 //! ```text
 //! tokens with their enumeration     by("name", Order.desc)

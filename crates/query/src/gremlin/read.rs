@@ -1,4 +1,4 @@
-//! Read: text to checked calls, with the line and column of what is wrong.
+//! Read: text to checked calls, with the line and column of an error.
 
 use crate::error::TextError;
 use crate::gremlin::bindings::Bindings;

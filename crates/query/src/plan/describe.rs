@@ -1,4 +1,4 @@
-//! Describing: what an operator does, in a line that reads like the traversal it came from.
+//! Descriptions: an operator as a line that reads like the traversal it came from.
 
 use crate::plan::function::{Function, MapShape, Pop, Selected};
 use crate::plan::merge::{Merged, NewProperty};

@@ -1,4 +1,4 @@
-//! Facts: what is true of each operator of a plan together with all that is within it, found by one walk.
+//! Facts: properties of each operator of a plan and of everything inside it, found in one walk.
 //!
 //! Whoever makes steps asks at each traversal what those within it do. To walk into them each time would take a time that grows
 //! with the product of depth and size.

@@ -1,13 +1,13 @@
-//! Functions: what makes one item of an item, or none.
+//! Functions: operators that make at most one item of an item.
 
 use crate::plan::operator::{By, Name, Reducer, Sorting, Traversal};
 use crate::plan::scalar::Scalar;
 use crate::value::item::{Item, Token};
 
-/// What makes one item of an item, or none.
+/// A function from an item to at most one item.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Function {
-    /// Always this.
+    /// A constant.
     Constant(Item),
     /// The id of an element.
     Id,
@@ -19,94 +19,94 @@ pub enum Function {
     Value,
     /// The element that a property belongs to.
     Element,
-    /// What these slots are: one alone, or a map of several by name; and what of each counts.
+    /// The content of slots, modulated: of one slot alone, or a map of several by name.
     Select {
         /// The slots or keys of a map.
         names: Vec<Selected>,
-        /// What of each, by turns.
+        /// Modulators of each, used in turn.
         by: Vec<By>,
     },
-    /// What the name is that a traversal gives: `select(select('a'))`.
+    /// The content of the name that a traversal returns: `select(select('a'))`.
     SelectNamed {
-        /// What gives the name, or a key of a map.
+        /// The modulator that returns the name, or a key of a map.
         key: By,
-        /// Which, of several that a label named.
+        /// Which one, if a label names several.
         pop: Pop,
-        /// What of it.
+        /// Its modulator.
         by: Option<By>,
     },
-    /// Where the traverser has been.
+    /// The path of the traverser.
     Path {
-        /// The part of it.
+        /// The part of the path.
         part: PathPart,
-        /// What of each step, by turns.
+        /// Modulators of its steps, used in turn.
         by: Vec<By>,
     },
-    /// Several of what counts of it, by name.
+    /// A map of several modulated values, by name.
     Project {
         /// The names.
         names: Vec<Name>,
-        /// What of it, by turns.
+        /// Its modulators, used in turn.
         by: Vec<By>,
     },
-    /// What the traverser carries along.
+    /// The sack of the traverser.
     Sack,
-    /// How often the body around has run.
+    /// How often the surrounding body has run.
     Loops(Option<Name>),
-    /// A reducer over what is in a collection.
+    /// A reduction of the items of a collection.
     Local(Reducer),
-    /// The entries' keys, or values, of a map.
+    /// The keys of a map, or its values.
     Column {
-        /// Whether the keys are wanted.
+        /// Whether the result is the keys.
         keys: bool,
     },
     /// A part of a collection.
     LocalRange {
-        /// Those left out.
+        /// How many are skipped.
         skip: u64,
-        /// The most that stay.
+        /// How many stay, at most.
         limit: u64,
     },
-    /// The last of a collection.
+    /// The last items of a collection.
     LocalTail(u64),
-    /// A collection in order.
+    /// A collection, sorted.
     LocalOrder(Vec<(By, Sorting)>),
-    /// A collection, each once.
+    /// A collection without duplicates.
     LocalDedup,
     /// A function of texts, lists, numbers or dates.
     Scalar(Scalar),
-    /// Properties by key, lists of them if there may be several.
+    /// Properties by key, as lists if there may be several.
     ElementMap {
-        /// Which properties, and how they are shown.
+        /// The properties, and their form.
         shape: MapShape,
-        /// What of each value.
+        /// The modulator of each value.
         by: Vec<By>,
     },
 }
 
-/// A part of where a traverser has been, between names that `as()` gave; both steps are in it.
+/// A part of a path, between two names that `as()` gave, including both steps.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PathPart {
-    /// Where it begins; at the beginning if nothing is said.
+    /// Its first step; the first one of the path if `None`.
     pub from: Option<Name>,
-    /// Where it ends; at the end if nothing is said.
+    /// Its last step; the last one of the path if `None`.
     pub to: Option<Name>,
 }
 
-/// What `select()` names.
+/// A name in `select()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selected {
-    /// The name: the key of the answer, a key of a map, a side effect.
+    /// The name: a key of the result, a key of a map, or a side effect.
     pub name: Name,
-    /// The slot, if a label is called so.
+    /// The slot, if a label has this name.
     pub slot: Option<usize>,
-    /// The side effect, if one is called so.
+    /// The side effect, if one has this name.
     pub side_effect: Option<usize>,
-    /// Which, of several that the label named.
+    /// Which one, if the label names several.
     pub pop: Pop,
 }
 
-/// Which of several that a label named.
+/// Which one of several items with a label.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pop {
     /// The last.
@@ -119,17 +119,17 @@ pub enum Pop {
     Mixed,
 }
 
-/// How `valueMap()` and `elementMap()` show an element.
+/// The form of an element in `valueMap()` and `elementMap()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapShape {
-    /// Of a vertex, only those properties of which this gives something; all if it has no operator.
+    /// A test on the properties of vertices: only those for which this has a result; all, if it has no operator.
     pub visible: Traversal,
-    /// The keys; all if none is named.
+    /// The keys; all if empty.
     pub keys: Vec<Name>,
-    /// Whether each value is in a list of its own.
+    /// Whether each value is in its own list.
     pub lists: bool,
-    /// Whether the properties themselves are wanted, not their values.
+    /// Whether the result is the properties themselves, not their values.
     pub properties: bool,
-    /// The parts of the element that are in it, if it has them.
+    /// The parts of the element to include, if it has them.
     pub tokens: Vec<Token>,
 }

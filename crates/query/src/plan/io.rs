@@ -1,4 +1,4 @@
-//! `g.io('people.json').read()`: a whole file into the graph, or the whole graph into a file.
+//! `g.io('people.json').read()`: imports a whole file, or exports the whole graph.
 
 /// A file that a query reads or writes. It is all that the query does, and the database does it.
 #[derive(Clone, PartialEq, Eq, Debug)]

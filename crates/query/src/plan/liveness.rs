@@ -1,4 +1,4 @@
-//! Liveness: which slots of the frame anybody asks for.
+//! Liveness: which slots of the frame are used.
 
 use crate::plan::function::{Function, Selected};
 use crate::plan::operator::{By, Case, EdgeEnd, Operator, Plan, Test, Traversal};

@@ -1,4 +1,4 @@
-//! Merge: what `mergeV()` and `mergeE()` look for, and what they make of it.
+//! Merge: what `mergeV()` and `mergeE()` search for, and what they create.
 //!
 //! ```text
 //! mergeE([(T.label): 'knows', (OUT): 1, (IN): Merge.inV, since: 2020]).option(Merge.inV, select('v'))
@@ -14,27 +14,27 @@ use crate::plan::operator::{By, Name};
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
 
-/// How a value joins those that a vertex has of the same key.
+/// How a value is added to the values that a vertex has for the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cardinality {
-    /// In their place.
+    /// It replaces them.
     Single,
-    /// Behind them.
+    /// It is appended.
     List,
-    /// Beside them, unless it is one of them.
+    /// It is added unless it is one of them.
     Set,
 }
 
-/// A property that is to be written.
+/// A property to write.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewProperty {
     /// Its key.
     pub key: By,
     /// Its value.
     pub value: By,
-    /// How it joins others; as the schema says if the query doesn't.
+    /// How it is added to other values; as in the schema if `None`.
     pub cardinality: Option<Cardinality>,
-    /// Keys and values of its own properties.
+    /// Keys and values of its meta-properties.
     pub properties: Vec<(By, By)>,
 }
 
@@ -49,13 +49,13 @@ impl From<(By, By)> for NewProperty {
 pub struct Merge {
     /// Which elements are merged.
     pub kind: Merged,
-    /// What is looked for.
+    /// The elements to search for.
     pub map: MergeMap,
-    /// What is added if it isn't there.
+    /// The element to add if none is found.
     pub on_create: Option<MergeMap>,
-    /// What is set on those that are there.
+    /// The properties to set on found elements.
     pub on_match: Option<MergeMap>,
-    /// What `Merge.outV` and `Merge.inV` stand for.
+    /// The vertices that `Merge.outV` and `Merge.inV` mean.
     pub ends: [Option<MergeMap>; 2],
 }
 
@@ -68,32 +68,32 @@ pub enum Merged {
     Edges,
 }
 
-/// A map that describes an element.
+/// A map that describes an element, known or computed.
 #[derive(Clone, PartialEq, Debug)]
 pub enum MergeMap {
-    /// As the query spells it out.
+    /// A map in the query's text.
     Literal(Description),
-    /// What this is of the traverser.
+    /// A modulated value of the traverser.
     Of(By),
 }
 
-/// What a map is for, which decides what may stand in it.
+/// The use of a map, which decides its permitted keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// What is looked for, or added if it isn't there.
+    /// To search for an element, or to add it.
     Wanted,
-    /// What is set on what was found.
+    /// To set properties of a found element.
     OnMatch,
 }
 
-/// What a map says of an element.
+/// The description of an element by a map.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Description {
     /// Its id.
     pub id: Option<Item>,
     /// Its label.
     pub label: Option<Name>,
-    /// Where it starts and ends, if it is an edge.
+    /// Its source and target, if it is an edge.
     pub ends: [Option<End>; 2],
     /// Its properties, each key once.
     pub properties: Vec<Described>,
@@ -104,7 +104,7 @@ pub struct Description {
 pub struct Described {
     /// Its key.
     pub key: Name,
-    /// Its value; null of a property that isn't there.
+    /// Its value; null if the element must not have the property.
     pub value: Item,
     /// How it joins others.
     pub cardinality: Option<Cardinality>,
@@ -130,7 +130,7 @@ pub enum Given {
 }
 
 impl Merged {
-    /// What the step is called.
+    /// The name of the step.
     #[must_use]
     pub fn step(self) -> &'static str {
         match self {
@@ -141,10 +141,10 @@ impl Merged {
 }
 
 impl Description {
-    /// What a map with these entries says of an element.
+    /// The description that a map with these entries gives.
     ///
     /// # Errors
-    /// What may not stand in such a map.
+    /// A message for keys and values that such a map must not have.
     pub fn of(
         entries: impl IntoIterator<Item = (Item, Given)>,
         kind: Merged,

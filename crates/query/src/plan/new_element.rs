@@ -1,4 +1,4 @@
-//! New elements: what their labels and keys may be, their default labels, and why nobody chooses their ids.
+//! New elements: their labels and keys, default labels, and why their ids cannot be chosen.
 
 /// The label of a vertex that was given none, as TinkerPop has it.
 pub const DEFAULT_LABEL: &str = "vertex";

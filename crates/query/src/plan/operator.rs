@@ -1,4 +1,4 @@
-//! Operators: what a plan is made of.
+//! Operators: the elements of a plan.
 
 use crate::plan::algorithm::{Analysis, ShortestPaths};
 use crate::plan::call::Call;
@@ -13,52 +13,52 @@ use evergraph_graph::id::Direction;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A name of the graph: of a label, an edge type, a property. Numbers are looked up when the plan runs.
+/// A name in the graph: of a label, an edge type or a property. Its number is looked up when the plan runs.
 pub type Name = Arc<str>;
 
-/// What a query does.
+/// The plan of a query.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plan {
-    /// What is done first, and then.
+    /// The operators, in order.
     pub root: Traversal,
-    /// What the slots of the frame are called, by number.
+    /// The names of the frame's slots, by number.
     pub slots: Vec<Name>,
-    /// What the side effects are called, by number.
+    /// The names of side effects, by number.
     pub side_effects: Vec<Name>,
     /// What side effects are to begin with.
     pub given: Vec<Given>,
-    /// What chance begins with, so that it falls alike at each run; it falls otherwise each time if nothing is said.
+    /// The seed of random steps, for the same choice in each run; without it each run chooses anew.
     pub seed: Option<i64>,
-    /// What the query says about how it is run: `with('evaluationTimeout', 500)`.
+    /// Options of the query: `with('evaluationTimeout', 500)`.
     pub options: Vec<(Name, Item)>,
-    /// What every traverser carries along to begin with, if it does.
+    /// The sack that every traverser starts with, if there is one.
     pub sack: Option<Sack>,
-    /// Whether equal traversers that a `barrier()` makes one still count as several.
+    /// Whether equal traversers that a `barrier()` merges still count as several.
     pub bulks: bool,
-    /// Whether anybody asks where a traverser has been.
+    /// Whether the paths of traversers are used.
     pub reads_paths: bool,
     /// Whether it writes to the graph.
     pub writes: bool,
-    /// Whether it holds what is new at each run, as `UUID()` is: another run needs another plan.
+    /// Whether it contains values that are new in each run, as `UUID()` is: another run needs another plan.
     pub once: bool,
-    /// What its result is.
+    /// The kind of its result.
     pub outcome: Outcome,
 }
 
-/// What the result of a query is.
+/// The kind of a query's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Outcome {
-    /// What comes of its steps.
+    /// The results of its steps.
     #[default]
     Results,
     /// What each step did: `g.V().profile()`.
     Profile,
-    /// What each step would do, and nothing runs: `g.V().explain()`.
+    /// What each step would do, without running: `g.V().explain()`.
     Explanation,
 }
 
 impl Plan {
-    /// The plan that does `of` alone, with the same names.
+    /// A plan with the operators of `of` alone, and the same names.
     #[must_use]
     pub fn part(&self, of: &Traversal) -> Self {
         Self {
@@ -77,25 +77,25 @@ impl Plan {
         }
     }
 
-    /// What the query says last of an option: `with('evaluationTimeout', 500)`.
+    /// The last value that the query gives to an option: `with('evaluationTimeout', 500)`.
     fn option(&self, name: &str) -> Option<&Item> {
         self.options.iter().rev().find(|(key, _)| **key == *name).map(|(_, item)| item)
     }
 
-    /// Whether a name that the graph doesn't have is an error: `with('strict')`.
+    /// Whether an unknown name is an error: `with('strict')`.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.option("strict").is_some_and(|item| item.as_bool() == Some(true))
     }
 
-    /// How long it may take, if the query itself says so: `with('evaluationTimeout', 500)`, in milliseconds.
+    /// The timeout in the query itself, if there is one: `with('evaluationTimeout', 500)`, in milliseconds.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         let milliseconds = self.option("evaluationTimeout")?.as_value()?.as_i64()?;
         u64::try_from(milliseconds).ok().map(Duration::from_millis)
     }
 
-    /// The file that it reads or writes, if it does.
+    /// The file that it reads or writes, if any.
     #[must_use]
     pub fn io(&self) -> Option<&Io> {
         match self.root.operators.as_slice() {
@@ -119,214 +119,214 @@ pub struct Given {
 /// What traversers carry along: `withSack(1.0, sum)`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sack {
-    /// What is in it to begin with.
+    /// Its initial value.
     pub initial: Item,
-    /// What makes one of two sacks. Without it a `barrier()` makes no traversers one.
+    /// The operator that merges two sacks. Without it a `barrier()` merges no traversers.
     pub merge: Option<Combine>,
 }
 
-/// Operators, one after the other.
+/// Operators that run one after the other.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traversal {
     /// The operators.
     pub operators: Vec<Operator>,
 }
 
-/// One thing that is done with traversers.
+/// One operation on traversers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Operator {
-    /// Vertices of the graph, for each traverser: all, or those named.
+    /// Vertices of the graph, for each traverser: all, or the given ones.
     Vertices(Scan),
     /// Edges of the graph, likewise.
     Edges(Scan),
-    /// These items, before the traversers that come.
+    /// These items, before the incoming traversers.
     Inject {
         /// The items.
         items: Vec<Item>,
-        /// Whether nobody comes: it is how the query begins.
+        /// Whether there are no incoming traversers: the query begins here.
         first: bool,
     },
     /// From vertices over their edges.
     Expand(Expand),
-    /// The same, rows at one vertex merged: rules put it where a barrier waits for all anyway.
+    /// The same, with rows at one vertex merged: rules use it where a barrier waits for all rows anyway.
     Bulk,
-    /// What a traversal makes of the rows, on several threads if there are many: a part of the result each.
+    /// A traversal on several threads if there are many rows; each thread returns a part of the result.
     Parallel(Traversal),
     /// From edges to their ends.
     EdgeEnds(EdgeEnd),
-    /// From elements to their properties: all, or those of these keys.
+    /// From elements to their properties: all, or those with these keys.
     Properties {
-        /// The keys; all if none is named.
+        /// The keys; all if empty.
         keys: Vec<Name>,
-        /// Whether their values are wanted, not they themselves.
+        /// Whether the result is their values, not the properties.
         values: bool,
     },
-    /// From collections to what is in them.
+    /// From collections to their items.
     Unfold,
-    /// From items to what a function makes of them.
+    /// From items to the results of a function.
     Map(Function),
-    /// Those of which all hold.
+    /// Items for which all tests hold.
     Filter(Vec<Test>),
-    /// Those of which a traversal gives something, or nothing.
+    /// Items for which a traversal has a result, or has none.
     Where {
         /// The traversal.
         of: Traversal,
-        /// Whether it is to give something.
+        /// Whether it must have a result.
         gives: bool,
     },
-    /// Those of which a predicate holds of what counts of them and of slots: `where('a', neq('b')).by('age')`.
+    /// Rows for which a predicate holds between modulated slots: `where('a', neq('b')).by('age')`.
     WhereBy {
-        /// The slot that the predicate is about; where they are if nothing is said.
+        /// The slot on the left side of the predicate; the current item if `None`.
         left: Option<usize>,
         /// The predicate, whose operands are slots.
         predicate: Predicate,
-        /// What counts of the one that it is about, then of its operands, by turns.
+        /// Modulators of the left side, then of the operands, used in turn.
         by: Vec<By>,
     },
-    /// Those for which one of several traversals gives something.
+    /// Items for which one of several traversals has a result.
     Any(Vec<Traversal>),
-    /// Those that are not where they have been before, or are.
+    /// Traversers with a simple path, or with a cyclic one.
     SimplePath {
-        /// Whether they aren't.
+        /// Whether the path must be simple.
         simple: bool,
-        /// The part of where they have been that counts.
+        /// The part of the path that counts.
         part: PathPart,
-        /// What of each step, by turns.
+        /// Modulators of its steps, used in turn.
         by: Vec<By>,
     },
-    /// Gives what each is at a name.
+    /// Gives the current item a name.
     As(usize),
-    /// Those from a first on, and so many.
+    /// Items of a range.
     Range {
-        /// Those left out.
+        /// How many are skipped.
         skip: u64,
-        /// The most that go on.
+        /// How many go on, at most.
         limit: u64,
     },
-    /// The last so many.
+    /// The last items, so many.
     Tail(u64),
-    /// Those that come within so many milliseconds of the first.
+    /// Items that come within so many milliseconds of the first.
     TimeLimit(u64),
-    /// Each with this probability.
+    /// Each item with this probability.
     Coin(f64),
-    /// So many by chance, each with the weight that counts of it.
+    /// A random sample of so many items, by weight.
     Sample {
-        /// The most that go on.
+        /// How many go on, at most.
         count: u64,
-        /// The weight; all weigh the same if nothing is said.
+        /// The weight; equal weights if `None`.
         by: Option<By>,
     },
-    /// Ends the query with this message, once there is any.
+    /// Ends the query with this message when a traverser comes.
     Fail(Box<str>),
-    /// Each once, by what they are or by these.
+    /// Each item once, compared by itself or by these.
     Dedup {
-        /// The slots that count in place of the item.
+        /// The slots to compare in place of the item.
         slots: Vec<usize>,
-        /// What counts of each.
+        /// Modulators of each.
         by: Vec<By>,
     },
-    /// All in one.
+    /// One result for all traversers.
     Reduce(Reducer),
-    /// In order.
+    /// All traversers, sorted.
     Order(Vec<(By, Sorting)>),
-    /// The first so many of that order: no others go on.
+    /// The first items of that order, so many; others do not go on.
     Top(Vec<(By, Sorting)>, u64),
-    /// By key, with what a traversal makes of those of each.
+    /// Groups by key, with the result of a traversal for each.
     Group(Group),
-    /// Where they have been, as one tree.
+    /// Paths, merged into one tree.
     Tree {
-        /// The side effect that it goes to; it is the result if nothing is said.
+        /// The side effect that it goes to; the tree is the result if `None`.
         into: Option<usize>,
-        /// What of each step, by turns.
+        /// Modulators of the steps, used in turn.
         by: Vec<By>,
     },
-    /// Gathers the edges that they are at, with their ends, in this side effect.
+    /// Gathers the current edges, with their ends, in this side effect.
     Subgraph(usize),
-    /// Gathers what they are at in a side effect.
+    /// Gathers the current items in a side effect.
     Aggregate {
         /// The side effect.
         into: usize,
-        /// What of each.
+        /// The modulator of each.
         by: By,
     },
-    /// What side effects gathered, once all have passed.
+    /// The content of side effects, after all traversers have passed.
     Cap(Vec<usize>),
-    /// What comes of several traversals.
+    /// The results of several traversals.
     Union(Vec<Traversal>),
-    /// What comes of the first traversal that gives something.
+    /// The results of the first traversal that has any.
     Coalesce(Vec<Traversal>),
-    /// What comes of a traversal, or else the traverser itself.
+    /// The results of a traversal, or the traverser itself if there are none.
     Optional(Traversal),
-    /// What comes of the traversal that fits.
+    /// The results of the option that matches.
     Choose(Choose),
-    /// What comes of all traversals that fit.
+    /// The results of all options that match.
     Branch(Branch),
-    /// What comes of a traversal that runs for each alone; it keeps its past in there.
+    /// The results of a traversal that runs for each traverser alone; the path stays known in it.
     Local(Traversal),
-    /// The first, or all, that comes of a traversal.
+    /// The first result of a traversal, or all of them.
     Child {
         /// The traversal.
         of: Traversal,
-        /// Whether all is wanted.
+        /// Whether all results go on.
         all: bool,
     },
-    /// Runs a traversal for what it does aside.
+    /// Runs a traversal for its side effects.
     SideEffect(Traversal),
-    /// Makes the sack of each one of itself and of what counts of it.
+    /// Combines the sack of each traverser with a modulated value.
     SetSack {
-        /// What makes one of the two.
+        /// The operator that combines them.
         how: Combine,
-        /// What of each.
+        /// The modulator.
         by: By,
     },
-    /// Waits for all, and makes those one that nobody can tell apart.
+    /// Waits for all traversers, and merges those that cannot be told apart.
     Barrier {
-        /// Whether their sacks are made parts of one whole.
+        /// Whether their sacks are divided into parts of one whole.
         normalises: bool,
     },
     /// Runs a traversal again and again.
     Repeat(Box<Repeat>),
-    /// All ways to fulfil patterns.
+    /// All solutions of patterns.
     Match(Match),
-    /// What a service of the application finds for each.
+    /// The results of a service of the application for each traverser.
     Call(Box<Call>),
-    /// Computes something of every vertex, and lets all go on.
+    /// Computes a property of every vertex; all traversers go on.
     Analysis(Box<Analysis>),
-    /// All shortest paths from each.
+    /// All shortest paths from each vertex.
     ShortestPaths(Box<ShortestPaths>),
-    /// Adds a vertex for each.
+    /// Adds a vertex for each traverser.
     AddVertex {
         /// Its label.
         label: By,
         /// Its properties.
         properties: Vec<NewProperty>,
     },
-    /// Adds an edge for each.
+    /// Adds an edge for each traverser.
     AddEdge {
         /// Its type.
         edge_type: By,
-        /// Where it starts; at the traverser itself if nothing is said.
+        /// Its source; the current vertex if `None`.
         from: By,
-        /// Where it ends; at the traverser itself if nothing is said.
+        /// Its target; the current vertex if `None`.
         to: By,
         /// Its properties.
         properties: Vec<NewProperty>,
     },
-    /// Sets properties of each.
+    /// Sets properties of each element.
     SetProperties(Vec<NewProperty>),
-    /// Finds what a map describes, or adds it, for each.
+    /// Finds what a map describes, or adds it, for each traverser.
     Merge(Box<Merge>),
-    /// Deletes each.
+    /// Deletes each element.
     Drop,
-    /// Reads a file into the graph, or writes the graph to one.
+    /// Imports a file, or exports the graph to one.
     Io(Io),
 }
 
 impl Operator {
-    /// `dedup()`: each once, by what it is.
+    /// `dedup()`: each item once.
     pub const EACH_ONCE: Self = Self::Dedup { slots: Vec::new(), by: Vec::new() };
 
-    /// Where it is in memory: what tells it from those equal to it while its plan stays where it is.
+    /// Its address, which identifies it while its plan is not moved.
     #[must_use]
     pub fn place(&self) -> usize {
         std::ptr::from_ref(self).addr()
@@ -336,25 +336,25 @@ impl Operator {
 /// Elements of the graph.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Scan {
-    /// Their ids, or they themselves; all if nothing is said.
+    /// Their ids, or the elements themselves; all if `None`.
     pub ids: Option<Vec<Item>>,
-    /// What must hold of each; rules move it here, so that an index may answer it.
+    /// Tests on each; rules move them here, so that an index may answer them.
     pub tests: Vec<Test>,
 }
 
 /// From vertices over their edges.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expand {
-    /// Along or against them.
+    /// The direction of the edges.
     pub direction: Direction,
-    /// The types of the edges; all if nothing is said.
+    /// The types of the edges; all if `None`.
     pub types: Option<Vec<Name>>,
-    /// What is wanted: the edges, or the vertices at their other ends.
+    /// The result: the edges, or the vertices at their other ends.
     pub to: ExpandTo,
-    /// For edges on the way: only those of which this gives something count; all if it has no operator. They don't
-    /// become part of the path.
+    /// Tests on the edges: only edges for which this has a result count; all, if it has no operator. They are
+    /// not part of the path.
     pub edges: Traversal,
-    /// The same of the vertices at the other ends.
+    /// The same for the vertices at the other ends.
     pub vertices: Traversal,
 }
 
@@ -366,14 +366,14 @@ impl Expand {
     }
 }
 
-/// What an expansion gives.
+/// The result of an expansion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExpandTo {
     /// The vertices at the other ends.
     Neighbors,
-    /// The edges. Where one came from goes into this slot, if `otherV()` asks for it later.
+    /// The edges. The vertex that each was reached from goes into this slot, if `otherV()` needs it later.
     Edges(Option<usize>),
-    /// How many there are.
+    /// Their number.
     Count,
 }
 
@@ -386,32 +386,32 @@ pub enum EdgeEnd {
     Target,
     /// Both, the start first.
     Both,
-    /// The one that isn't in this slot.
+    /// The end that is not in this slot.
     Other(usize),
 }
 
-/// What must hold of an item.
+/// A test on an item.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Test {
     /// It has this property.
     Has(Name),
-    /// It hasn't.
+    /// It does not have this property.
     HasNot(Name),
-    /// Of its property this holds.
+    /// A predicate on this property.
     Property(Name, Predicate),
-    /// Of its label or type, as a text.
+    /// A predicate on its label or type, as a text.
     Label(Predicate),
-    /// Of its id.
+    /// A predicate on its id.
     Id(Predicate),
-    /// Of its key: it is a property.
+    /// A predicate on its key, if it is a property.
     Key(Predicate),
-    /// Of its value: it is a property.
+    /// A predicate on its value, if it is a property.
     Value(Predicate),
-    /// Of it.
+    /// A predicate on the item itself.
     Is(Predicate),
-    /// Of what a slot is.
+    /// A predicate on a slot.
     Slot(usize, Predicate),
-    /// Of so many of the items in it: it is a collection.
+    /// A predicate on so many of its items, if it is a collection.
     Elements(Quantifier, Predicate),
 }
 
@@ -450,135 +450,135 @@ impl Test {
     }
 }
 
-/// What of a traverser counts: `by('name')`, `by(T.id)`, `by(out().count())`, nothing said.
+/// A modulator: `by('name')`, `by(T.id)`, `by(out().count())`, or none.
 #[derive(Clone, PartialEq, Debug)]
 pub enum By {
-    /// It itself.
+    /// The item itself.
     Itself,
-    /// This item, whatever it is.
+    /// This item, for every traverser.
     Item(Item),
-    /// A property of the element, or what a map has at this key.
+    /// A property of the element, or the value of a map for this key.
     Key(Name),
     /// A part that every element has.
     Token(Token),
     /// A slot of the frame.
     Slot(usize),
-    /// The first that a traversal gives.
+    /// The first result of a traversal.
     Child(Traversal),
-    /// What counts otherwise, or null where nothing does.
+    /// Another modulator, with null where it has no result.
     OrNull(Box<By>),
 }
 
 /// How `order()` sorts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sorting {
-    /// The least first.
+    /// Ascending.
     Ascending,
-    /// The greatest first.
+    /// Descending.
     Descending,
-    /// By chance.
+    /// Shuffled.
     Shuffle,
 }
 
-/// What makes one item of all.
+/// A reduction of all items to one.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reducer {
-    /// How many.
+    /// The count.
     Count,
-    /// The sum of whole numbers that are counts: 0 of none.
+    /// The sum of counts, which are whole numbers: 0 without any.
     SumOfCounts,
-    /// Their sum.
+    /// The sum.
     Sum,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// A list of them.
+    /// A list.
     Fold,
-    /// This and then each of them, made one by an operator.
+    /// A fold from this item over all others by an operator.
     Combine(Item, Combine),
 }
 
 /// `group()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
-    /// What they are grouped by.
+    /// The key of the groups.
     pub key: By,
-    /// What is made of each group.
+    /// The value of each group.
     pub value: GroupValue,
-    /// The side effect that the groups go to; they are the result if nothing is said.
+    /// The side effect that the groups go to; the map is the result if `None`.
     pub into: Option<usize>,
 }
 
-/// What `group()` makes of a group.
+/// The value of a group in `group()`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GroupValue {
-    /// A list of what each is.
+    /// A list of a modulated value of each.
     List(By),
-    /// How many.
+    /// The count.
     Count,
-    /// What a traversal makes of all of them.
+    /// The result of a traversal over all of them.
     Traversal(Traversal),
 }
 
 /// `choose()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choose {
-    /// What decides.
+    /// The value that selects an option.
     pub on: Chooser,
-    /// What is done in which case, the first that fits.
+    /// The options; the first that matches is taken.
     pub options: Vec<(Vec<Predicate>, Traversal)>,
-    /// What is done in no such case; the traverser itself if nothing is said.
+    /// The traversal if no option matches; the traverser itself if `None`.
     pub none: Option<Traversal>,
-    /// What is done where nothing decides; the traverser itself if nothing is said.
+    /// The traversal if there is no value; the traverser itself if `None`.
     pub unproductive: Option<Traversal>,
 }
 
 /// `branch()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Branch {
-    /// What decides.
+    /// The value that selects options.
     pub on: By,
-    /// What is done in which case.
+    /// The options, all of which are taken if they match.
     pub options: Vec<(Case, Traversal)>,
 }
 
-/// When an option of a `branch()` is taken.
+/// The condition of an option of `branch()`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Case {
-    /// Where this holds of what decides.
+    /// A predicate holds for the value.
     Is(Predicate),
-    /// Where a traversal gives something of what decides.
+    /// A traversal from the value has a result.
     Gives(Traversal),
     /// Always.
     Any,
-    /// Where none of those holds or gives something.
+    /// No other option matches.
     None,
-    /// Where nothing decides.
+    /// There is no value.
     Unproductive,
 }
 
-/// What decides a `choose()`.
+/// The value that selects an option of `choose()`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Chooser {
-    /// Whether a traversal gives something: true or false.
+    /// Whether a traversal has a result: true or false.
     Exists(Traversal),
-    /// What this is.
+    /// A modulated value.
     By(By),
 }
 
 /// `repeat()`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Repeat {
-    /// What is done again and again.
+    /// The body.
     pub body: Traversal,
     /// Its name, for `loops('name')`.
     pub name: Option<Name>,
-    /// When it ends, and whether that is asked before the body rather than after.
+    /// The condition to end, and whether it is checked before the body rather than after.
     pub until: Option<(Ask, bool)>,
-    /// Which go on besides staying, and whether that is asked before the body.
+    /// The condition to emit a traverser that also stays, and whether it is checked before the body.
     pub emit: Option<(Ask, bool)>,
 }
 
@@ -589,6 +589,6 @@ pub enum Ask {
     Yes,
     /// Whether the body has run so often.
     Times(u64),
-    /// Whether a traversal gives something.
+    /// Whether a traversal has a result.
     Exists(Traversal),
 }

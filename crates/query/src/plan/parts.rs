@@ -1,4 +1,4 @@
-//! Parts: what is within an operator, to be read or to be changed.
+//! Parts: the traversals inside an operator, for reading or changing them.
 //!
 //! What it asks of a traverser comes as [`By`]s, what it runs within as traversals; those of both kinds are its parts. One
 //! macro says once which they are, for readers and for who changes them.

@@ -1,4 +1,4 @@
-//! `match()`: patterns that slots of the frame fulfil together.
+//! `match()`: patterns over slots of the frame.
 
 use crate::plan::operator::Traversal;
 

@@ -8,18 +8,18 @@ use regex::Regex;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// What must hold of an item.
+/// A condition on an item.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Predicate {
-    /// It compares so with an operand.
+    /// A comparison with an operand holds.
     Compare(Comparison, Operand),
-    /// It equals one of these.
+    /// The item equals one of these.
     Within(Vec<Item>),
-    /// It equals one of those in the collection that a slot of the frame is, or what the slot is otherwise.
+    /// The item equals one of the items of the collection in a slot, or the slot itself if it is not a collection.
     WithinSlot(usize),
-    /// The same of a side effect.
+    /// The same for a side effect.
     WithinSideEffect(usize),
-    /// It is one of these elements, which equal nothing else, or equals one of the rest: what [`Predicate::resolved`] makes
+    /// The item is one of these elements, or equals one of the other items: what [`Predicate::resolved`] makes
     /// of a side effect, which may have gathered many.
     Gathered {
         /// Vertices and edges.
@@ -27,27 +27,27 @@ pub enum Predicate {
         /// What is neither.
         rest: Vec<Item>,
     },
-    /// It is a text of which this is so, or not so.
+    /// The item is a text that passes this test, or fails it.
     Text(TextTest, Box<str>, bool),
-    /// The same of the text that an operand is.
+    /// The same, with an operand as the test's text.
     TextOf(TextTest, Operand, bool),
-    /// It is a text in which a pattern is found, or isn't.
+    /// The item is a text in which a pattern is found, or is not.
     Regex(Pattern, bool),
-    /// It is of a type.
+    /// The item is of a type.
     TypeOf(ItemType),
     /// All hold.
     And(Vec<Predicate>),
     /// One holds.
     Or(Vec<Predicate>),
-    /// It doesn't hold.
+    /// The condition does not hold.
     Not(Box<Predicate>),
 }
 
-/// A regular expression. Two are equal if they are written alike.
+/// A regular expression. Two are equal if their texts are equal.
 #[derive(Clone, Debug)]
 pub struct Pattern(Regex);
 
-/// How many of the items in a collection.
+/// How many items of a collection must satisfy a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantifier {
     /// `all()`
@@ -58,14 +58,14 @@ pub enum Quantifier {
     None,
 }
 
-/// What an item is compared with.
+/// The right side of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Operand {
     /// A literal.
     Item(Item),
-    /// What a slot of the frame is: `where(gt('a'))`.
+    /// A slot of the frame: `where(gt('a'))`.
     Slot(usize),
-    /// What a side effect is.
+    /// A side effect.
     SideEffect(usize),
 }
 
@@ -86,7 +86,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// What can be asked of a text.
+/// A test on a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextTest {
     /// `startingWith`
@@ -100,7 +100,7 @@ pub enum TextTest {
 }
 
 impl Comparison {
-    /// Whether it holds of `left` and `right`. What can't be compared is neither less nor greater nor equal.
+    /// Whether it holds for `left` and `right`. Items that cannot be compared are neither less nor greater nor equal.
     #[must_use]
     pub fn holds(self, left: &Item, right: &Item) -> bool {
         match self {
@@ -126,7 +126,7 @@ impl Predicate {
         Self::Compare(Comparison::Equal, Operand::Item(item))
     }
 
-    /// Whether it holds of `item`, where `slot` says what a slot of the row is. A slot that the row hasn't got makes
+    /// Whether it holds for `item`; `slot` returns a slot of the row. A slot that the row does not have makes
     /// every comparison false.
     pub fn holds(&self, item: &Item, slot: &impl Fn(usize) -> Option<Item>) -> bool {
         match self {
@@ -165,7 +165,7 @@ impl Predicate {
         }
     }
 
-    /// The slots that it compares with, as they are written.
+    /// The slots that it compares with, in the order of the text.
     pub fn slots(&self, slots: &mut Vec<usize>) {
         match self {
             Self::Compare(_, Operand::Slot(slot))
@@ -184,7 +184,7 @@ impl Predicate {
         }
     }
 
-    /// Whether it asks for side effects.
+    /// Whether it uses side effects.
     #[must_use]
     pub fn reads_side_effects(&self) -> bool {
         match self {
@@ -204,10 +204,10 @@ impl Predicate {
         }
     }
 
-    /// The same with what side effects are now, as `read` says.
+    /// The same with the present content of side effects, as `read` returns it.
     ///
     /// # Errors
-    /// What `read` meets.
+    /// Errors of `read`.
     pub fn resolved(&self, read: &mut impl FnMut(usize) -> Result<Item>) -> Result<Self> {
         Ok(match self {
             Self::Compare(comparison, Operand::SideEffect(number)) => {
@@ -264,7 +264,7 @@ impl Predicate {
         }
     }
 
-    /// The items of which alone it can hold: what an index by equality is asked for.
+    /// The only items for which it can hold: a look-up by equality for an index.
     #[must_use]
     pub fn only(&self) -> Option<Vec<Item>> {
         match self {
@@ -281,14 +281,14 @@ impl Pattern {
     /// back references.
     ///
     /// # Errors
-    /// What is wrong with it, or that it is too large.
+    /// A text that says what is wrong with it, or that it is too large.
     pub fn new(text: &str) -> std::result::Result<Self, regex::Error> {
         Regex::new(text).map(Self)
     }
 }
 
 impl Pattern {
-    /// The expression as it is written.
+    /// The text of the expression.
     #[must_use]
     pub fn text(&self) -> &str {
         self.0.as_str()
@@ -323,7 +323,7 @@ impl TextTest {
         }
     }
 
-    /// Whether both are texts of which it holds, or doesn't if not `so`.
+    /// Whether both are texts and the test passes, or fails if not `so`.
     fn holds_of(self, item: &Item, operand: &Item, so: bool) -> bool {
         item.as_str().zip(operand.as_str()).is_some_and(|(text, operand)| self.holds(text, operand) == so)
     }

@@ -1,4 +1,4 @@
-//! Row order: which steps keep the order of rows, which read it, and how traversals run so that it is kept.
+//! Row order: which steps keep or read the order of rows, and how traversals run so that it is kept.
 //!
 //! ```text
 //! order()      choose(a, b)        limit(3)

@@ -1,4 +1,4 @@
-//! Scalar functions of a plan: of an item, and of what else counts of the traverser.
+//! Scalar functions of a plan: of an item, and of what its modulators add.
 
 use crate::plan::function::Selected;
 use crate::plan::operator::By;

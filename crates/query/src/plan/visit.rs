@@ -1,4 +1,4 @@
-//! Visiting all traversals within a plan.
+//! Visit: all traversals inside a plan.
 
 use crate::plan::function::Function;
 use crate::plan::operator::{By, Operator, Traversal};

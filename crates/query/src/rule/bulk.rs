@@ -1,4 +1,4 @@
-//! Merging between hops: `out().out().count()` walks on from each vertex once, however many walks lead there.
+//! Merging between hops: `out().out().count()` continues from each vertex once, however many walks reach it.
 //!
 //! A merge holds rows back until all are there. So it stands only where a barrier further on waits for all of them anyway,
 //! and where nothing between could tell one row that stands for three from three rows.

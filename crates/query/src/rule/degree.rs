@@ -1,4 +1,4 @@
-//! Counts from degrees: `out().count()` asks each vertex how many edges it has, and reads no list.
+//! Counts from degrees: `out().count()` reads the degree of each vertex, and no list.
 
 use crate::plan::operator::{ExpandTo, Operator, Reducer};
 

@@ -1,4 +1,4 @@
-//! Hops: `outE('knows').inV()` is `out('knows')`, and `bothE().otherV()` is `both()`, when nobody asks for the edge between.
+//! Hops: `outE('knows').inV()` is `out('knows')`, and `bothE().otherV()` is `both()`, if the edge between is not used.
 
 use crate::plan::operator::{EdgeEnd, Expand, ExpandTo, Operator};
 use evergraph_graph::id::Direction;

@@ -1,4 +1,4 @@
-//! Parallel: `V().has('age').out().count()` counts on every thread what it finds, and adds up the counts.
+//! Parallel: `V().has('age').out().count()` counts on every thread, and adds the counts.
 //!
 //! Only in the traversal itself, not in children, and only of steps that do with a row what they would do with it alone:
 //! then rows may go to any thread. Partial results are joined by the barrier that made them; counts by their sum. A `dedup()`

@@ -1,4 +1,4 @@
-//! Slots: `as('a')` that nobody asks for is left out, and rows have less past to carry and to differ by.
+//! Slots: leaves out an unused `as('a')`, so that rows carry less, and differ by less.
 
 use crate::plan::operator::{ExpandTo, Operator, Plan, Traversal};
 

@@ -1,4 +1,4 @@
-//! The first of an order: `order().by('age').limit(3)` keeps three rows waiting, not all.
+//! Top: `order().by('age').limit(3)` keeps three rows, not all.
 
 use crate::plan::operator::{Operator, Sorting};
 

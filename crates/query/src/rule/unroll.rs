@@ -1,4 +1,4 @@
-//! Unrolling: `repeat(out()).times(2)` is `out().out()`, of which other rules can make more.
+//! Unrolling: `repeat(out()).times(2)` becomes `out().out()`, which other rules can improve.
 
 use crate::plan::operator::{Ask, Operator, Repeat};
 use crate::plan::row_order::is_promised_behind;

@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// Scores of PageRank that change by less than this in all end its rounds, as in TinkerPop.
 const CHANGE_MIN: f64 = 1e-5;
 
-/// Computes something of every vertex once all rows are there.
+/// Computes a property of every vertex, after all rows have come.
 pub struct Analysis {
     program: Program,
     selection: Selection,
@@ -49,7 +49,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// `program` on `selection`; later steps ask for what it computes by `property`.
+    /// Runs `program` on `selection`; later steps read its results as `property`.
     #[must_use]
     pub fn new(program: Program, selection: Selection, property: Name, from_traversers: bool) -> Self {
         Self { program, selection, property, from_traversers, waiting: Waiting::default(), done: false }

@@ -1,4 +1,4 @@
-//! `count()`, `sum()`, `fold()` and their like: all in one, an origin.
+//! `count()`, `sum()`, `fold()` and similar steps: one result for all rows of an origin.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
@@ -12,7 +12,7 @@ use crate::value::relation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::{Value, ValueType};
 
-/// What became of the rows of one origin so far.
+/// The reduction of the rows of one origin so far.
 #[derive(Clone, Debug, Default)]
 pub struct Accumulator {
     count: u64,
@@ -141,7 +141,7 @@ impl Accumulator {
     }
 }
 
-/// All in one, an origin.
+/// Reduces all rows of an origin to one result.
 pub struct Reduce {
     reducer: Reducer,
     origins: Vec<Accumulator>,

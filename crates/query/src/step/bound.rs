@@ -1,4 +1,4 @@
-//! `range()`, `limit()`, `skip()`, `tail()`, `timeLimit()`: so many of each origin, or for so long.
+//! `range()`, `limit()`, `skip()`, `tail()`, `timeLimit()`: limits by number or by time, for each origin.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
@@ -8,7 +8,7 @@ use evergraph_graph::error::Result;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// So many of each origin, after so many that are left out.
+/// A range of the rows of each origin.
 pub struct Range {
     skip: u64,
     limit: u64,
@@ -17,7 +17,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// At most `limit`, after `skip`.
+    /// At most `limit` rows, after the first `skip` rows.
     #[must_use]
     pub fn new(skip: u64, limit: u64) -> Self {
         Self { skip, limit, came: vec![0] }
@@ -54,7 +54,7 @@ impl Step for Range {
     }
 }
 
-/// Those of each origin that come within a time, which begins with the first of them.
+/// Rows of each origin that come within a time, which begins with the first of them.
 pub struct TimeLimit {
     time: Duration,
     /// When the first of each origin came.
@@ -99,14 +99,14 @@ impl Step for TimeLimit {
 /// What a part of a batch takes beside its rows: the first of an origin makes room for four.
 const PART_BYTES: usize = 4 * size_of::<(Batch, Holding)>();
 
-/// The last so many of each origin.
+/// The last rows of each origin.
 pub struct Tail {
     count: u64,
     last: Vec<VecDeque<(Batch, Holding)>>,
 }
 
 impl Tail {
-    /// The last `count`.
+    /// The last `count` rows.
     #[must_use]
     pub fn new(count: u64) -> Self {
         Self { count, last: vec![VecDeque::new()] }

@@ -15,11 +15,11 @@ use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
 
-/// What comes of several traversals.
+/// `union()`: the results of several traversals.
 pub struct Union(Branches);
 
 impl Union {
-    /// What comes of all of `branches`.
+    /// The results of all of `branches`.
     #[must_use]
     pub fn new(branches: Branches) -> Self {
         Self(branches)
@@ -50,7 +50,7 @@ impl Step for Union {
     }
 }
 
-/// What decides a `choose()`, ready to run.
+/// The value that selects an option of `choose()`, ready to run.
 pub enum Chooser {
     /// Whether a traversal gives something.
     Exists(Child),
@@ -58,7 +58,7 @@ pub enum Chooser {
     By(Projection),
 }
 
-/// `choose()`: what comes of the traversal that fits.
+/// `choose()`: the results of the option that matches.
 pub struct Choose {
     on: Chooser,
     /// What must be of the one that decides, and the branch that is taken then.
@@ -132,7 +132,7 @@ impl Step for Choose {
     }
 }
 
-/// `coalesce()`: what comes of the first traversal that gives something.
+/// `coalesce()`: the results of the first traversal that has any.
 pub struct Coalesce {
     children: Vec<Child>,
     /// The slot of where edges came from, which goes along.
@@ -140,7 +140,7 @@ pub struct Coalesce {
 }
 
 impl Coalesce {
-    /// What comes of the first of `children` that gives something, and where edges came from.
+    /// The results of the first of `children` that has any, and the vertices that edges were reached from.
     #[must_use]
     pub fn new(children: Vec<Child>, came_from: Option<usize>) -> Self {
         Self { children, came_from }
@@ -181,7 +181,7 @@ impl Step for Coalesce {
     }
 }
 
-/// `map()` and `flatMap()`: the first, or all, that comes of a traversal. Its past in there is forgotten.
+/// `map()` and `flatMap()`: the first result of a traversal, or all. Steps inside it are not part of the path.
 pub struct FlatMap {
     child: Child,
     wanted: Wanted,
@@ -202,7 +202,7 @@ pub enum Wanted {
 }
 
 impl FlatMap {
-    /// What comes of `child`.
+    /// The results of `child`.
     #[must_use]
     pub fn new(child: Child, wanted: Wanted, came_from: Option<usize>) -> Self {
         Self { child, wanted, came_from, running: false }
@@ -251,7 +251,7 @@ impl Step for FlatMap {
 /// past.
 pub struct Local {
     child: Child,
-    /// Whether those of which nothing comes go on themselves.
+    /// Whether rows without results go on themselves.
     optional: bool,
     /// Whether what comes goes on in the order of the rows.
     in_order: bool,
@@ -259,13 +259,13 @@ pub struct Local {
 }
 
 impl Local {
-    /// `local()`: what comes of `child`.
+    /// `local()`: the results of `child`.
     #[must_use]
     pub fn new(child: Child) -> Self {
         Self { child, optional: false, in_order: false, found: None }
     }
 
-    /// `optional()`: what comes of `child`, or else the row itself.
+    /// `optional()`: the results of `child`, or else the row itself.
     #[must_use]
     pub fn optional(child: Child) -> Self {
         Self { optional: true, ..Self::new(child) }
@@ -334,7 +334,7 @@ impl Step for Aside {
     }
 }
 
-/// `as()`: gives what each is at a name.
+/// `as()`: names the current item.
 pub struct As {
     slot: usize,
     name: Arc<str>,
@@ -361,7 +361,7 @@ impl Step for As {
     }
 }
 
-/// `fail()`: the query ends as soon as anything comes here.
+/// `fail()`: ends the query as soon as a row comes.
 pub struct Fail(pub Box<str>);
 
 impl Step for Fail {

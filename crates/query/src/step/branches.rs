@@ -1,4 +1,4 @@
-//! Branches: rows part into several traversals, and what becomes of them comes together again.
+//! Branches: divides rows between traversals, and collects the results.
 //!
 //! ```text
 //! rows    0 1 2 3        0 and 2 take branch a, 1 and 3 branch b
@@ -18,7 +18,7 @@ use evergraph_graph::error::Result;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-/// In which order the results of branches go on.
+/// The order in which the results of branches go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultOrder {
     /// As they come.
@@ -75,7 +75,7 @@ pub struct Branches {
 type Part = (Option<usize>, Arc<[u32]>);
 
 impl Branches {
-    /// The branches that `pipelines` run.
+    /// Branches that run `pipelines`.
     #[must_use]
     pub fn new(pipelines: Vec<Pipeline>, order: ResultOrder) -> Self {
         let entered = vec![HashSet::new(); pipelines.len()];
@@ -93,10 +93,10 @@ impl Branches {
         self.waiting.is_empty() && self.running.is_none()
     }
 
-    /// Sends the rows of `batch` on their ways.
+    /// Sends the rows of `batch` to their branches.
     ///
     /// # Errors
-    /// What the branches meet; `limit`.
+    /// Errors of the branches; `limit`.
     pub(super) fn send(&mut self, batch: &Batch, parts: Vec<Part>, cx: &mut Context<'_>) -> Result<()> {
         if self.order == ResultOrder::ByRow {
             let made = self.by_row(batch, parts, cx)?;
@@ -122,10 +122,10 @@ impl Branches {
         Ok(())
     }
 
-    /// The next batch of what was sent, taking the `input` once all of it is through.
+    /// The next batch of results; takes `input` after all earlier rows are through.
     ///
     /// # Errors
-    /// What the branches meet.
+    /// Errors of the branches.
     pub(super) fn pass(&mut self, input: &mut Option<Batch>, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         let made = self.next(cx)?;
         if self.is_idle() {
@@ -176,7 +176,7 @@ impl Branches {
     /// The next batch after the last input.
     ///
     /// # Errors
-    /// What the branches meet.
+    /// Errors of the branches.
     pub(super) fn finish(&mut self, cx: &mut Context<'_>) -> Result<Option<Batch>> {
         while self.finishing <= self.pipelines.len() {
             if let Some(batch) = self.next(cx)? {
@@ -201,7 +201,7 @@ impl Branches {
         Ok(None)
     }
 
-    /// Forgets the run before.
+    /// Resets the branches for a new run.
     pub(super) fn reset(&mut self, origins: u32) {
         self.pipelines.iter_mut().for_each(|pipeline| pipeline.reset(origins));
         self.begin();

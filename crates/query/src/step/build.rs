@@ -1,4 +1,4 @@
-//! From operators to steps.
+//! Build: turns operators into steps.
 
 use crate::chance::Chance;
 use crate::execute::child::Child;

@@ -1,4 +1,4 @@
-//! Merging: rows at one vertex that nobody can tell apart become one row that stands for all of them.
+//! Bulk: rows at one vertex that cannot be told apart become one row that represents all of them.
 //!
 //! ```text
 //! came     v7  v3  v7  v9  v3      bulk  1 1 2 1 1
@@ -166,7 +166,7 @@ impl Merger {
         places + self.vertices.len() * ROW_BYTES
     }
 
-    /// All rows, in the order in which the first of each came; the merger is as at its beginning.
+    /// Takes all rows, in the order in which the first of each came.
     pub fn take(&mut self, charge: &mut Charge<'_>) -> Batch {
         charge.free(std::mem::take(&mut self.held_bytes));
         self.next_origin();
@@ -180,7 +180,7 @@ impl Merger {
         batch
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub fn clear(&mut self) {
         self.next_origin();
         self.vertices.clear();
@@ -190,7 +190,7 @@ impl Merger {
     }
 }
 
-/// Merges what comes until all has come: rules put it where a barrier waits for all of it anyway.
+/// Merges rows until all have come: rules use it where a barrier waits for all rows anyway.
 #[derive(Default)]
 pub struct Bulk {
     merger: Merger,

@@ -1,4 +1,4 @@
-//! `by()`: what of a traverser counts.
+//! `by()`: the value that a modulator takes from a traverser.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -10,7 +10,7 @@ use crate::value::item::{Item, Token};
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
 
-/// What of a traverser counts, ready to be asked.
+/// A modulator, ready to run.
 pub enum Projection {
     /// It itself.
     Itself,
@@ -29,7 +29,7 @@ pub enum Projection {
 }
 
 impl Projection {
-    /// What counts of each row of `batch`; `None` of one that has no such thing, which is then not productive.
+    /// The modulated value of each row of `batch`; `None` if it is not productive for a row.
     ///
     /// # Errors
     /// What reading, or the traversal, may meet.
@@ -72,7 +72,7 @@ impl Projection {
 /// A part of each element.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn tokens(column: &Column, token: Token, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     if token == Token::Label {
         return element::labels(column, cx);

@@ -1,4 +1,4 @@
-//! `call('name')`: asks a service of the application, or an algorithm, for a batch of rows at once.
+//! `call('name')`: calls a service of the application, or an algorithm, for a batch of rows at once.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
@@ -15,7 +15,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::nearest::did_you_mean;
 use std::sync::Arc;
 
-/// From each row to what a service finds.
+/// From each row to the results of a service.
 pub struct Call {
     service: Name,
     parameters: ItemMap,

@@ -1,4 +1,4 @@
-//! `coin()` and `sample()`: what goes on by chance.
+//! `coin()` and `sample()`: random selection.
 
 use crate::batch::Batch;
 use crate::chance::Chance;
@@ -11,14 +11,14 @@ use crate::value::item::Item;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::{Value, ValueType};
 
-/// Each traverser with a probability.
+/// Lets each traverser go on with a probability.
 pub struct Coin {
     probability: f64,
     chance: Chance,
 }
 
 impl Coin {
-    /// Each with `probability`; none below 0, all from 1 on.
+    /// With `probability`: none below 0, all from 1 on.
     #[must_use]
     pub fn new(probability: f64, chance: Chance) -> Self {
         Self { probability, chance }

@@ -1,4 +1,4 @@
-//! `dedup()`: each once, by what it is or what counts of it.
+//! `dedup()`: each item once, compared by itself or by a modulator.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
@@ -21,7 +21,7 @@ const FEW: usize = 64;
 /// Bits are used once they would take at most so many bytes for each vertex that was met.
 const BYTES_PER_VERTEX: usize = 1024;
 
-/// Each once an origin.
+/// Each item once for each origin.
 pub struct Dedup {
     slots: Vec<usize>,
     by: Vec<Projection>,
@@ -85,7 +85,7 @@ impl SeenVertices {
 }
 
 impl Dedup {
-    /// Each once by the slots, or by what it is, seen as `by` says, by turns.
+    /// Compares the slots, or the items themselves, modulated by `by` in turn.
     #[must_use]
     pub fn new(slots: Vec<usize>, by: Vec<Projection>) -> Self {
         Self {

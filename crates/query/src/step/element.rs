@@ -1,4 +1,4 @@
-//! What elements are called and have: labels and properties, for a column at once.
+//! Elements: their labels and properties, for a column at once.
 
 use crate::batch::column::Column;
 use crate::execute::context::Context;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// more.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
     let catalogue = cx.catalogue();
     if let Some(vertices) = column.vertices() {
@@ -45,7 +45,7 @@ pub fn labels(column: &Column, cx: &Context<'_>) -> Result<Vec<Option<Item>>> {
 /// says so.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn values(column: &Column, key: &str, cx: &Context<'_>) -> Result<(Vec<u32>, Column)> {
     let id = cx.catalogue().key(key);
     if let Some(vertices) = column.vertices() {
@@ -133,7 +133,7 @@ fn value(item: &Item, key: &str, id: Option<KeyId>, cx: &Context<'_>) -> Result<
 /// side. Of a property, what it has itself.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn properties(column: &Column, keys: &[Arc<str>], cx: &Context<'_>) -> Result<(Vec<u32>, Vec<Property>)> {
     let catalogue = cx.catalogue();
     let wanted: Vec<KeyId> = keys.iter().filter_map(|key| catalogue.key(key)).collect();

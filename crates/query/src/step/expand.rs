@@ -34,7 +34,7 @@ struct Asked {
 }
 
 impl Expansion {
-    /// What `expand` says, over those edges and to those vertices alone of which a traversal gives something.
+    /// Runs `expand`, over edges and to vertices for which the given traversals have a result.
     #[must_use]
     pub fn new(expand: Expand, edges: Option<Child>, vertices: Option<Child>) -> Self {
         Self { expand, of: None, found: NeighborBatch::default(), last: 0, edges, vertices }

@@ -22,10 +22,10 @@ use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::slice;
 
-/// The rows of `batch` of which all `tests` hold.
+/// The rows of `batch` for which all `tests` hold.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn passes(mut batch: Batch, tests: &[Test], cx: &mut Context<'_>) -> Result<Batch> {
     for test in tests {
         if batch.is_empty() {
@@ -215,7 +215,7 @@ fn marked(rows: &[u32], count: usize) -> Vec<bool> {
     marks
 }
 
-/// Rows of which all tests hold.
+/// Rows for which all tests hold.
 pub struct Filter(pub Vec<Test>);
 
 impl Step for Filter {
@@ -224,7 +224,7 @@ impl Step for Filter {
     }
 }
 
-/// Rows of which a predicate holds of what counts of them and of slots.
+/// Rows for which a predicate holds between modulated slots.
 pub struct WhereBy {
     left: Option<usize>,
     /// Its operands are numbered as they are written.
@@ -309,14 +309,14 @@ impl Step for WhereBy {
     }
 }
 
-/// Rows for which a traversal gives something, or nothing.
+/// Rows for which a traversal has a result, or has none.
 pub struct Where {
     child: Child,
     gives: bool,
 }
 
 impl Where {
-    /// Rows for which `child` gives something, if `gives`; else those for which it doesn't.
+    /// Rows for which `child` has a result, if `gives`; else those for which it has none.
     #[must_use]
     pub fn new(child: Child, gives: bool) -> Self {
         Self { child, gives }
@@ -332,7 +332,7 @@ impl Step for Where {
     }
 }
 
-/// Rows for which one of several traversals gives something.
+/// Rows for which one of several traversals has a result.
 pub struct Any(pub Vec<Child>);
 
 impl Step for Any {
@@ -351,7 +351,7 @@ impl Step for Any {
     }
 }
 
-/// Rows that are nowhere twice, or somewhere.
+/// Rows with a simple path, or with a cyclic one.
 pub struct SimplePath {
     simple: bool,
     part: PathPart,

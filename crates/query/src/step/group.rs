@@ -1,4 +1,4 @@
-//! `group()` and `groupCount()`: by key, with what becomes of those of each.
+//! `group()` and `groupCount()`: rows by key, and a value for each group.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -57,7 +57,7 @@ impl Groups {
         }
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.keys.clear();
@@ -66,10 +66,10 @@ impl Groups {
         self.rows.clear();
     }
 
-    /// Adds the rows of `batch`; one that has no key is left out.
+    /// Adds the rows of `batch`; rows without a key are left out.
     ///
     /// # Errors
-    /// What the key's traversal may meet; `limit`.
+    /// Errors of the key's traversal; `limit`.
     pub fn add(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<()> {
         let keys = self.key.of(batch, cx)?;
         let (mut rows, mut groups) = (Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ impl Groups {
     /// The groups of each origin, below `origins`, as maps; in the order their keys came.
     ///
     /// # Errors
-    /// What the traversal of the groups may meet.
+    /// Errors of the traversal of the groups.
     pub fn maps(&mut self, origins: u32, cx: &mut Context<'_>) -> Result<Vec<ItemMap>> {
         let mut values: Vec<Option<Item>> = match &mut self.value {
             Gathered::Count => {
@@ -175,7 +175,7 @@ impl Grouping for Groups {
     }
 }
 
-/// `group()`: a map of all, an origin.
+/// `group()`: one map of all rows of an origin.
 pub struct Group {
     groups: Groups,
     origins: u32,

@@ -1,4 +1,4 @@
-//! Look-ups: vertices and edges that an index names for the tests of a scan.
+//! Look-ups: vertices and edges that an index returns for the filters of a scan.
 //!
 //! `V().has('Person', 'name', 'Ada')` asks the index of (Person, name); `V().has('name', 'Ada')` that of each label which
 //! has such a property, if all of them have an index. Edge types are to `E()` what labels are to `V()`. `has('age', gt(30))` and `has('name', startingWith('A'))` ask an
@@ -26,7 +26,7 @@ const RANGE_PART: u64 = 8;
 /// Beyond it, a double and a whole number no longer compare exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whose items an index finds: a label's vertices, or an edge type's edges.
+/// The owner of the items that an index finds: a label, or an edge type.
 pub trait IndexOwner: Copy {
     /// What is found.
     type Item: Copy + Ord;
@@ -124,7 +124,7 @@ enum Asked<O> {
 }
 
 impl<O: IndexOwner> Choice<O> {
-    /// What answers `tests` on the items of `owners` (`None`: of all); `None` where a scan must.
+    /// The indexes that answer `tests` on the items of `owners` (`None`: of all); `None` if only a scan can.
     #[must_use]
     pub fn of(tests: &[Test], owners: Option<&[O]>, catalogue: &Catalogue) -> Option<Self> {
         let by = |range: bool| {
@@ -145,7 +145,7 @@ impl<O: IndexOwner> Choice<O> {
         by(false).or_else(|| by(true))
     }
 
-    /// Which indexes, for people.
+    /// The indexes, as text.
     #[must_use]
     pub fn describe(&self, catalogue: &Catalogue) -> String {
         let of = |owner: &O| format!("{}.{}", catalogue.owner_name(owner.owner()), self.name);
@@ -224,10 +224,10 @@ fn within<O: IndexOwner>(
     Ok(all)
 }
 
-/// The items of `owners` (`None`: of all) of which the tests can hold, ascending; `None` where no index says so.
+/// The items of `owners` (`None`: of all) for which the tests can hold, ascending; `None` if no index returns them.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn named<O: IndexOwner>(
     tests: &[Test],
     owners: Option<&[O]>,

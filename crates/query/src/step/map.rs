@@ -1,4 +1,4 @@
-//! Maps: from each row to at most one item.
+//! Maps: steps from each row to at most one item.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// What an entry takes in a map.
 const ENTRY_BYTES: usize = 2 * size_of::<(Item, Item)>();
 
-/// What makes an item of a row, ready to run.
+/// A function from a row to at most one item, ready to run.
 pub enum Function {
     /// Always this.
     Constant(Item),
@@ -68,7 +68,7 @@ pub enum Function {
     Project(Vec<Name>, Vec<Projection>),
 }
 
-/// One item, or none, of each row.
+/// Maps each row to at most one item.
 pub struct Map(pub Function);
 
 impl Step for Map {
@@ -249,7 +249,7 @@ impl Naming {
 /// Where each row has been, or that part of it, each step seen as `by` says, by turns; `None` where a step has no such thing.
 ///
 /// # Errors
-/// `invalid` if the path has no such part; what reading may meet.
+/// `invalid` if the path has no such part; errors of reading.
 pub fn paths(
     batch: &Batch,
     part: &PathPart,

@@ -1,4 +1,4 @@
-//! `mergeV()`, `mergeE()`: finds what a map describes, or adds it, a row after the other.
+//! `mergeV()`, `mergeE()`: find what a map describes, or add it, row by row.
 //!
 //! ```text
 //! row -> map -> index | list of an end | scan of a label -> found: onMatch of each, and all go on
@@ -37,7 +37,7 @@ use evergraph_graph::view::{NeighborBatch, NeighborCursor};
 /// Edges of an end that are looked at between two looks at the clock.
 const LOOKED_AT: usize = 1 << 14;
 
-/// A map that describes an element, ready to be asked.
+/// A map that describes an element, ready to run.
 pub enum MergeMap {
     /// As the query spells it out.
     Literal(Description),

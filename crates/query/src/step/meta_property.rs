@@ -1,4 +1,4 @@
-//! Meta-properties: the properties of a property, which are what is known of one value of a key.
+//! Meta-properties: the properties of one value of a vertex property.
 //!
 //! Properties have no ids. What a traverser met is found again by its value and its place among equal values, or where
 //! some of these have come or gone by what was known of it.
@@ -50,7 +50,7 @@ fn position(all: &[Occurrence], property: &Property) -> Option<usize> {
 /// What is known of a property of a vertex: as it was met, or as it is now where the query may have changed it.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn known(property: &Property, cx: &Context<'_>) -> Result<Map> {
     if !cx.writes() {
         return Ok(property.known.clone());
@@ -60,10 +60,10 @@ pub fn known(property: &Property, cx: &Context<'_>) -> Result<Map> {
     Ok(at.map(|at| place.all.swap_remove(at).known).unwrap_or_default())
 }
 
-/// The properties of a property, by key.
+/// The meta-properties of a property, by key.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId, Value)>> {
     let catalogue = cx.catalogue();
     let entries = known(property, cx)?.into_vec().into_iter();
@@ -71,11 +71,11 @@ pub fn properties_of(property: &Property, cx: &Context<'_>) -> Result<Vec<(KeyId
     Ok(entries.filter_map(|(key, value)| Some((catalogue.key(key.as_str()?)?, value))).collect())
 }
 
-/// Sets a property of a property; the property as it is then.
+/// Sets a meta-property, and returns the changed property.
 ///
 /// # Errors
-/// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; what
-/// writing may meet.
+/// `invalid` for a property that can have none, and where the schema doesn't ask for them; `not_found` if it is gone; errors
+/// of writing.
 pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Result<Property> {
     only_one(&written, "a property", cx)?;
     if !matches!(property.owner, Owner::Vertex(_)) {
@@ -101,10 +101,10 @@ pub fn set(property: &Property, written: Written, cx: &mut Context<'_>) -> Resul
     changed(property, place, (name, value), cx)?.ok_or_else(gone)
 }
 
-/// Takes a property away from `of`, unless it is gone.
+/// Removes a property from `of`, if it still exists.
 ///
 /// # Errors
-/// What writing may meet.
+/// Errors of writing.
 pub fn drop_of(of: &Property, key: KeyId, cx: &mut Context<'_>) -> Result<()> {
     let name = Value::from(&*cx.catalogue().key_name(key));
     match place(of, cx)? {
@@ -129,10 +129,10 @@ fn changed(
     Ok(Some(now))
 }
 
-/// Takes one value of a key away from a vertex, with what is known of it; others of that key stay.
+/// Removes one value of a key from a vertex, with its meta-properties; other values of the key stay.
 ///
 /// # Errors
-/// What writing may meet.
+/// Errors of writing.
 pub fn drop_value(property: &Property, cx: &mut Context<'_>) -> Result<()> {
     let Some(Place { vertex, several, meta, mut all, .. }) = place(property, cx)? else { return Ok(()) };
     match (several, position(&all, property)) {
@@ -162,7 +162,7 @@ pub fn as_properties(owner: &Owner, key: KeyId, all: Vec<Occurrence>, found: &mu
     found.extend(all.into_iter().zip(places).map(property));
 }
 
-/// The element that a property of a property is of.
+/// The element to which a meta-property belongs.
 #[must_use]
 pub fn owner_of(property: &Property) -> Item {
     match &property.owner {

@@ -1,4 +1,4 @@
-//! Steps: what does the operators of a plan, a family a module.
+//! Steps: run the operators of a plan, a family a module.
 
 pub mod algorithm;
 pub mod barrier;

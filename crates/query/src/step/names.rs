@@ -1,4 +1,4 @@
-//! Names: what those of `select('a')` and the like stand for in each row.
+//! Names: what `select('a')` and similar steps find in each row.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -9,7 +9,7 @@ use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
 
-/// What a map has at a key; nothing of what is no map.
+/// The value of a map for a key; none if the item is not a map.
 pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
     match item {
         Item::Map(map) => map.get(key).cloned(),
@@ -18,7 +18,7 @@ pub(super) fn in_map(item: &Item, key: &Item) -> Option<Item> {
     }
 }
 
-/// What `by` says of those that were found.
+/// The modulated values of the found items.
 pub(super) fn of_found(
     batch: &Batch,
     found: Vec<Option<Item>>,
@@ -33,7 +33,7 @@ pub(super) fn of_found(
     Ok(answers)
 }
 
-/// What one name stands for in a row: a key of the map that it is at, a side effect, a label.
+/// The meaning of a name in a row: a key of the current map, a side effect, or a label.
 pub(super) fn named(
     batch: &Batch,
     row: usize,

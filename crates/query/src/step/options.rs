@@ -1,4 +1,4 @@
-//! `branch()`: what comes of all options that fit, where `choose()` takes one.
+//! `branch()`: the results of all options that match, where `choose()` takes one.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -12,7 +12,7 @@ use crate::value::item::Item;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// When an option is taken, ready to be asked.
+/// The condition of an option, ready to run.
 pub enum Case {
     /// Where this holds of what decides.
     Is(Predicate),

@@ -32,13 +32,13 @@ pub struct Order {
 }
 
 impl Order {
-    /// By the first of `by`, rows that are equal there by the next, and so on; else as they came.
+    /// Sorts by the first of `by`, then by the next, and so on; equal rows stay in order.
     #[must_use]
     pub fn new(by: Vec<(Projection, Sorting)>, chance: Chance) -> Self {
         Self { by, waiting: Waiting::default(), sorted: None, chance, keep: usize::MAX, origins: 1 }
     }
 
-    /// The same, of which nobody wants more than the first `keep` rows of an origin: others needn't wait.
+    /// The same for the first `keep` rows of an origin; further rows are not kept.
     #[must_use]
     pub fn keeping(self, keep: u64) -> Self {
         Self { keep: usize::try_from(keep).unwrap_or(usize::MAX), ..self }

@@ -1,4 +1,4 @@
-//! Parallel: a part of a query on several threads, a batch of rows each.
+//! Parallel: runs a part of a query on several threads, a batch of rows each.
 //!
 //! ```text
 //! rows ──> batches wait ──> [ steps ... partial result ]   thread 1 ──┐
@@ -23,7 +23,7 @@ const GROUP: usize = 64;
 /// Fewer batches than this are run where they are.
 const FEW: usize = 8;
 
-/// Makes the steps of one more thread.
+/// Builds the steps for one more thread.
 pub type MakeWorker = Box<dyn Fn() -> Result<Pipeline> + Send>;
 
 /// Steps on several threads.

@@ -1,4 +1,4 @@
-//! `match()`: all ways to fulfil patterns, the cheapest first.
+//! `match()`: finds all solutions of the patterns, the cheapest pattern first.
 //!
 //! ```text
 //! rows ──> which slots are something? ──> the pattern that costs least ──┬─> rows, one pattern less ──> ...
@@ -107,7 +107,7 @@ impl Step for Match {
     }
 }
 
-/// Fulfils patterns.
+/// Solves patterns.
 pub struct Solver {
     patterns: Vec<Pattern>,
     frames: Vec<Frame>,
@@ -120,7 +120,7 @@ enum Frame {
 }
 
 impl Solver {
-    /// Of these patterns, at most 64.
+    /// For these patterns, at most 64.
     #[must_use]
     pub fn new(patterns: Vec<Pattern>) -> Self {
         Self { patterns, frames: Vec::new() }
@@ -255,7 +255,7 @@ const FAN_OUT: f64 = 10.0;
 const ANY: f64 = 1e18;
 
 impl Pattern {
-    /// The pattern that `child` runs.
+    /// A pattern that runs `child`.
     #[must_use]
     pub fn path(plan: &PathPattern, child: Child, reads_paths: bool) -> Self {
         let operators = &plan.of.operators;

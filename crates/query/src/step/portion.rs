@@ -1,4 +1,4 @@
-//! Portions: a step whose result for one batch may be of any size hands it on in batches of the usual size.
+//! Portions: hands on a result of any size in batches of the usual size.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;

@@ -1,4 +1,4 @@
-//! Properties of vertices as Gremlin sees them: one value of a key, or several where the schema says so.
+//! Properties as Gremlin sees them: one value for a key, or several if the schema says so.
 //!
 //! | type of the property | cardinality | in Gremlin |
 //! |---|---|---|
@@ -66,7 +66,7 @@ pub fn of_new_vertex(
     Ok(both.collect())
 }
 
-/// The properties of a new edge: of two with one key the later counts.
+/// The properties of a new edge: the last value of a key counts.
 ///
 /// # Errors
 /// As [`set_of_edge`].
@@ -86,7 +86,7 @@ pub fn of_new_edge(written: Vec<Written>, cx: &Context<'_>) -> Result<Vec<(KeyId
 /// Sets a property of a vertex.
 ///
 /// # Errors
-/// `invalid` for what is no value, and where the schema says that there is one value; what writing may meet.
+/// `invalid` for what is no value, and where the schema says that there is one value; errors of writing.
 pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -> Result<()> {
     let mut label = Vec::new();
     cx.view().labels(&[vertex], &mut label)?;
@@ -107,7 +107,7 @@ pub fn set_of_vertex(vertex: VertexId, written: Written, cx: &mut Context<'_>) -
 /// Sets a property of an edge.
 ///
 /// # Errors
-/// `invalid` for what is no value, and for a list or a set of values; what writing may meet.
+/// `invalid` for what is no value, and for a list or a set of values; errors of writing.
 pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Result<()> {
     only_one(&written, "an edge", cx)?;
     no_properties(&written)?;
@@ -118,7 +118,7 @@ pub fn set_of_edge(edge: EdgeId, written: Written, cx: &mut Context<'_>) -> Resu
     cx.writer()?.set_edge_property(edge, written.key, value)
 }
 
-/// Refuses a cardinality of several values for a property of `what`.
+/// Returns an error for a cardinality of several values on a property of `what`.
 pub(super) fn only_one(written: &Written, what: &str, cx: &Context<'_>) -> Result<()> {
     match written.cardinality {
         None | Some(Cardinality::Single) => Ok(()),

@@ -1,4 +1,4 @@
-//! `repeat()`: a traversal again and again, in waves.
+//! `repeat()`: runs a traversal again and again, in waves.
 //!
 //! ```text
 //!           enter                              body                      after
@@ -51,7 +51,7 @@ impl Ask {
     }
 }
 
-/// A traversal again and again.
+/// `repeat()`: runs a traversal again and again.
 pub struct Repeat {
     body: Pipeline,
     /// When it ends, and whether that is asked before the body.
@@ -73,7 +73,7 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// `body` until `until` says so, with what `emit` says on the way.
+    /// Runs `body` until `until` holds, and emits traversers as `emit` says.
     #[must_use]
     pub fn new(body: Pipeline, until: Option<(Ask, bool)>, emit: Option<(Ask, bool)>) -> Self {
         Self {

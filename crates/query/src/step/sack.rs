@@ -1,4 +1,4 @@
-//! `sack()`, `sack(sum)`, `barrier()`: what traversers carry along, and where those become one that are alike.
+//! `sack()`, `sack(sum)`, `barrier()`: values that traversers carry, and merging of equal traversers.
 //!
 //! A row without a sack of its own has the one that the query began with. Only a `barrier()` makes one of rows that are
 //! alike but for their sacks, and only where an operator says what becomes of these: elsewhere rows with sacks that are to
@@ -18,7 +18,7 @@ use crate::value::number;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
 
-/// What each row carries along; null if that is nothing.
+/// The sack of each row; null if it is empty.
 #[must_use]
 pub fn sacks(batch: &Batch, cx: &Context<'_>) -> Vec<Item> {
     let initial = cx.sack.as_ref().map_or(Item::Null, |sack| sack.initial.clone());
@@ -26,7 +26,7 @@ pub fn sacks(batch: &Batch, cx: &Context<'_>) -> Vec<Item> {
     (0..batch.len()).map(|row| own(row).unwrap_or_else(|| initial.clone())).collect()
 }
 
-/// `sack(sum).by('weight')`: makes the sack one of itself and of what counts of the row.
+/// `sack(sum).by('weight')`: combines the sack with a modulated value of the row.
 pub struct SetSack {
     how: Combine,
     by: Projection,
@@ -59,7 +59,7 @@ impl Step for SetSack {
     }
 }
 
-/// `barrier()`: waits for all rows of an origin, and makes one of those that are alike.
+/// `barrier()`: waits for all rows of an origin, and merges equal ones.
 pub struct Barrier {
     normalises: bool,
     waiting: Waiting,
@@ -68,7 +68,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// A barrier that makes the sacks of an origin parts of one, if it `normalises`.
+    /// A barrier that normalises the sacks of an origin to a sum of one, if it `normalises`.
     #[must_use]
     pub fn new(normalises: bool) -> Self {
         Self { normalises, waiting: Waiting::default(), made: None }

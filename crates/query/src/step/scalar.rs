@@ -21,7 +21,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::{Value, ValueType};
 use std::sync::Arc;
 
-/// What makes one item of an item and others, ready to run.
+/// A scalar function with its arguments, ready to run.
 pub enum Scalar {
     /// A function of the item alone.
     Each(ScalarFunction),
@@ -40,10 +40,10 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// What it makes of each row; nothing of one where something that it needs isn't there.
+    /// The result for each row; none for a row that lacks an argument.
     ///
     /// # Errors
-    /// `invalid` of an item that the function has no answer for, and what reading may meet.
+    /// `invalid` of an item that the function has no answer for, and errors of reading.
     pub fn of(&mut self, batch: &Batch, cx: &mut Context<'_>) -> Result<Vec<Option<Item>>> {
         match self {
             Self::Each(function) => {

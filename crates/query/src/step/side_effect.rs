@@ -16,10 +16,10 @@ use crate::value::number;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
-/// What the side effect `number` is now, as an item: an empty list if nothing has come.
+/// The present content of the side effect `number`, as an item: an empty list if nothing was gathered.
 ///
 /// # Errors
-/// What the traversal of a group may meet.
+/// Errors of the traversal of a group.
 pub fn read(number: usize, cx: &mut Context<'_>) -> Result<Item> {
     // Out of the context meanwhile: a group's traversal runs in it.
     let mut effect = std::mem::take(cx.side_effects.get_mut(number));
@@ -70,7 +70,7 @@ fn together(before: &Item, after: &Item) -> Result<Item> {
     }
 }
 
-/// `aggregate('x')`: gathers all, then lets them go on.
+/// `aggregate('x')`: gathers all rows, then lets them go on.
 pub struct Aggregate {
     into: usize,
     by: Projection,
@@ -188,7 +188,7 @@ impl Step for GroupAside {
     }
 }
 
-/// `cap('x')`: what the side effects gathered, once all have passed.
+/// `cap('x')`: the content of side effects, after all rows have passed.
 pub struct Cap {
     of: Vec<(usize, Arc<str>)>,
     origins: u32,
@@ -196,7 +196,7 @@ pub struct Cap {
 }
 
 impl Cap {
-    /// What these side effects gathered; of several a map by name.
+    /// The content of these side effects; for several of them, a map by name.
     #[must_use]
     pub fn new(of: Vec<(usize, Arc<str>)>) -> Self {
         Self { of, origins: 1, finished: false }

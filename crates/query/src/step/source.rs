@@ -30,7 +30,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Vertices that `scan` names.
+    /// The vertices of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
         Self { scan, row: 0, cursor: VertexCursor::default(), named: None, holding: Holding::default() }
@@ -97,7 +97,7 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Edges that `scan` names.
+    /// The edges of `scan`.
     #[must_use]
     pub fn new(scan: Scan) -> Self {
         Self { scan, row: 0, cursor: EdgeCursor::default(), named: None, holding: Holding::default() }
@@ -153,10 +153,10 @@ impl Step for Edges {
     }
 }
 
-/// The vertices that `scan` names, as they are now.
+/// The present vertices of `scan`.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>> {
     let labels = labels(&scan.tests, |name| cx.catalogue().label(name));
     let mut holding = Holding::default();
@@ -179,7 +179,7 @@ pub fn find_vertices(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<VertexId>>
 /// As [`find_vertices`], of edges.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let types = labels(&scan.tests, |name| cx.catalogue().edge_type(name));
     let mut holding = Holding::default();
@@ -193,10 +193,10 @@ pub fn find_edges(scan: &Scan, cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     passing_edges(all, &scan.tests, cx)
 }
 
-/// Those of `edges` of which all `tests` hold.
+/// Those of `edges` for which all `tests` hold.
 ///
 /// # Errors
-/// What reading may meet; `limit`.
+/// Errors of reading; `limit`.
 pub fn passing_edges(edges: Vec<EdgeId>, tests: &[Test], cx: &mut Context<'_>) -> Result<Vec<EdgeId>> {
     let mut passing = Vec::new();
     for some in edges.chunks(SCANNED) {
@@ -235,7 +235,7 @@ fn all_edges(types: Option<&[TypeId]>, holding: &mut Holding, cx: &mut Context<'
     Ok(all)
 }
 
-/// The labels or types that alone can pass, if a test names them.
+/// The only labels or types that can pass, if a test names them.
 pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>) -> Option<Vec<T>> {
     let names = tests.iter().find_map(|test| match test {
         Test::Label(predicate) => predicate.only(),
@@ -248,10 +248,10 @@ pub(crate) fn labels<T: Ord>(tests: &[Test], number: impl Fn(&Name) -> Option<T>
     Some(numbers)
 }
 
-/// The vertices of `ids` that are there, in their order.
+/// The vertices of `ids` that exist, in their order.
 ///
 /// # Errors
-/// `invalid` for what is no id; what reading may meet.
+/// `invalid` for what is no id; errors of reading.
 pub fn live_vertices(ids: &[Item], cx: &Context<'_>) -> Result<Vec<VertexId>> {
     let vertices = ids.iter().map(vertex_of_id).collect::<Result<Vec<_>>>()?;
     let vertices: Vec<VertexId> = vertices.into_iter().flatten().collect();
@@ -289,7 +289,7 @@ fn live_edges(ids: &[Item], cx: &Context<'_>) -> Result<Vec<EdgeId>> {
     Ok(edges.into_iter().zip(found).filter_map(|(edge, found)| found.then_some(edge)).collect())
 }
 
-/// Items, before the traversers that come.
+/// Items, before the incoming traversers.
 pub struct Inject {
     items: Vec<Item>,
     behind: bool,

@@ -1,4 +1,4 @@
-//! Stored properties: the values that a vertex has of a key, and what is known of each, as the graph holds them.
+//! Stored properties: the values and meta-properties that a vertex has for a key.
 //!
 //! ```text
 //! location       ["ny",                              "va"]
@@ -45,10 +45,10 @@ pub struct Occurrence {
 pub type Change = (Value, Option<Value>);
 
 impl Stored {
-    /// What `vertex` has of `key`.
+    /// The values that `vertex` has for `key`.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn read(vertex: VertexId, label: LabelId, key: KeyId, cx: &Context<'_>) -> Result<Self> {
         let meta = cx.catalogue().meta_key(label, key);
         let known = meta.map(|meta| value_of(vertex, meta, cx)).transpose()?.flatten();
@@ -101,7 +101,7 @@ impl Stored {
     /// Writes it.
     ///
     /// # Errors
-    /// What writing may meet.
+    /// Errors of writing.
     pub fn write(
         self,
         vertex: VertexId,
@@ -119,7 +119,7 @@ impl Stored {
 }
 
 impl Occurrence {
-    /// Changes what is known.
+    /// Changes meta-properties.
     ///
     /// # Errors
     /// `invalid` for what would be nested too deeply.
@@ -140,7 +140,7 @@ fn value_of(vertex: VertexId, key: KeyId, cx: &Context<'_>) -> Result<Option<Val
     Ok(column.get(0))
 }
 
-/// What is said to who writes what the schema doesn't ask for.
+/// The error for writing a meta-property that the schema does not declare.
 #[must_use]
 pub fn not_declared(catalogue: &Catalogue, label: LabelId, key: KeyId) -> Error {
     let property = catalogue.property_name(Owner::Label(label), key);

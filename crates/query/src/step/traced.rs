@@ -1,4 +1,4 @@
-//! Paths: what is behind a step that moves traversers has a path that is longer by where they came to.
+//! Paths: a step that moves traversers also makes their paths longer.
 
 use crate::batch::Batch;
 use crate::batch::path::PathId;

@@ -1,4 +1,4 @@
-//! `tree()`: where traversers have been, laid over each other.
+//! `tree()`: merges the paths of all traversers.
 
 use crate::batch::Batch;
 use crate::batch::column::Column;
@@ -42,7 +42,7 @@ fn lay(
     tree.lay(items)
 }
 
-/// One tree an origin.
+/// One tree for each origin.
 pub struct ReduceTree {
     by: Vec<Projection>,
     trees: Vec<Tree>,

@@ -1,11 +1,11 @@
-//! Rows of their own: a row that stands for several traversers becomes as many rows, before a step that writes for each.
+//! Unbulk: a row that represents several traversers becomes as many rows, before a step that writes for each.
 
 use crate::batch::Batch;
 use crate::execute::context::Context;
 use crate::execute::pipeline::Step;
 use evergraph_graph::error::Result;
 
-/// Each traverser in a row of its own, a batch of them at a time, however many a row stands for.
+/// Gives each traverser its own row, a batch at a time, however many a row represents.
 #[derive(Default)]
 pub struct Unbulk {
     row: usize,

@@ -1,4 +1,4 @@
-//! `unfold()` and `properties()`: from one to what is in it.
+//! `unfold()` and `properties()`: from an item to its contents.
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
@@ -11,7 +11,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
 use std::sync::Arc;
 
-/// From collections to what is in them; anything else stays as it is.
+/// From collections to their items; other items stay as they are.
 #[derive(Default)]
 pub struct Unfold {
     /// The next row, and what is left of the one before.
@@ -71,7 +71,7 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// The properties of these keys, or all; they themselves, or their values.
+    /// The properties with these keys, or all; the properties themselves, or their values.
     #[must_use]
     pub fn new(keys: Vec<Name>, values: bool) -> Self {
         Self { keys, values }

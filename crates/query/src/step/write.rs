@@ -1,4 +1,4 @@
-//! `addV()`, `addE()`, `property()`, `drop()`: what changes the graph, a row after the other.
+//! `addV()`, `addE()`, `property()`, `drop()`: change the graph, row by row.
 
 use crate::batch::column::{Column, Data};
 use crate::batch::{Batch, Rows};
@@ -19,7 +19,7 @@ use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;
 use std::sync::Arc;
 
-/// A property that is to be written, ready to be asked.
+/// A property to write, ready to run.
 pub struct NewProperty {
     /// Its key.
     pub key: Projection,
@@ -31,7 +31,7 @@ pub struct NewProperty {
     pub properties: Vec<(Projection, Projection)>,
 }
 
-/// Keys and values of properties, ready to be asked.
+/// Keys and values of properties, ready to run.
 pub struct NewProperties(pub Vec<NewProperty>);
 
 impl NewProperties {

@@ -1,4 +1,4 @@
-//! `PartitionStrategy`: a property says which partition an element is in; a query sees some partitions and writes to one.
+//! `PartitionStrategy`: a property holds an element's partition; a query reads some partitions and writes to one.
 //!
 //! What it writes it needn't see. An edge is seen if it is in a partition, whatever its ends are in; the ends are seen if
 //! they are. Source: TinkerPop 3.8, `PartitionStrategy`.

@@ -1,4 +1,4 @@
-//! `ProductiveByStrategy`: `by()` is null where it would give nothing, so that nobody is left out.
+//! `ProductiveByStrategy`: `by()` is null where it would give nothing, so that no traverser is dropped.
 
 use crate::plan::operator::{By, Name, Operator, Traversal};
 

@@ -1,5 +1,5 @@
-//! Subgraph: which vertices, edges and properties a plan sees, those that meet a condition. `SubgraphStrategy` says it, and
-//! `PartitionStrategy` in its own way.
+//! Subgraph: the vertices, edges and properties that a plan sees, chosen by conditions. `SubgraphStrategy` states
+//! them, and `PartitionStrategy` does so in its own way.
 //!
 //! ```text
 //! V().out('knows').values('name')

@@ -1,4 +1,4 @@
-//! Verifications: plans that are refused, each with TinkerPop's text.
+//! Verifications: plans that are refused, each with TinkerPop's message.
 
 use crate::plan::function::Function;
 use crate::plan::operator::{By, Expand, Name, Operator, Plan, Scan, Test, Traversal};

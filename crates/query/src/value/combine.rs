@@ -1,4 +1,4 @@
-//! `Operator.sum` and its like: what makes one item of two, in `fold(seed, sum)` and in side effects.
+//! `Operator.sum` and similar operators: make one item of two, in `fold(seed, sum)` and in side effects.
 //!
 //! | operator | of | gives |
 //! |---|---|---|

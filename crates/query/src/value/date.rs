@@ -1,4 +1,4 @@
-//! Functions of moments: `asDate()`, `dateAdd()`, `dateDiff()`.
+//! Functions of dates and times: `asDate()`, `dateAdd()`, `dateDiff()`.
 
 use crate::value::item::Item;
 use crate::value::types::kind_name;

@@ -1,4 +1,4 @@
-//! Extent: how much an item holds and how deep it is nested, which limits ask of every item that a step makes.
+//! Extent: the size of an item and its depth of nesting, which limits check for every item that a step makes.
 //!
 //! Lists, maps and paths count theirs once and remember it, so that to ask for the extent of what is made of them costs
 //! one look at each element. What is shared counts each time that it is met: an extent says what an item costs to be

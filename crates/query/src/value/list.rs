@@ -1,4 +1,4 @@
-//! Functions of lists: `combine()`, `merge()`, `intersect()` and their like, `conjoin()`, `reverse()`, `index()`.
+//! Functions of lists: `combine()`, `merge()`, `intersect()` and similar, `conjoin()`, `reverse()`, `index()`.
 
 use crate::value::item::Item;
 use crate::value::item_list::ItemList;

@@ -1,4 +1,4 @@
-//! Formulas: what `math("a / b + sin _")` computes, in `f64`.
+//! Formulas: evaluates `math("a / b + sin _")` in `f64`.
 //!
 //! ```text
 //! sum      product (("+" | "-") product)*

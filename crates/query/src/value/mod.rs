@@ -1,4 +1,4 @@
-//! Values: what traversers carry, how it is compared, and what functions do with it.
+//! Values: what traversers carry, how values are compared, and functions on them.
 
 pub mod combine;
 pub mod convert;

@@ -1,4 +1,4 @@
-//! Arithmetic of numbers of all widths.
+//! Arithmetic on numbers of all widths.
 //!
 //! | operands | the result is |
 //! |---|---|

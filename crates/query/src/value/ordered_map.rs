@@ -13,7 +13,7 @@ pub struct OrderedMap<K, V> {
     /// Places in `entries` by the hash of the key; empty below [`LINEAR_MAX`] entries.
     places: HashTable<u32>,
     hasher: foldhash::quality::RandomState,
-    /// Once somebody asked, and until something changes.
+    /// Computed on first use, and kept until something changes.
     extent: OnceLock<Extent>,
 }
 

@@ -1,5 +1,5 @@
-//! Three relations of Gremlin between items: which are equal, and which are before one another. The fourth, which are
-//! the same, is in `same`.
+//! Relations of Gremlin between items: which are equal, and how they are ordered. Which are
+//! the same is in `same`.
 //!
 //! | relation | used by | 1 and 1.0 | NaN and NaN | a number and a text |
 //! |---|---|---|---|---|

@@ -1,4 +1,4 @@
-//! Room: how many bytes the result of one function may still take, asked before it is made.
+//! Room: how many bytes the result of one function may still take, checked before it is built.
 
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Which items are the same: what `==` says, and what `dedup()`, groups and sets take for one.
+//! Sameness: what `==`, `dedup()`, groups and sets treat as one item.
 //!
 //! | | `==` in Rust | [`ByValue`] |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Scalar functions of one item alone, as data: what each does is in the file of its subject.
+//! Scalar functions of one item, as data; each is implemented in the file of its subject.
 
 use crate::value::date::{self, Unit};
 use crate::value::item::Item;

@@ -90,7 +90,7 @@ impl<'a, T> IntoIterator for &'a SharedList<T> {
     }
 }
 
-/// The items alone: whether their extent was counted is nobody's business.
+/// Compares the items alone, whether or not their extent was counted.
 impl<T: fmt::Debug> fmt::Debug for SharedList<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&**self).finish()

@@ -1,4 +1,4 @@
-//! Functions of texts: `toUpper()`, `split()`, `substring()` and their like; and every item as a text.
+//! Functions of texts: `toUpper()`, `split()`, `substring()` and similar; and every item as a text.
 //!
 //! Null stays null. Lengths and places count characters (Unicode scalar values), where Java counts units of UTF-16.
 

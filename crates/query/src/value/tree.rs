@@ -1,4 +1,4 @@
-//! Trees of items: paths laid over each other, as `tree()` answers.
+//! Trees of items: merged paths, as `tree()` returns them.
 
 use crate::value::item::Item;
 use crate::value::same::ByValue;

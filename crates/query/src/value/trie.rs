@@ -1,4 +1,4 @@
-//! Tries: paths laid over each other, so that they share what they begin with.
+//! Tries: merged paths that share their beginnings.
 
 use crate::value::extent::{DEPTH_MAX, Extent, HasExtent, too_deep};
 use evergraph_graph::error::Result;

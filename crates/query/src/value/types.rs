@@ -1,4 +1,4 @@
-//! Types of items: what `P.typeOf()` asks, and what kinds are called in messages.
+//! Types of items: the types of `P.typeOf()`, and their names in messages.
 
 use crate::value::item::{Item, Owner};
 use evergraph_graph::value::{Value, ValueType};

@@ -66,8 +66,8 @@ impl<'a> GraphFiles<'a> {
             Ok(true) if overwrite => Found::Files,
             Ok(true) => {
                 return Err(Error::invalid(format!(
-                    "{} is there already, a folder with content: name another place, or let files of the same \
-                     names be replaced (--overwrite)",
+                    "{} already exists and has content: name another folder, or replace files of the same \
+                     names (--overwrite)",
                     folder.display()
                 ))
                 .into());

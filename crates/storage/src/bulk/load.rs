@@ -1,4 +1,4 @@
-//! Loading a graph in blocks into a store: one commit that writes no record.
+//! Bulk load: a graph in blocks becomes one commit that writes no records.
 //!
 //! ```text
 //! close the gate    other commits are refused as busy; those before are made readable

@@ -1,4 +1,4 @@
-//! Bulk loading: a graph in blocks becomes one commit, without a record a row.
+//! Bulk loading: a graph in blocks becomes one commit, without a record for each row.
 //!
 //! ```text
 //! shape    a load whose tables contradict each other is refused

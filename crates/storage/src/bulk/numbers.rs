@@ -1,4 +1,4 @@
-//! Numbers: what a load's names and rows are called in the database.
+//! Numbers: the ids that a load's names and rows get in the database.
 
 use evergraph_graph::id::{GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -11,7 +11,7 @@ pub struct Numbers {
     pub tables: Vec<(LabelId, GroupId)>,
     /// For each edge table, its type.
     pub types: Vec<TypeId>,
-    /// The types of which at most one edge goes from a vertex to another.
+    /// Simple edge types: with at most one edge from a vertex to another.
     pub simple: HashSet<TypeId>,
     /// Property keys by name.
     pub keys: HashMap<String, KeyId>,

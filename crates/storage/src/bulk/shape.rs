@@ -1,4 +1,4 @@
-//! Shape: a load is refused before anything happens if its tables contradict each other.
+//! Shape: checks that a load's tables fit together, before anything is built.
 //!
 //! One pass over all blocks. What it accepts, an engine can take without looking twice.
 

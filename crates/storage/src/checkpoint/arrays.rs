@@ -1,4 +1,4 @@
-//! Arrays of numbers in bytes: little-endian, one number after the other, without gaps.
+//! Arrays: numbers as little-endian bytes, without gaps.
 //!
 //! Reading and writing are loops over chunks of constant size, which compile to plain copies on a
 //! little-endian machine: a body of millions of edges loads at the speed of memory.

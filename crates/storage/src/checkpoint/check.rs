@@ -1,4 +1,4 @@
-//! Check of files: is what is stored sound? Findings in a list; none means healthy.
+//! File check: verifies what is stored, and lists findings; none means healthy.
 //!
 //! ```text
 //! check_files   every checksum of the manifest and the log; the engine's files, by the engine
@@ -17,7 +17,7 @@ use crate::io::directory::Directory;
 use crate::log::recovery::recover;
 use crate::transaction::payload;
 
-/// Checks the files of a database that nobody writes to: hold its lock.
+/// Checks the files of a database. The caller holds its lock, so that nothing writes to it.
 ///
 /// Cost: reads every file once; memory for 8 MiB, or the longest body or commit.
 ///

@@ -1,4 +1,4 @@
-//! Check of a graph: one moment of an open store, as readers see it.
+//! Graph check: verifies one snapshot of an open store, as readers see it.
 //!
 //! ```text
 //! lists     sorted, none twice; only live vertices have edges; both ends live
@@ -30,7 +30,7 @@ use crate::view::{GroupBits, PointReads, View};
 /// Cost: reads every list of both sides once; 528 bytes a group.
 ///
 /// # Errors
-/// `cancelled`, and what reading may meet.
+/// `cancelled`, and errors of reading.
 pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Result<Report> {
     let groups = view.group_count();
     let mut check = Check { view, report: Report::default(), live: Vec::new(), sums: BTreeMap::new() };
@@ -65,7 +65,7 @@ pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Resul
 /// Cost: one look-up a value, one read an entry.
 ///
 /// # Errors
-/// `cancelled`, and what reading may meet.
+/// `cancelled`, and errors of reading.
 pub fn check_index<I: Item, V: View>(
     view: &V,
     index: &PropertyIndex<I>,

@@ -1,4 +1,4 @@
-//! Contract of a checkpoint: what the front gives to the engine that makes one, and what it hears of it.
+//! Contract: what the front gives to an engine that makes a checkpoint, and what the engine reports.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Checkpointed {
     pub bytes_written: u64,
     /// Bytes of log files that became free.
     pub log_bytes_freed: u64,
-    /// Why files that nobody needs any more could not be removed; tried again next time.
+    /// Why unneeded files could not be removed; the next checkpoint tries again.
     pub left_over: Option<CheckpointError>,
 }
 

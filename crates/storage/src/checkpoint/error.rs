@@ -1,4 +1,4 @@
-//! What checkpoints and opening refuse or find: damage, strangers' files, steps that failed.
+//! Errors of checkpoints and of opening: damage, foreign files, failed steps.
 
 use std::path::PathBuf;
 

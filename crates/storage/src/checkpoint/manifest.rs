@@ -1,4 +1,4 @@
-//! Manifest: what a database consists of. One small file, replaced as a whole.
+//! Manifest: the list of a database's contents, in one small file that is replaced as a whole.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD             (little-endian)

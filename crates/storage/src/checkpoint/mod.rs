@@ -1,4 +1,4 @@
-//! Checkpoints: what a database consists of between two commits, and whether it is sound.
+//! Checkpoints: the stored contents of a database, and checks that they are sound.
 //!
 //! ```text
 //! engine's records and bodies --> its own files, and its section --+

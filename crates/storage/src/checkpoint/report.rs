@@ -1,4 +1,4 @@
-//! Report: what a check looked at, and its findings; none means healthy.
+//! Report: what a check examined, and its findings; none means healthy.
 
 use std::ops::ControlFlow;
 

@@ -1,4 +1,4 @@
-//! Building an index from one moment: its items with their values, and every value that is there twice.
+//! Index build: fills an index from one snapshot, and reports values that occur twice.
 //!
 //! Used while a store opens, while an index is created beside writers, and by loads.
 
@@ -74,7 +74,7 @@ impl<I: Item> Duplicates<I> {
 /// Cost: a read a candidate; one or two, unless hashes meet.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn other_holder<I: Item, V: View>(
     view: &V,
     index: &PropertyIndex<I>,
@@ -103,7 +103,7 @@ pub fn other_holder<I: Item, V: View>(
 /// Cost: reads the key of each item once, and more where hashes meet.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn fill_group<I: Item, V: View>(
     view: &V,
     index: &PropertyIndex<I>,
@@ -129,7 +129,7 @@ pub fn fill_group<I: Item, V: View>(
 /// Looks at each of `newcomers` as `view` shows it: whether another item has its value.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn check_newcomers<I: Item, V: View>(
     view: &V,
     index: &PropertyIndex<I>,

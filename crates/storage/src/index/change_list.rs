@@ -1,4 +1,4 @@
-//! Change list: which values gained a holder lately, to answer "newer than S?" under the latch.
+//! Change list: values that recently got a new holder, to answer "newer than S?" under the latch.
 //!
 //! ```text
 //! order    (ts 7, #a) (ts 9, #b) (ts 9, #c) (ts 12, #a)    oldest is dropped first

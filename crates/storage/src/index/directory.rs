@@ -1,4 +1,4 @@
-//! Index directory: the indexes of a store, those included that are being built.
+//! Index directory: the indexes of a store, including those that are being built.
 
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;

@@ -1,4 +1,4 @@
-//! Entry changes: what one commit moves in all indexes, worked out before the latch, done under it.
+//! Entry changes: one commit's changes to all indexes, computed before the latch and applied under it.
 
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;

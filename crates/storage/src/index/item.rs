@@ -1,4 +1,4 @@
-//! Item: what an index finds, a vertex or an edge, and how its values are read.
+//! Item: a vertex or an edge as an index sees it, and how its values are read.
 //!
 //! Everything about indexes is written once, for both.
 
@@ -15,14 +15,14 @@ pub trait Item: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 's
     /// One property of the item, as `view` shows it.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>>;
 
     /// Visits the items of `owner` in `group` that have a value of `key`, ascending; edges belong to the
     /// group of their source.
     ///
     /// # Errors
-    /// What reading may meet, and what `visit` says.
+    /// Errors of reading, and those of `visit`.
     fn for_each_in<V: View>(
         view: &V,
         owner: Owner,

@@ -1,4 +1,4 @@
-//! Ordered entries: values and the items that may have them, in order, in small parts.
+//! Ordered entries: values in order, with the items that may have them, in small parts.
 //!
 //! ```text
 //! parts      start        (7, v3)         (9, v1)           a tree from each part's first place

@@ -1,4 +1,4 @@
-//! Property index: from a value to the vertices or edges that may have it, kept up by every commit.
+//! Property index: from a value to the vertices or edges that may have it; maintained by every commit.
 //!
 //! ```text
 //! building   in the directory, not in the catalogue: commits keep it up, a scan fills it

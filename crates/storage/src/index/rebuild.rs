@@ -1,4 +1,4 @@
-//! Rebuild: all indexes of a catalogue from what an engine holds, while a store opens.
+//! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens.
 
 use crate::engine::Engine;
 use crate::index::build::{Duplicates, fill_group};
@@ -25,7 +25,7 @@ const THREADS: usize = 2;
 /// Cost: a scan of every label and type that has an index.
 ///
 /// # Errors
-/// `corrupt` if a value of a unique index is there twice; what reading may meet, or starting a thread.
+/// `corrupt` if a value of a unique index is there twice; errors of reading, or starting a thread.
 pub fn build_all<E: Engine>(
     engine: &Arc<E>,
     at: Timestamp,
@@ -71,7 +71,7 @@ pub fn build_all<E: Engine>(
     Ok(indexes)
 }
 
-/// An index that is being built while its store opens, and what is there twice.
+/// An index that is being built while its store opens, and its duplicate values.
 type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
 
 /// What the threads share.

@@ -1,4 +1,4 @@
-//! Removals: entries whose value moved away, and the commits after which nobody needs them.
+//! Removals: outdated index entries, and the commits after which nobody needs them.
 //!
 //! ```text
 //! queue    (ts, value, item)        oldest first

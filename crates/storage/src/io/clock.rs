@@ -1,4 +1,4 @@
-//! Clock: time that only grows for measuring, and the calendar's time for people.
+//! Clock: monotonic time for measuring, and calendar time for people.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -65,7 +65,7 @@ pub trait Directory: Send + Sync + Debug {
     /// `NotFound` if `from` does not exist, and what the system says.
     fn rename(&self, from: &str, to: &str) -> Result<(), IoError>;
 
-    /// Removes a file. Who has it open can still use it.
+    /// Removes a file. Open handles can still be used.
     ///
     /// # Errors
     /// `NotFound` if it does not exist, and what the system says.

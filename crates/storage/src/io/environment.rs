@@ -1,4 +1,4 @@
-//! Environment: what a store takes from the world beside its files: chance, time and threads.
+//! Environment: randomness, time and threads, as the system or a simulation provides them.
 //!
 //! ```text
 //!              chance              time           merges, checkpoints when due, the log's files and syncs

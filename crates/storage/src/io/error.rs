@@ -1,4 +1,4 @@
-//! What failed: the operation, the file, the byte offset, and what the system said.
+//! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -93,7 +93,7 @@ pub enum IoError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Somebody else holds the directory's lock.
+    /// Another process holds the directory's lock.
     #[error(
         "database {} is open in {}; close it there, or work through that process",
         directory.display(),

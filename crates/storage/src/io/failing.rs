@@ -1,4 +1,4 @@
-//! Failing: any directory, with failures planned by operation, file and count.
+//! Failing directory: any directory, with failures planned by operation, file and count.
 //!
 //! ```text
 //! caller --> FailingDirectory --(no fault is due)--> the wrapped directory

@@ -1,4 +1,4 @@
-//! Memory: a directory that can lose power, for tests and for graphs that need not last.
+//! Memory directory: files in memory that can lose power, for tests and temporary graphs.
 //!
 //! ```text
 //! write_at --> bytes (what everybody reads) ... sync_data -----> durable bytes

@@ -1,4 +1,4 @@
-//! The outer world behind traits: files, clock, randomness, so that a test can replace any of them.
+//! The outside world behind traits: files, clock and randomness, so that tests can replace them.
 //!
 //! - [`error`]: what failed, on which file, at which byte
 //! - [`directory`]: the traits `Directory` and `File`; names are flat, all access is positional

@@ -1,4 +1,4 @@
-//! Random: chance that a seed replays, or that the operating system seeds.
+//! Random: random numbers that a seed replays, or that the operating system seeds.
 //!
 //! SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): one addition and a mix a number, every seed is
 //! good, and it passes the usual statistical tests. It is no cipher: whoever sees one number
@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 
-/// Gives numbers that nobody is meant to rely on.
+/// Returns random numbers, on whose values nothing may depend.
 pub trait Random: Send + Debug {
     /// Any number, each as likely.
     fn next_u64(&mut self) -> u64;

@@ -1,4 +1,4 @@
-//! Background: what the log does while nobody waits: two threads, or steps.
+//! Background: the log's work that nobody waits for, by two threads or in steps.
 //!
 //! ```text
 //! preparer   a quarter of the active file is used  -> prepares the next file

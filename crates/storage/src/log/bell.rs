@@ -21,7 +21,7 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// A bell that nobody rang.
+    /// A bell that has not rung.
     pub(crate) fn new() -> Self {
         Self {
             rung: AtomicBool::new(false),
@@ -47,7 +47,7 @@ impl Bell {
         self.stop.notify_one();
     }
 
-    /// Sleeps until somebody rings; false if the thread shall end.
+    /// Sleeps until the bell rings; false if the thread shall end.
     pub(crate) fn wait(&self) -> bool {
         let mut stopped = self.stopped.lock();
         while !*stopped && !self.rung.load(Ordering::Acquire) {
@@ -57,7 +57,7 @@ impl Bell {
         !*stopped
     }
 
-    /// As [`Bell::wait`], without sleeping: whether somebody rang.
+    /// As [`Bell::wait`], without sleeping: whether the bell has rung.
     pub(crate) fn was_rung(&self) -> bool {
         let _stopped = self.stopped.lock();
         self.rung.swap(false, Ordering::AcqRel)

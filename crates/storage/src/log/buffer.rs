@@ -1,4 +1,4 @@
-//! Buffer: frames that wait for a leader, and the space on disk promised to them.
+//! Buffer: frames that wait for a leader, and the disk space reserved for them.
 //!
 //! An append cannot fail, because its space was reserved before:
 //! ```text
@@ -69,7 +69,7 @@ impl Buffer {
         }
     }
 
-    /// Goes on in a file of which `room` bytes are left of the `capacity` that batches can take.
+    /// Continues in a file with `room` bytes left of its `capacity` for batches.
     #[must_use]
     pub fn going_on(self, room: u64, capacity: u64) -> Self {
         Self { room, capacity, ..self }

@@ -1,4 +1,4 @@
-//! Copy: the commits of a range, out of a log that others go on writing, into one file of a new log.
+//! Copy: writes a range of commits, from a log in use, to one file of a new log.
 //!
 //! ```text
 //! log-7 [..|a|b|c]  log-8 [d|e|f|g..      pinned: whatever is removed from here on stays readable

@@ -1,4 +1,4 @@
-//! Damaged: what a log that can't be recovered still holds, without a gap, and what it doesn't.
+//! Damaged log: reads a log that cannot be recovered up to its first gap, and lists what is missing.
 //!
 //! ```text
 //! commits   5 6 7 x 9 10        x  bytes that aren't what was written
@@ -324,7 +324,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The newest file ends in the middle of its frames: nobody knows how many followed.
+    /// The newest file ends in the middle of its frames: it is unknown how many followed.
     fn cut_short(&mut self, scan: &Scan, offset: u64) {
         self.hole = true;
         let (file, missing) = (scan.path().to_owned(), Some(self.missing(None)));

@@ -1,4 +1,4 @@
-//! End file: where the log ends at least, written outside of the log files that could lose it.
+//! End file: the least position at which the log ends, stored outside of the log files.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD             (little-endian; two such pages, at 0 and at 4,096)

@@ -1,4 +1,4 @@
-//! What the log refuses or finds: full, poisoned, corrupt, with file, offset, expected and found.
+//! Errors of the log: full, poisoned, corrupt; with file, offset, expected and found.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub enum LogError {
         offset: u64,
         /// What should be there.
         expected: String,
-        /// What is there.
+        /// What was found.
         found: String,
     },
     /// A log file that later ones build on is not there.

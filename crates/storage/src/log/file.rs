@@ -1,4 +1,4 @@
-//! Log file: preallocated zeros, a header page when it is taken into use, then batches.
+//! Log file: a preallocated file of zeros with a header page, then batches.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD             (little-endian)
@@ -82,7 +82,7 @@ pub struct UsedFile {
     pub header: FileHeader,
 }
 
-/// A log file of zeros, safely on disk, that nobody uses yet.
+/// An unused log file of zeros, durable on disk.
 #[derive(Debug)]
 pub struct PreparedFile {
     /// The open file.
@@ -300,7 +300,7 @@ fn read_header_page(file: &dyn File) -> Result<Vec<u8>, LogError> {
     Ok(page)
 }
 
-/// What is there in place of a header, if none is.
+/// What was found in place of a header.
 fn header_fault(page: &[u8]) -> Option<String> {
     let (found, crc) = (u32_at(page, 12), page_crc(page));
     if page[0..8] != MAGIC {

@@ -1,4 +1,4 @@
-//! Frame: one commit in the log, and the batch of frames that one leader writes.
+//! Frame: one commit in the log; and the batch of frames that one leader writes.
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD            (little-endian)
@@ -60,7 +60,7 @@ pub struct FrameHeader {
 pub struct FrameFault {
     /// What should be there.
     pub expected: String,
-    /// What is there.
+    /// What was found.
     pub found: String,
 }
 

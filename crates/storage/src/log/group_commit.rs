@@ -1,4 +1,4 @@
-//! Group commit: whoever waits for the disk and finds no leader becomes it, for one batch.
+//! Group commit: a committer that needs the disk and finds no leader becomes the leader of one batch.
 //!
 //! ```text
 //!   client A  --append--[write|sync: A      ]--returns
@@ -72,7 +72,7 @@ pub(crate) struct Shared {
 /// Whose turn it is to lead, and what the leaders have done.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    /// Absent while somebody leads, and for ever once a leader failed.
+    /// Absent while a thread leads, and for ever after a leader failed.
     writer: Option<LogWriter>,
     /// The number of the newest batch that was taken.
     batch: u64,
@@ -315,7 +315,7 @@ impl Shared {
         }
     }
 
-    /// Has `log_end` say where the log ends, if all of it is synced. For closing, when nobody appends any more.
+    /// Records the end of the log in `log_end`, if all of it is synced. For closing, after the last append.
     pub(crate) fn store_end(&self) -> Result<(), LogError> {
         self.check_poison()?;
         loop {
@@ -443,7 +443,7 @@ impl Shared {
     }
 }
 
-/// Poisons the log if a leader panics, so that nobody waits for it in vain.
+/// Poisons the log if a leader panics, so that no committer waits for it in vain.
 struct PoisonOnUnwind<'a> {
     shared: &'a Shared,
 }

@@ -1,4 +1,4 @@
-//! Leader: writes one batch, going over to the next file when the batch says so.
+//! Leader: writes one batch, and continues in the next file when the batch says so.
 //!
 //! ```text
 //! finish headers (salt, synced_through) -> one write -> one sync -> the new durable timestamp
@@ -110,7 +110,7 @@ impl LogWriter {
     /// Cost: one write and at most one sync; three syncs and two pages more when going over.
     ///
     /// # Errors
-    /// What the system says. The end of the log is unknown then: nobody may write again.
+    /// The system's error. The end of the log is unknown then, and nothing more may be written.
     pub fn write(&mut self, batch: Batch, sync: bool) -> Result<Written, IoError> {
         let mut written = Written::default();
         let Batch { mut bytes, last_ts, roll_to, .. } = batch;
@@ -140,7 +140,7 @@ impl LogWriter {
         Ok(written)
     }
 
-    /// Has `log_end` name the active file, before it holds a batch that nobody else knows of.
+    /// Records the active file in `log_end`, before the file holds a batch.
     fn name_active(&self) -> Result<(), IoError> {
         let number = self.active.as_ref().map_or(0, |active| active.number);
         match self.end_file.known().newest < number {
@@ -149,7 +149,7 @@ impl LogWriter {
         }
     }
 
-    /// Has `log_end` say where the log ends, all of which was synced.
+    /// Records the end of the log in `log_end`; all of it is synced.
     ///
     /// # Errors
     /// What the system says. The log itself is as before.

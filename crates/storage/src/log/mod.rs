@@ -1,4 +1,4 @@
-//! The write-ahead log: what was committed, in commit order, on disk before it is acknowledged.
+//! The write-ahead log: commits in order, on disk before they are acknowledged.
 //!
 //! ```text
 //! committers --reserve--> --append (under the latch)--> buffer --leader--> log file, synced

@@ -1,4 +1,4 @@
-//! Recovery: reads the log back, and tells a torn end from corruption. Overwrites nothing.
+//! Recovery: reads the log, and tells a torn end from corruption. Overwrites nothing.
 //!
 //! ```text
 //! newest used file --predecessor--> file --predecessor--> ... until after_ts is reached

@@ -1,4 +1,4 @@
-//! Log: reserves space, takes frames under the commit latch, and makes them durable together.
+//! Log: reserves space, accepts frames under the commit latch, and makes them durable in groups.
 //!
 //! ```text
 //! before the latch   reserve            may wait for a file to be prepared; refuses

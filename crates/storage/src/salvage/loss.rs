@@ -1,4 +1,4 @@
-//! Loss: one thing that is damaged, what it held, and what of that is missing.
+//! Loss: one piece of damaged data, and the part of it that is missing.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub enum LossKind {
     EdgeProperty,
     /// A unique index, since its values occur twice now.
     Index,
-    /// Something of which nothing is missing: the other side had it, or it held nothing.
+    /// Damage without loss: the other side had the data, or there was none.
     Nothing,
 }
 
@@ -98,7 +98,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// One of which nothing but this is known yet.
+    /// A loss without further details.
     #[must_use]
     pub fn new(kind: LossKind, problem: impl Into<String>) -> Self {
         Self {

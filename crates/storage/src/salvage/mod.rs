@@ -1,4 +1,4 @@
-//! Salvage: whatever verifies of a damaged database in a new one, and a list of exactly what doesn't.
+//! Salvage: the verified data of a damaged database in a new one, and an exact list of what is missing.
 //!
 //! ```text
 //! manifest ─> groups, names, places           damaged: the log alone, if it goes back to the first commit

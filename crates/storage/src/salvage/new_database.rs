@@ -1,4 +1,4 @@
-//! New database: what was saved as a database that begins there: the engine's files, an empty log, a manifest.
+//! New database: writes saved data as a database: the engine's files, an empty log, a manifest.
 //!
 //! Not through commits or a bulk load: those would give new ids. Vertices, edges, names and indexes keep theirs.
 

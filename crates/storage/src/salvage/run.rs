@@ -1,4 +1,4 @@
-//! Run: reads a damaged database, and writes to a new one what its engine saved of it.
+//! Run: reads a damaged database, and writes what its engine saved to a new one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Salvaged: what a salvage saved, and what it didn't.
+//! Salvaged: what a salvage saved, and what it lost.
 
 use evergraph_graph::timestamp::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Source: a database that may be damaged, of which not a byte is changed: its manifest and its log.
+//! Source: manifest and log of a database that may be damaged; it is never changed.
 //!
 //! Without a manifest the log alone has names and vertices, if it goes back to the first commit.
 

@@ -1,4 +1,4 @@
-//! Adjacency of a reader: lists and degrees, stored edges and own writes merged, batch by batch.
+//! Adjacency of a reader: lists and degrees, from stored edges and own writes, batch by batch.
 //!
 //! Order of a row's neighbours: out before in, then by type, neighbour, discriminator. A cursor names the
 //! edge that it stands at, so that own writes between two batches move nothing: who deletes what it was handed
@@ -157,7 +157,7 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
-    /// Appends the stored edges of a vertex, own writes left aside: a self loop once.
+    /// Appends the stored edges of a vertex, without own writes: a self loop once.
     pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
         let mut list = Vec::new();
         for side in Direction::Both.sides() {

@@ -1,4 +1,4 @@
-//! Forwarding: whoever can make a reader is a `GraphView` by it, one line a method.
+//! Forwarding: implements `GraphView` for every type that can create a reader, one line a method.
 //!
 //! A reader borrows its engine's view, so its owner cannot keep one beside what it borrows from; it
 //! makes one a call, which copies a few pointers.

@@ -1,4 +1,4 @@
-//! Snapshot: a read-only view of one moment, shared between threads, released when dropped.
+//! Snapshot: a read-only view of one moment, shared between threads and released when dropped.
 
 use crate::engine::Engine;
 use crate::snapshot::forwarding::view_through_reader;

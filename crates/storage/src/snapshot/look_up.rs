@@ -1,4 +1,4 @@
-//! Look-ups of a reader: equality and ranges by index, own writes laid over, in batches.
+//! Look-ups of a reader: equality and ranges by index, combined with own writes, in batches.
 //!
 //! ```text
 //! index   candidates of the value, or pairs in the range  ─┐

@@ -1,4 +1,4 @@
-//! Reading at one moment: what an engine shows, with the reader's own writes laid over it.
+//! Reading at one timestamp: the engine's view, combined with the reader's own writes.
 //!
 //! - [`session`]: a place in the registry of open snapshots, given back when dropped
 //! - [`reader`]: a view and own writes as one `GraphView`; [`adjacency`] is its part about edges,

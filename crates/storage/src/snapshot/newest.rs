@@ -1,4 +1,4 @@
-//! Newest edges of a reader: the engine's order with own writes laid over, or a list that is sorted.
+//! Newest edges of a reader: the engine's order combined with own writes, or a sorted list.
 
 use crate::snapshot::reader::Reader;
 use crate::transaction::writes::EdgeWrite;

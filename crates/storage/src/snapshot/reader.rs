@@ -1,4 +1,4 @@
-//! Reader: an engine's view at S with own writes laid over it, as one `GraphView`.
+//! Reader: an engine's view at S combined with own writes, as one `GraphView`.
 //!
 //! ```text
 //! vertex   own insert  -> own label and properties       own delete -> nothing
@@ -57,7 +57,7 @@ impl<'a, V: View> Reader<'a, V> {
     /// The label of a vertex, if it is there.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn label(&self, vertex: VertexId) -> Result<Option<LabelId>> {
         match self.writes.vertex(vertex) {
             Some(VertexWrite::Insert { label, .. }) => return Ok(Some(*label)),
@@ -70,7 +70,7 @@ impl<'a, V: View> Reader<'a, V> {
     /// Whether an edge is there.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn has_edge(&self, edge: EdgeId) -> Result<bool> {
         match self.writes.edge(edge) {
             Some(write) => Ok(*write != EdgeWrite::Delete),
@@ -81,7 +81,7 @@ impl<'a, V: View> Reader<'a, V> {
     /// One property of a vertex.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
         match self.writes.vertex(vertex) {
             Some(VertexWrite::Insert { properties, .. }) => Ok(properties.get(key).flatten().cloned()),
@@ -97,7 +97,7 @@ impl<'a, V: View> Reader<'a, V> {
     /// One property of an edge.
     ///
     /// # Errors
-    /// What reading may meet.
+    /// Errors of reading.
     pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
         use EdgeWrite::{Add, Delete, Insert, Replace, Set};
         match self.writes.edge(edge) {

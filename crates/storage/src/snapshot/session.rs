@@ -1,4 +1,4 @@
-//! Session: a timestamp that somebody reads at, held in the registry until it is dropped.
+//! Session: a timestamp in use, kept in the registry until the session is dropped.
 
 use crate::engine::Engine;
 use crate::timeline::registry::Access;

@@ -1,4 +1,4 @@
-//! Watched: an engine's view that notes what a serialisable transaction reads through it.
+//! Watched view: an engine's view that notes what a serialisable transaction reads.
 //!
 //! It stands below own writes and above the engine, so that whatever a reader asks for, of a single
 //! property or a whole scan, is noted by what would change the answer, and nothing else is.

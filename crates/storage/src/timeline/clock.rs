@@ -37,7 +37,7 @@ pub enum Readable {
 /// The state that the commit latch guards.
 #[derive(Debug, Default)]
 pub struct LatchState {
-    /// Why nobody may commit any more: a panic under the latch, or a failed log.
+    /// Why commits are refused: a panic under the latch, or a failed log.
     pub poisoned: Option<String>,
     /// Whether a bulk load holds the store: commits are refused as busy meanwhile.
     pub loading: bool,

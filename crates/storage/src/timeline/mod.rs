@@ -1,4 +1,4 @@
-//! Time in a store: the commit latch, what is published and readable, and who reads at which moment.
+//! Time in a store: the commit latch, the published and readable timestamps, and the open snapshots.
 
 pub mod clock;
 pub mod registry;

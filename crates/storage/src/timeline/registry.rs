@@ -1,4 +1,4 @@
-//! The registry: which snapshots are open, so that nothing that they can see is dropped.
+//! The registry: the open snapshots, so that nothing they can see is dropped.
 //!
 //! A reader loads its timestamp *while it holds the registry's lock*. A merge reads the newest
 //! readable timestamp B before it takes the lock: whoever registers later gets S >= B and needs

@@ -1,4 +1,4 @@
-//! Commit: everything heavy outside, then one short latch: check, install, log, publish.
+//! Commit: heavy work first, then one short latch: check, install, log, publish.
 //!
 //! ```text
 //! outside   check:  reads                                        conflict
@@ -204,7 +204,7 @@ impl Frame<'_> {
 enum Refusal {
     /// The store doesn't take it, or the schema changed.
     Said(Error),
-    /// Somebody changed this since S, or the records that would tell are gone.
+    /// This was changed since S, or the records that would show it were dropped.
     Changed(Key, Newer),
     /// Somebody entered a value into this unique index since S, which is entered for the item named.
     Entered(IndexId, Box<dyn Fn(&Catalogue) -> String>),

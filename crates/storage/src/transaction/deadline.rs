@@ -1,4 +1,4 @@
-//! Deadline: until when a transaction may go on, and how long it may wait for background work.
+//! Deadline: how long a transaction may run, and how long it may wait for background work.
 //!
 //! ```text
 //! begin ── reads, writes ── commit: checks, waits for merges ── its place in the order ── waits for disk

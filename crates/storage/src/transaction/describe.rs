@@ -1,4 +1,4 @@
-//! Describing: what a conflict is about, in the user's names. Built on the way to an error only.
+//! Descriptions: what a conflict is about, in the user's names; built only for an error.
 
 use crate::engine::Key;
 use crate::index::item::Item;

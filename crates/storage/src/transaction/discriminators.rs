@@ -1,4 +1,4 @@
-//! Discriminators: what tells parallel edges apart, and their new names when others were faster.
+//! Discriminators: numbers that tell parallel edges apart, and new ones if another transaction was first.
 //!
 //! An added edge takes the lowest discriminator that no open snapshot sees and no record names. If
 //! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next.
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// Cost: linear in the parallel edges.
 ///
 /// # Errors
-/// `limit` if all 65,536 are taken; what reading may meet.
+/// `limit` if all 65,536 are taken; errors of reading.
 pub fn lowest_free<E: Engine>(
     engine: &E,
     writes: &Writes,

@@ -1,4 +1,4 @@
-//! Edges of one vertex deleted in parts: a vertex may have more than one transaction may change.
+//! Edge parts: deletes a vertex in several transactions if it has more edges than one may change.
 //!
 //! ```text
 //! transaction 1   deletes 100,000 edges of v

@@ -1,4 +1,4 @@
-//! Front: what all transactions of one store share, in front of its engine.
+//! Front: what all transactions of one store share, above its engine.
 
 use crate::engine::Engine;
 use crate::index::directory::IndexDirectory;
@@ -31,7 +31,7 @@ pub struct Front<E: Engine> {
     pub(crate) write_bytes_max: u64,
 }
 
-/// What happened so far, for `stats`. Nobody decides by these.
+/// Counters for `stats`. Nothing is decided by them.
 #[derive(Debug, Default)]
 pub struct Counters {
     commits: AtomicU64,

@@ -174,7 +174,7 @@ impl<E: Engine> Transaction<E> {
         Ok(())
     }
 
-    /// Says who has a value of a unique key already.
+    /// Returns an error that names the holder of a value of a unique key.
     pub(super) fn taken_value<I: ReadItem>(
         &self,
         owner: Owner,

@@ -1,4 +1,4 @@
-//! The latch, held so that a panic under it poisons the store.
+//! Latch: held so that a panic under it poisons the store.
 //!
 //! A panic between installing a commit and publishing it would leave memory and log in disagreement;
 //! nobody may build on that. Reads go on, commits are refused, reopening replays the log.
@@ -29,7 +29,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Refuses if nobody may commit any more.
+/// Returns an error if commits are refused.
 ///
 /// # Errors
 /// `io`, with what poisoned the store.
@@ -49,7 +49,7 @@ impl<'a> LoadingGate<'a> {
     /// Closes the gate.
     ///
     /// # Errors
-    /// `busy` if somebody else has closed it or indexes are being built, `io` if the store is poisoned.
+    /// `busy` if a load has closed it or indexes are being built, `io` if the store is poisoned.
     pub fn close(timeline: &'a Timeline) -> Result<Self> {
         let mut state = timeline.latch();
         check_healthy(&state)?;

@@ -1,4 +1,4 @@
-//! Look-ups: which values of which indexes a serialisable transaction asked for.
+//! Look-ups: the values and ranges that a serialisable transaction looked up, by index.
 //!
 //! An answer changes when a value gains a holder, which the index's list of changes tells, or when a
 //! holder loses it, which the transaction sees as the property that it read to check the candidate.
@@ -15,7 +15,7 @@ use evergraph_graph::value::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Reads of one segment, or of one index, that are told apart.
+/// Reads of one segment, or of one index, that are kept one by one.
 pub const APART_MAX: usize = 4096;
 
 /// What was looked up in indexes of vertices, or of edges.
@@ -69,7 +69,7 @@ impl<I: Indexed> LookUps<I> {
         }
     }
 
-    /// The first look-up whose answer somebody changed after `since`. Indexes without any change after
+    /// The first look-up whose answer changed after `since`. Indexes without any change after
     /// `checked`, up to which all was looked at before, are passed over.
     pub fn stale(&self, indexes: &Indexes, since: Timestamp, checked: Option<Timestamp>) -> Option<Stale> {
         self.0.lock().iter().find_map(|entry| {

@@ -1,4 +1,4 @@
-//! Names: ids for new labels, edge types and keys, agreed on before anybody commits them.
+//! Names: ids for new labels, edge types and keys, agreed on before they are committed.
 //!
 //! Two transactions that use a new name at the same time get the same id, so that the first to
 //! commit adds the name and the second finds it there. A name keeps its id even if the transaction

@@ -1,4 +1,4 @@
-//! Payload: what a commit writes to the log, its mutations one after the other.
+//! Payload: a commit's mutations, encoded one after the other for the log.
 
 use evergraph_graph::bytes::Reader;
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Reads: what a serialisable transaction has read, looked at again when it commits.
+//! Reads: what a serialisable transaction has read, checked again when it commits.
 //!
 //! ```text
 //! the newest 256, in the order in which they were read; beyond that sorted in:
@@ -103,7 +103,7 @@ struct Keys {
 }
 
 impl Noted {
-    /// Moves the newest reads to those that are told apart by segment.
+    /// Moves the newest reads to those that are grouped by segment.
     fn sort_in(&mut self) {
         for key in self.fresh.drain(..) {
             let subject = Subject::of(&key);
@@ -145,7 +145,7 @@ impl Reads {
         noted.groups = Some(noted.groups.map_or(count, |before| before.min(count)));
     }
 
-    /// The first read whose answer somebody changed after `since`.
+    /// The first read whose answer changed after `since`.
     ///
     /// With `checked`, under the latch: all was looked at before, up to there, and only what changed
     /// after that is looked at again.

@@ -1,4 +1,4 @@
-//! Replay: brings engine, catalogue and ids up to the end of the log, before the store is open.
+//! Replay: installs the commits of the log, before the store is open.
 //!
 //! ```text
 //! frame, frame, frame ... ──decode──> catalogue, ids, groups   at once

@@ -1,4 +1,4 @@
-//! Resolving: buffered writes become mutations, and the keys that nobody may have changed since S.
+//! Resolve: turns buffered writes into mutations, and lists the keys that must not have changed since S.
 //!
 //! ```text
 //! order     schema, vertex inserts and sets, edges by id, vertex deletes
@@ -39,9 +39,9 @@ use std::sync::Arc;
 pub struct Resolved {
     /// What changes, in order.
     pub mutations: Vec<Mutation>,
-    /// What nobody may have changed since S, each once: first the ends of new edges, by id.
+    /// Keys that must not have changed since S, each once: first the ends of new edges, by id.
     pub keys: Vec<Key>,
-    /// Added edges: one that somebody changed since S gets another discriminator.
+    /// Added edges: one whose key changed since S gets another discriminator.
     pub adds: Vec<EdgeId>,
     /// The indexes that the next two are for.
     pub indexes: Arc<Indexes>,
@@ -56,7 +56,7 @@ pub struct Resolved {
 /// Cost: linear in the writes; reads old values of indexed keys only.
 ///
 /// # Errors
-/// What reading may meet.
+/// Errors of reading.
 pub fn resolve<V: View>(
     view: &V,
     writes: &Writes,

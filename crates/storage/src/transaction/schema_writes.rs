@@ -1,4 +1,4 @@
-//! Schema writes: names and property types that a transaction used first, beside its other writes.
+//! Schema writes: names and property types that a transaction is the first to use.
 //!
 //! The transaction reads a catalogue with its own changes applied; it is copied at the first change
 //! only. At commit the changes travel along; those that somebody else made meanwhile are no news.

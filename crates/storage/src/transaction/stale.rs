@@ -1,4 +1,4 @@
-//! Stale read: what a serialisable transaction read that would have another answer at its commit.
+//! Stale read: a read of a serialisable transaction that would return something else at its commit.
 
 use crate::engine::{Key, Newer};
 use evergraph_graph::index::IndexId;
@@ -6,12 +6,12 @@ use evergraph_graph::index::IndexId;
 /// A read that would have another answer now.
 #[derive(Debug)]
 pub enum Stale {
-    /// Somebody changed this, or the records that would tell are gone.
+    /// This was changed, or the records that would show it were dropped.
     Changed(Key, Newer),
-    /// Somebody entered what was looked up, or the changes that would tell are gone.
+    /// A value that was looked up was entered, or the changes that would show it were dropped.
     Entered(IndexId, Newer),
     /// Names came that the transaction may have asked for in vain.
     NewNames,
-    /// The index that answered was dropped: nobody tells it of changes any more.
+    /// The index that answered was dropped, so that changes are not known any more.
     Dropped(IndexId),
 }

@@ -1,4 +1,4 @@
-//! Taken ids: the vertex ids of one transaction, given back when it is dropped without a commit.
+//! Taken ids: the vertex ids of one transaction, returned if it is dropped without a commit.
 
 use crate::engine::Engine;
 use crate::transaction::front::Front;

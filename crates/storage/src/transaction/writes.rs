@@ -1,4 +1,4 @@
-//! Writes: what a transaction will change, at most one coalesced write an item.
+//! Writes: the buffered writes of a transaction, at most one coalesced write an item.
 //!
 //! ```text
 //! FIRST      THEN add   put       set      delete
@@ -96,7 +96,7 @@ pub type Noted<I> = BTreeSet<(Owner, KeyId, Place<I>)>;
 pub struct Writes {
     vertices: BTreeMap<VertexId, VertexWrite>,
     edges: BTreeMap<EdgeId, EdgeWrite>,
-    /// The edges written in the order of the in lists, from the first time on that somebody asks for one.
+    /// The written edges in the order of the in lists; built on first use.
     in_order: OnceLock<BTreeSet<InOrder>>,
     /// Which vertices and edges got which values of indexed properties; a superset, to be re-read.
     vertex_values: Noted<VertexId>,
@@ -310,7 +310,7 @@ impl Writes {
         }
     }
 
-    /// Adds an edge whose discriminator nobody has, or only an edge that this transaction deleted.
+    /// Adds an edge with a discriminator that is free, or taken only by an edge that this transaction deleted.
     pub fn add_edge(&mut self, edge: EdgeId, properties: &Properties, renamable: bool) {
         let properties = properties.without_removals();
         let write = match self.edges.get(&edge) {

@@ -14,13 +14,13 @@ Examples:
   evergraph import web.eg links.txt --vertices 0..1000    an edge list, ids without edges declared
   evergraph import s.eg --nodes Person=people.csv --edges KNOWS=knows.csv
   evergraph import f.eg people.csv --delimiter '|' --quote none --header 'id:ID|name|born:int'
-  evergraph import --propose data/ > mapping.toml         how a folder would be read, to be changed
-  evergraph import d.eg data/ --mapping mapping.toml      and is read then
+  evergraph import --propose data/ > mapping.toml         how a folder would be read, to edit
+  evergraph import d.eg data/ --mapping mapping.toml      and read it so
   evergraph import b.eg data/ --on-error skip --report bad.csv
-  evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges speak of
+  evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges mention
   zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
 
-What a file holds follows from its name and first lines:
+How a file is read follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
   .e .edges .el   edges, `source target [weight]           :START_ID and :END_ID edges; else what
   .edgelist .txt  [time]` a line, or a table               names and values look like
@@ -28,12 +28,12 @@ What a file holds follows from its name and first lines:
   .json .graphson GraphSON, with its edges         .parquet   as CSV, by the names of its columns
   .xml .graphml   GraphML             .gexf .gml  GEXF (Gephi), GML
   .json .cyjs     nodes and links     .net .paj   Pajek
-Edges whose vertices no file has (source,target,weight alone) get some, of label Vertex or --label.
-The summary says which columns were taken for what; --nodes, --edges and --first-line change it.
-A database that has data gets more. Edges name its vertices by the unique key of their label (of
-several the one called id, or :START_ID(Person){key:name}): the header's :START_ID(Person), without
-a file of persons, means those that are there. To files with plain headers, where several labels may
-be meant, give it by --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
+If no file has the vertices of edges (source,target,weight alone), they get the label Vertex or --label.
+The summary says how columns were read; --nodes, --edges and --first-line change that.
+A database that has data keeps it. New edges name its vertices by the unique key of their label (the
+one called id if there are several, or :START_ID(Person){key:name}): without a file of persons,
+:START_ID(Person) means the existing ones. Where a plain header leaves the label open, replace it by
+--replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 

@@ -110,16 +110,16 @@ impl ImportArguments {
             && imported.load.vertex_table(label).is_none()
         {
             return Err(Error::invalid(format!(
-                "--label {label}: no vertices got it, for columns or names tell theirs, or the files are in a \
-                 folder; for one file say --nodes {label}=FILE"
+                "--label {label} was not used: columns or file names give the label, or the files are in a \
+                 folder; for one file use --nodes {label}=FILE"
             )));
         }
         if let Some(edge_type) = &self.edge_type
             && !imported.load.edges.iter().any(|table| table.edge_type == *edge_type)
         {
             return Err(Error::invalid(format!(
-                "--type {edge_type}: no edges got it, for columns or names tell theirs, or the files are in a \
-                 folder; for one file say --edges {edge_type}=FILE"
+                "--type {edge_type} was not used: columns or file names give the type, or the files are in a \
+                 folder; for one file use --edges {edge_type}=FILE"
             )));
         }
         Ok(())

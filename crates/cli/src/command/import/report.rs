@@ -62,12 +62,8 @@ impl From<Settled> for SettledReport {
 impl fmt::Display for SettledReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, one, many) in [
-            (
-                self.duplicates,
-                "vertex that came again (--on-duplicate)",
-                "vertices that came again (--on-duplicate)",
-            ),
-            (self.unknown, "edge to a vertex that isn't there", "edges to vertices that aren't there"),
+            (self.duplicates, "repeated vertex (--on-duplicate)", "repeated vertices (--on-duplicate)"),
+            (self.unknown, "edge to a missing vertex", "edges to missing vertices"),
             (
                 self.repeated_pairs,
                 "repeated edge of files without direction",
@@ -116,13 +112,13 @@ impl fmt::Display for ImportReport {
         }
         self.notes.iter().take(NOTES_SHOWN).try_for_each(|note| writeln!(f, "{}", visible(note)))?;
         if let Some(more) = self.notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
-            writeln!(f, "and {more} more notes (--json has all)")?;
+            writeln!(f, "and {more} more notes (--json lists all)")?;
         }
         let BadRows { count, first } = &self.bad_rows.bad_rows;
         if *count > 0 {
             let rows = counted(*count, "bad row", "bad rows");
             match &self.bad_rows.report {
-                Some(report) => writeln!(f, "left out {rows}; {} has them all:", visible(report))?,
+                Some(report) => writeln!(f, "left out {rows}; {} lists all:", visible(report))?,
                 None => writeln!(f, "left out {rows} (--report FILE keeps them):")?,
             }
             first.iter().try_for_each(|row| writeln!(f, "  {}", visible(&row.to_string())))?;
@@ -130,13 +126,13 @@ impl fmt::Display for ImportReport {
                 writeln!(f, "  ...")?;
             }
         }
-        let ignored = |files| format!("left out {files} that nothing tells how to read");
+        let ignored = |files| format!("left out {files} of unknown format");
         write_files(f, &self.ignored_files, &ignored)?;
         if !self.guessed_files.is_empty() {
             let files = counted(self.guessed_files.len() as u64, "file", "files");
             writeln!(
                 f,
-                "how to read {files} was guessed: evergraph import --propose writes it down, to be changed"
+                "how to read {files} was guessed: evergraph import --propose writes a mapping to edit"
             )?;
         }
         Ok(())
@@ -156,6 +152,6 @@ fn write_files(
     files.iter().take(FILES_SHOWN).try_for_each(|file| writeln!(f, "  {}", visible(file)))?;
     match files.len().saturating_sub(FILES_SHOWN) {
         0 => Ok(()),
-        more => writeln!(f, "  and {more} more (--json names all)"),
+        more => writeln!(f, "  and {more} more (--json lists all)"),
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn named_files(text: &str) -> std::result::Result<NamedFiles, String>
     let paths: Vec<PathBuf> =
         if is_one { vec![paths.into()] } else { paths.split(',').map(PathBuf::from).collect() };
     if paths.iter().any(|path| path.as_os_str().is_empty()) || name.as_ref().is_some_and(String::is_empty) {
-        return Err("NAME=FILE or FILE is wanted".to_owned());
+        return Err("expected NAME=FILE or FILE".to_owned());
     }
     Ok(NamedFiles { name, paths })
 }
@@ -64,7 +64,7 @@ pub(super) fn character(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] => Ok(*byte),
-        _ => Err("one ASCII character or `tab` is wanted".to_owned()),
+        _ => Err("expected one ASCII character or `tab`".to_owned()),
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn quote(text: &str) -> std::result::Result<Quote, String> {
 /// # Errors
 /// What is wanted instead.
 pub(super) fn id_range(text: &str) -> std::result::Result<Range<i64>, String> {
-    let (from, to) = text.split_once("..").ok_or("FROM..TO is wanted, say 0..1000")?;
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO, such as 0..1000")?;
     let bound = |text: &str| text.parse::<i64>().map_err(|error| format!("{text:?}: {error}"));
     let range = bound(from)?..bound(to)?;
     if range.start > range.end {

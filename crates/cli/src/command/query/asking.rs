@@ -78,7 +78,7 @@ impl AskingArguments {
         let mut bindings = Bindings::new();
         for said in &self.bind {
             let (name, value) = said.split_once('=').ok_or_else(|| {
-                Error::invalid(format!("--bind {said}: a name and a value are wanted, as in --bind age=30"))
+                Error::invalid(format!("--bind {said}: expected a name and a value, as in --bind age=30"))
             })?;
             let argument = parse_variable(value, &ParseLimits::default()).map_err(|error| {
                 let shown = error.shown_in(value);

@@ -22,21 +22,21 @@ Examples:
   echo 'g.E().count()' | evergraph query social.eg -
 
 What it does:
-  A query that only reads sees one moment, and its results are printed as they
-  come. One that writes is committed when it is through, as a whole or not at
-  all, and tried again after a conflict. docs/gremlin.md tells the steps.
+  A query that only reads runs on one snapshot, and its results are printed as
+  they arrive. A query that writes is committed at its end, atomically, and
+  retried after a conflict. docs/gremlin.md describes the steps.
 
 Output:
-  A result is a line; maps of the same keys, as valueMap() and project() make
-  them, are a table. A vertex is its label and its unique key, Person[1], or
-  its number, City[v7]. With --json each result is one line of JSON:
+  Each result is a line; maps with the same keys, as valueMap() and project()
+  return them, are a table. A vertex is shown by its label and its unique key,
+  Person[1], or its number, City[v7]. With --json each result is a line of JSON:
 
-    values        numbers, true, false, null, texts; NaN, Infinity, bigint,
-                  decimal, bytes, dates and the like as texts
+    values        numbers, true, false, null, strings; NaN, Infinity, bigint,
+                  decimal, bytes, dates and similar types as strings
     list, set     arrays; a path is the array of what it visited
-    map           an object, whose keys are texts as lines show them; where two
-                  would be the same, an array of [key, value]. T.id and the
-                  other tokens are called so
+    map           an object whose keys are strings as lines show them; an array
+                  of [key, value] if two keys would be the same. Tokens are
+                  written by name, such as T.id
     vertex        {\"vertex\": 0, \"label\": \"Person\", \"key\": \"1\"}
     edge          {\"edge\": \"0-0-1-0\", \"type\": \"KNOWS\", \"source\": a vertex,
                   \"target\": a vertex}
@@ -105,7 +105,7 @@ impl QueryArguments {
         let bytes = bytes.map_err(|error| failure(&format!("read {name}"), error))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Error::invalid(format!("{name} is no text in UTF-8: byte {at} is none of it")).because(error)
+            Error::invalid(format!("{name} is not UTF-8 text: byte {at} is invalid")).because(error)
         })?;
         Ok(text)
     }

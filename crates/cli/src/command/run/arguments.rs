@@ -15,15 +15,15 @@ Examples:
   evergraph run bank.eg bfs --source 10034831 --direction both --where 'risk<0.5'
   evergraph run bank.eg shortest-path --source 10034831 --target 10012143 --weight amount_cents
   evergraph run bank.eg wcc --type TRANSFER --json
-`evergraph generate payments bank.eg` makes the graph of these examples.
+`evergraph generate payments bank.eg` generates the graph of these examples.
 
-The algorithm runs on a snapshot of what is in the database now. --output writes a row for each
-vertex, `key,value`:
-  key    the vertex' unique key; the number of the vertex where its label has none; --key chooses
-         another property. With several labels in scope a column `label` comes first.
-  value  what was found; the algorithm's own help says what that is
+The algorithm runs on a snapshot of the current database. --output writes a row for each vertex,
+`key,value`:
+  key    the vertex's unique key, or its number if its label has none; --key chooses another
+         property. With several labels in scope a column `label` comes first.
+  value  the result; the algorithm's own help describes it
 Paths and cycles have a row for each vertex, `path,position,key`.
-`evergraph run DB ALGORITHM --help` says more about one algorithm.";
+`evergraph run DB ALGORITHM --help` describes one algorithm.";
 
 /// What `evergraph run` is told.
 #[derive(Args, Debug)]
@@ -55,7 +55,7 @@ pub struct Chosen {
 impl FromArgMatches for Chosen {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let Some((name, matches)) = matches.subcommand() else {
-            return Err(Error::raw(ErrorKind::MissingSubcommand, "an algorithm is wanted"));
+            return Err(Error::raw(ErrorKind::MissingSubcommand, "name an algorithm"));
         };
         let Some(algorithm) = by_name(name) else {
             return Err(Error::raw(ErrorKind::InvalidSubcommand, format!("there is no algorithm {name:?}")));

@@ -34,7 +34,7 @@ const COMPARISONS: [(&str, Comparison); 6] = [
 pub fn filter(catalogue: &Catalogue, option: &str, text: &str, owners: &[Owner]) -> Result<Filter> {
     let invalid = |why: String| Error::invalid(format!("{option} {text:?}: {why}"));
     if text.trim().is_empty() {
-        return Err(invalid("a condition is wanted, say 'age>=18', or a property's name".to_owned()));
+        return Err(invalid("expected a condition, such as 'age>=18', or a property's name".to_owned()));
     }
     if let Some(key) = catalogue.key(text.trim()) {
         return Ok(Filter { key, condition: Condition::Exists });
@@ -43,7 +43,7 @@ pub fn filter(catalogue: &Catalogue, option: &str, text: &str, owners: &[Owner])
         return Ok(Filter { key: key(catalogue, text.trim())?, condition: Condition::Exists });
     };
     if let Some(meant) = mistyped(text, values.trim_start()) {
-        let why = format!("is {meant} meant? A value that begins with such a sign stands in quotes");
+        let why = format!("did you mean {meant}? Quote a value that begins with such a sign");
         return Err(invalid(why));
     }
     let key = key(catalogue, name)?;
@@ -212,11 +212,11 @@ mod tests {
         );
         assert!(text("born=today", &[PERSON]).contains("no date"));
         for (typed, meant) in [("age=>30", ">="), ("age =< 30", "<="), ("name==Ada", "="), ("age<>1", "!=")] {
-            let why = format!("--where {typed:?}: is {meant} meant?");
+            let why = format!("--where {typed:?}: did you mean {meant}?");
             assert!(text(typed, &[PERSON]).starts_with(&why), "{}", text(typed, &[PERSON]));
         }
         assert!(read("name='=Ada'", &[PERSON]).is_ok());
-        assert!(text(" ", &[PERSON]).contains("a condition is wanted, say 'age>=18'"));
+        assert!(text(" ", &[PERSON]).contains("expected a condition, such as 'age>=18'"));
         assert!(text("age>1", &[CITY]).ends_with("nothing in scope has a property age"));
         assert!(text("name=1", &[PERSON, CITY]).contains("string"), "{}", text("name=1", &[PERSON, CITY]));
     }

@@ -125,7 +125,7 @@ fn outcome(arguments: &Arguments, answer: &Answer) -> Value {
 
 fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::Result<ResultFile, Failure> {
     if path == Path::new("-") && context.console.is_json() {
-        let text = "--json and --output - both want standard output: give --output a file";
+        let text = "--json and --output - both write to standard output: give --output a file";
         return Err(Error::invalid(text).into());
     }
     ResultFile::create(path, overwrite)

@@ -171,18 +171,18 @@ impl Keys {
             [(vertex, _)] => Ok(vertex),
             [] if asked.is_empty() => Err(Error::invalid(format!(
                 "--{option}: no label in scope has a unique index on its key, so keys can't be looked up; \
-                 give the vertex' number with --{option}-vertex"
+                 give the vertex's number with --{option}-vertex"
             ))),
             [] => Err(Error::new(
                 ErrorKind::NotFound,
-                format!("--{option} {text:?}: no vertex has this key; looked at {}", asked.join(", ")),
+                format!("--{option} {text:?}: no vertex has this key; searched {}", asked.join(", ")),
             )),
             _ => {
                 let labels: Vec<_> =
                     found.iter().map(|(_, label)| self.catalogue.label_name(*label)).collect();
                 Err(Error::invalid(format!(
                     "--{option} {text:?}: vertices of {} labels have this key ({}): choose one with --label, \
-                     or give the vertex' number with --{option}-vertex",
+                     or give the vertex's number with --{option}-vertex",
                     labels.len(),
                     labels.join(", ")
                 )))

@@ -44,7 +44,7 @@ pub fn unknown<'a>(what: &str, shown: &str, name: &str, known: impl Iterator<Ite
     let mut known: Vec<&str> = known.collect();
     known.sort_unstable();
     let near = nearest(name, known.iter().copied());
-    let near = near.map(|near| format!("; is {near} meant?")).unwrap_or_default();
+    let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
     let more = known.len().saturating_sub(NAMES_MAX);
     known.truncate(NAMES_MAX);
     let known = match (known.is_empty(), more) {
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(text(&[]), "label \"Persn\" isn't in the graph: it has none");
         assert_eq!(
             text(&["Person", "City"]),
-            "label \"Persn\" isn't in the graph: it has City, Person; is Person meant?"
+            "label \"Persn\" isn't in the graph: it has City, Person; did you mean Person?"
         );
         let many: Vec<String> = (10..35).map(|number| format!("L{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();

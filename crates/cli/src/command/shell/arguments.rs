@@ -14,22 +14,22 @@ Examples:
   evergraph shell social.eg --timeout 30s --rows 1000
 
 At a terminal:
-  A query runs at Enter; with a bracket or quote open it goes on in the next
-  line. Tab completes steps, labels, edge types and property keys, Ctrl-C stops
-  a query, Ctrl-D ends. :help tells the rest. Inputs are remembered in
-  ~/.local/state/evergraph/shell_history ($XDG_STATE_HOME), but for those that
-  begin with a blank.
+  Enter runs a query; while a bracket or quote is open, it continues on the next
+  line. Tab completes steps, labels, edge types and property keys. Ctrl-C stops a
+  query, Ctrl-D exits, :help explains the rest. Inputs are saved in
+  ~/.local/state/evergraph/shell_history ($XDG_STATE_HOME), except those that
+  begin with a space.
 
 Scripts:
-  A statement is a query or a command with a colon. It ends at `;`, or with a
-  line that leaves nothing open, unless the next line begins with a point. //
-  begins a comment. The first error ends a script, and is the exit code; what
-  was committed before stays. A transaction that is still open at the end is
-  rolled back, which is an error.
+  A statement is a query or a command with a colon. It ends at `;`, or at the
+  end of a line that leaves nothing open, unless the next line begins with a
+  dot. // begins a comment. The first error ends a script and sets the exit code;
+  earlier commits stay. A transaction that is still open at the end is rolled
+  back, which is an error.
 
 Transactions:
-  Each query that writes is one of its own. :begin, :commit and :rollback make
-  one of several; a query that fails while it writes leaves only :rollback.";
+  Each query that writes is a transaction of its own. :begin and :commit combine
+  several; after a query fails while writing, only :rollback is possible.";
 
 /// Arguments of `evergraph shell`.
 #[derive(Args, Debug)]

@@ -72,18 +72,18 @@ const fn described(name: &'static str, takes: &'static str, about: &'static str)
 
 /// All commands, in the order of the help.
 pub const COMMANDS: [Described; 13] = [
-    described("help", "[STEP]", "this text, or what a step takes; :help steps lists all"),
-    described("explain", "QUERY", "the plan, with the indexes that it asks; nothing runs"),
-    described("profile", "QUERY", "runs it; rows and time of each step in place of results"),
+    described("help", "[STEP]", "this text, or one step; :help steps lists all steps"),
+    described("explain", "QUERY", "shows the plan and its indexes; runs nothing"),
+    described("profile", "QUERY", "runs it; shows rows and time of each step"),
     described("schema", "", "labels, edge types, properties and indexes, with counts"),
-    described("bind", "NAME VALUE", "gives a variable a value: :bind year 1800; alone lists all"),
-    described("rows", "N|all", "how many results are shown; the same as :set rows"),
+    described("bind", "NAME VALUE", "sets a variable: :bind year 1800; alone lists all"),
+    described("rows", "N|all", "number of results shown; the same as :set rows"),
     described("set", "NAME VALUE", "changes a setting; alone lists all with their values"),
-    described("begin", "[ISOLATION]", "a transaction of several queries: snapshot, serializable"),
-    described("commit", "", "makes visible and durable what it wrote"),
-    described("rollback", "", "forgets what it wrote"),
+    described("begin", "[ISOLATION]", "begins a transaction: snapshot, serializable"),
+    described("commit", "", "commits the transaction"),
+    described("rollback", "", "rolls the transaction back"),
     described("history", "[N]", "the last inputs"),
-    described("quit", "", "ends; a transaction that is open is rolled back"),
+    described("quit", "", "exits; an open transaction is rolled back"),
     described("exit", "", "the same"),
 ];
 
@@ -130,7 +130,7 @@ pub fn parse(text: &str) -> Result<Command<'_>> {
     let rest = text[at..].trim_end().trim_end_matches(';').trim_end();
     let only = |command| match rest {
         "" => Ok(command),
-        _ => Err(Error::invalid(format!(":{name} takes nothing, and {rest:?} stands behind it"))),
+        _ => Err(Error::invalid(format!(":{name} takes no argument, but found {rest:?}"))),
     };
     match name {
         "help" | "h" | "?" => Ok(Command::Help((!rest.is_empty()).then_some(rest))),
@@ -155,11 +155,12 @@ pub fn parse(text: &str) -> Result<Command<'_>> {
         "commit" => only(Command::Commit),
         "rollback" => only(Command::Rollback),
         "history" if rest.is_empty() => Ok(Command::History(HISTORY)),
-        "history" => rest.parse().map(Command::History).map_err(|_| wrong(":history", "a number is wanted")),
+        "history" => rest.parse().map(Command::History).map_err(|_| wrong(":history", "expected a number")),
         "quit" | "exit" | "q" => only(Command::Quit),
         _ => {
             let near = nearest(name, COMMANDS.iter().map(|command| command.name));
-            let near = near.map_or_else(|| ":help lists all".to_owned(), |near| format!("is :{near} meant?"));
+            let near =
+                near.map_or_else(|| ":help lists all".to_owned(), |near| format!("did you mean :{near}?"));
             Err(Error::invalid(format!("there is no command :{name}; {near}")))
         }
     }
@@ -175,7 +176,7 @@ fn bind(rest: &str, at: usize) -> Result<Command<'_>> {
     let value = behind.trim_start();
     let value = value.strip_prefix('=').unwrap_or(value).trim_start();
     if name.is_empty() || value.is_empty() {
-        return Err(wrong(":bind", "a name and a value are wanted, as in :bind year 1800"));
+        return Err(wrong(":bind", "expected a name and a value, as in :bind year 1800"));
     }
     Ok(Command::Bind(name, at + rest.len() - value.len()))
 }
@@ -205,7 +206,7 @@ fn setting(name: &str, value: &str) -> Result<Setting> {
 pub fn rows(text: &str) -> std::result::Result<u64, String> {
     match text {
         "all" => Ok(u64::MAX),
-        text => text.parse().map_err(|_| "a number is wanted, or all".to_owned()),
+        text => text.parse().map_err(|_| "expected a number or all".to_owned()),
     }
 }
 
@@ -213,7 +214,7 @@ fn switch(text: &str) -> std::result::Result<bool, String> {
     match text {
         "on" | "true" => Ok(true),
         "off" | "false" => Ok(false),
-        _ => Err("on or off is wanted".to_owned()),
+        _ => Err("expected on or off".to_owned()),
     }
 }
 
@@ -221,7 +222,7 @@ fn isolation(text: &str) -> std::result::Result<Isolation, String> {
     match text {
         "snapshot" => Ok(Isolation::Snapshot),
         "serializable" => Ok(Isolation::Serializable),
-        _ => Err("snapshot or serializable is wanted".to_owned()),
+        _ => Err("expected snapshot or serializable".to_owned()),
     }
 }
 
@@ -257,17 +258,17 @@ mod tests {
             let Command::Bind(name, at) = parse(text).unwrap() else { panic!("{text}") };
             assert_eq!((name, &text[at..]), ("year", "1800"));
         }
-        assert!(refused(":bind year").starts_with(":bind: a name and a value are wanted"));
-        assert!(refused(":bind = 1").starts_with(":bind: a name and a value are wanted"));
+        assert!(refused(":bind year").starts_with(":bind: expected a name and a value"));
+        assert!(refused(":bind = 1").starts_with(":bind: expected a name and a value"));
     }
 
     #[test]
     fn what_is_no_command_is_refused_with_what_is_meant() {
-        assert_eq!(refused(":expain g.V()"), "there is no command :expain; is :explain meant?");
+        assert_eq!(refused(":expain g.V()"), "there is no command :expain; did you mean :explain?");
         assert_eq!(refused(": x"), "there is no command :; :help lists all");
-        assert_eq!(refused(":commit now"), ":commit takes nothing, and \"now\" stands behind it");
-        assert_eq!(refused(":begin loose"), ":begin: snapshot or serializable is wanted");
-        assert_eq!(refused(":set rows many"), ":set rows: a number is wanted, or all");
+        assert_eq!(refused(":commit now"), ":commit takes no argument, but found \"now\"");
+        assert_eq!(refused(":begin loose"), ":begin: expected snapshot or serializable");
+        assert_eq!(refused(":set rows many"), ":set rows: expected a number or all");
         assert!(
             refused(":set colour red").contains("timeout, memory, rows, json, timing, isolation, strict")
         );

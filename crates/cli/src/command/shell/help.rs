@@ -10,18 +10,18 @@ use serde::Serialize;
 use std::fmt::{self, Write};
 
 const INTRODUCTION: &str = "\
-A query in Gremlin runs at Enter:
+Enter runs a query in Gremlin:
 
   g.V().hasLabel('Person').limit(5).elementMap()
   g.V().has('Person', 'name', 'Ada').out('KNOWS').values('name')
   g.addV('Person').property('name', 'Mary')
 
-While a bracket or quote is open, or a line ends in `.` or `,`, it goes on in
-the next line; `;` ends it. Tab completes steps, labels, edge types and keys.
-Ctrl-C drops what is typed or stops what runs, Ctrl-R searches what was typed
-before, Ctrl-D ends. An input that begins with a blank isn't remembered.
+While a bracket or quote is open, or a line ends in `.` or `,`, the query
+continues on the next line; `;` ends it. Tab completes steps, labels, edge types
+and keys. Ctrl-C clears the input or stops a query, Ctrl-R searches the history,
+Ctrl-D exits. An input that begins with a space is not saved.
 
-A query that writes is committed when it is through, unless :begin began a
+A query that writes is committed at its end, unless :begin has begun a
 transaction.
 ";
 
@@ -60,7 +60,7 @@ fn unknown(subject: &str) -> Error {
         signatures().map(|signature| signature.name).chain(COMMANDS.iter().map(|command| command.name));
     let meant = did_you_mean(subject, known);
     let meant = if meant.is_empty() { "; :help steps lists all steps" } else { &meant };
-    Error::invalid(format!("no step and no command is called {subject:?}{meant}"))
+    Error::invalid(format!("there is no step or command {subject:?}{meant}"))
 }
 
 fn overview() -> String {
@@ -74,10 +74,10 @@ fn overview() -> String {
 
 fn all_names() -> String {
     let families = [
-        ("A query begins with g and", &[Role::Source, Role::Spawn][..]),
-        ("Then come steps", &[Role::Step]),
-        ("which these say more about", &[Role::Modulator]),
-        ("At its end may stand", &[Role::Terminal]),
+        ("After g, a query begins with", &[Role::Source, Role::Spawn][..]),
+        ("Steps follow", &[Role::Step]),
+        ("Modulators of the step before them", &[Role::Modulator]),
+        ("A query may end with", &[Role::Terminal]),
         ("Predicates", &[Role::Predicate]),
     ];
     let mut text = String::new();
@@ -86,7 +86,7 @@ fn all_names() -> String {
         paragraph(&mut text, title, names.map(|signature| signature.name));
     }
     paragraph(&mut text, "Words", Enumeration::ALL.iter().map(|enumeration| enumeration.name()));
-    text + ":help NAME says what one of them takes.\n"
+    text + ":help NAME describes one of them.\n"
 }
 
 fn paragraph<'a>(text: &mut String, title: &str, names: impl Iterator<Item = &'a str>) {
@@ -105,12 +105,12 @@ fn about(name: &str) -> Option<String> {
     let mut text = String::new();
     for signature in named(name) {
         let role = match signature.role {
-            Role::Source => "right after g",
+            Role::Source => "directly after g",
             Role::Spawn => "begins a traversal",
             Role::Step => "step",
-            Role::Modulator => "says more about the step before it",
+            Role::Modulator => "modulates the step before it",
             Role::Terminal => "ends a query",
-            Role::Transaction => "right after g, or after tx()",
+            Role::Transaction => "directly after g, or after tx()",
             Role::Predicate => "predicate",
         };
         for form in signature.forms {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(told("count"), "count()\ncount(Scope)\n  How many there are. (step)\n");
         assert_eq!(told("count()"), told("count"));
         let with = told("with");
-        assert!(with.contains("right after g") && with.contains("the step before it"), "{with}");
+        assert!(with.contains("directly after g") && with.contains("the step before it"), "{with}");
         assert_eq!(told("Order"), "Order: asc, desc, shuffle\n");
         assert!(told("profile").contains("(step)") && told(":profile").contains(":profile QUERY\n"));
         assert!(told("steps").contains("  valueMap") && told("steps").contains("  startingWith"));
@@ -157,10 +157,7 @@ mod tests {
     #[test]
     fn what_is_unknown_is_told_with_what_is_meant() {
         let refused = |subject| help(Some(subject)).unwrap_err().to_string();
-        assert_eq!(
-            refused("hasLable"),
-            "no step and no command is called \"hasLable\"; did you mean `hasLabel`?"
-        );
+        assert_eq!(refused("hasLable"), "there is no step or command \"hasLable\"; did you mean `hasLabel`?");
         assert!(refused("qqq").ends_with(":help steps lists all steps"));
     }
 }

@@ -40,7 +40,7 @@ impl<'s, 'd> Runner<'s, 'd> {
             let Some(statement) = next else { break };
             let done = self.session.run(&statement.text).and_then(|next| match next {
                 Next::Statement => Ok(()),
-                Next::History(_) => Err(Error::invalid(":history is for who types at a terminal").into()),
+                Next::History(_) => Err(Error::invalid(":history works only at a terminal").into()),
                 Next::End => {
                     self.has_quit = true;
                     Ok(())

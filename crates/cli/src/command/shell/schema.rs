@@ -41,10 +41,7 @@ impl SchemaReport {
 impl fmt::Display for SchemaReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.labels.is_empty() {
-            return writeln!(
-                f,
-                "there is nothing yet: g.addV('Person').property('name', 'Ada') adds a vertex"
-            );
+            return writeln!(f, "the graph is empty: g.addV('Person').property('name', 'Ada') adds a vertex");
         }
         write!(f, "{}", labels_table(&self.labels))?;
         if !self.edge_types.is_empty() {

@@ -112,7 +112,7 @@ impl<R: BufRead> Script<R> {
         let number = self.lines_count;
         let text = String::from_utf8(bytes).map_err(|error| {
             let column = error.utf8_error().valid_up_to();
-            Error::invalid(format!("line {number} is no text in UTF-8: byte {column} is none of it"))
+            Error::invalid(format!("line {number} is not UTF-8 text: byte {column} is invalid"))
                 .because(error)
         })?;
         Ok(Some(Line { number, before: String::new(), text }))
@@ -272,6 +272,6 @@ mod tests {
     fn what_is_no_text_is_told_by_its_line() {
         let mut script = Script::new(&b"g.V()\ng.E('\xff')\n"[..]);
         let error = script.next().unwrap_err().to_string();
-        assert_eq!(error, "line 2 is no text in UTF-8: byte 5 is none of it");
+        assert_eq!(error, "line 2 is not UTF-8 text: byte 5 is invalid");
     }
 }

@@ -252,7 +252,7 @@ fn told(wrong: TextError, text: &str) -> Error {
 }
 
 fn broken() -> Failure {
-    let text = "a query that writes failed in this transaction, which can't go on: :rollback ends it";
+    let text = "a query failed while writing in this transaction, which cannot continue: :rollback ends it";
     Error::invalid(text).into()
 }
 

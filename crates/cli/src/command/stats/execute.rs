@@ -24,10 +24,10 @@ Examples:
   evergraph stats social.eg --json | jq '.edge_types[0].degrees.out.powers_of_two'
 
 Degrees:
-  Counted are the vertices of the labels that edges of a type leave (out) or
-  reach (in), those without an edge too. 99 % of them have at most p99 edges.
-  The chart has a column for the vertices of degree 0, 1, 2 to 3, 4 to 7, and so
-  on; the highest stands for the most vertices, a dot for none.";
+  Degrees count the vertices of all labels that edges of a type leave (out) or
+  reach (in), including vertices without an edge. 99 % of them have at most p99
+  edges. The chart has a column for the vertices of degree 0, 1, 2 to 3, 4 to 7,
+  and so on; the tallest column means the most vertices, a dot means none.";
 
 /// Arguments of `evergraph stats`.
 #[derive(Args, Debug)]

@@ -1,4 +1,4 @@
-//! Batch: some rows of one file, parsed, as an assembly takes them.
+//! Batch: parsed rows of one file, as an assembly takes them.
 //!
 //! ```text
 //! row   line   id   name     columns, shared          or by name    Person      Dog

@@ -1,4 +1,4 @@
-//! Edges: batches of them find the rows of their ends. An end that is no vertex is a fault, or settled.
+//! Edges: finds the rows of the ends of a batch's edges. An unknown end is a fault, or handled by policy.
 //!
 //! ```text
 //! batch ──place_edges──> groups by type and labels ──store_edges──> tables

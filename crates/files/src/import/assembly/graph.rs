@@ -1,4 +1,4 @@
-//! Graph: the spaces and tables of an assembly, and what files say about them; they must agree.
+//! Graph: the id spaces and tables of an assembly, and the declarations of its files, which must agree.
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::other_keys::OtherKey;
@@ -353,7 +353,7 @@ impl Assembly {
     /// Moves the graph into `load`, which must be empty, and tells what was settled.
     ///
     /// # Errors
-    /// What the file where blocks lie meets.
+    /// Errors of the file where blocks lie.
     pub fn finish(mut self, load: &mut Load) -> Result<Settled> {
         self.drop_dead_rows()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();

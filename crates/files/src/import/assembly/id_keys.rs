@@ -1,4 +1,4 @@
-//! Id keys: which property keeps the ids of vertices where nobody says it.
+//! Id keys: the property that keeps the ids of vertices if none is named.
 //!
 //! ```text
 //! file        id 7   name Ada              id 7   name Ada

@@ -1,4 +1,4 @@
-//! Assembly: vertices and edges put together, whatever the format of their files; ids turned into rows.
+//! Assembly: builds vertices and edges from files of any format, and turns ids into rows.
 //!
 //! ```text
 //! reader of a format ──> batch ──> assembly ──> tables of a load

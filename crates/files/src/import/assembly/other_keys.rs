@@ -1,4 +1,4 @@
-//! Other keys: what else the database has once only in a label, beside the ids that files use.
+//! Other keys: further unique keys of a label in the database, besides the ids that files use.
 //!
 //! ```text
 //! Person: id unique, name unique      people.csv:2  7,Ada   the database has an Ada: a bad row
@@ -50,7 +50,7 @@ impl OtherKey {
         cells.column.as_ref()?.get(place)
     }
 
-    /// Why a new vertex can't have `value`, if somebody has it.
+    /// Why a new vertex can't have `value`, if another vertex has it.
     ///
     /// # Errors
     /// What reading the database meets.

@@ -1,4 +1,4 @@
-//! Settle: what is there twice or not at all, where options say that it is no fault.
+//! Settle: handles duplicate and unknown ids where options allow them.
 //!
 //! Where a vertex came twice and the last one counts, the rows before are dead: they keep their numbers
 //! until all vertices are there, and go before the first edge.
@@ -11,7 +11,7 @@ use crate::import::identity::Inserted;
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
-/// The property that keeps the ids of vertices of which no file but those of edges speaks.
+/// The property that keeps the ids of vertices that only files of edges mention.
 const CREATED_KEY: &str = "id";
 
 impl Assembly {

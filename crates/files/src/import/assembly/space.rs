@@ -1,4 +1,4 @@
-//! Space: ids that are unique among each other, and where the vertex of each is.
+//! Space: a set of unique ids, and the vertex of each.
 //!
 //! ```text
 //! id 17 ──> entry 0 ──> run: entries from 0 on are rows from 0 on of label Person

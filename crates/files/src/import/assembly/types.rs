@@ -1,4 +1,4 @@
-//! Types: what all tables together make of the type of a property.
+//! Types: one type for each property, from the values of all tables.
 //!
 //! An edge type is one table for each pair of labels that it joins, and the catalogue knows one type a key
 //! of it: where its tables disagree, the type is `any`. In files whose numbers have no stated type 1 beside 0.5

@@ -1,5 +1,5 @@
-//! Vertices: batches of them get rows in the tables of their labels. An id given twice, or one that the
-//! database has, is a fault, or settled.
+//! Vertices: gives rows to batches of vertices, in the tables of their labels. An id that comes twice, or that the
+//! database has, is a fault, or handled by policy.
 //!
 //! ```text
 //! batch ──place_vertices──> groups by label ──store_vertices──> tables

@@ -1,4 +1,4 @@
-//! Input: a file that is looked at and then read, also where it can be read once only.
+//! Input: a file that is inspected and then read, even if it can be read only once.
 //!
 //! ```text
 //! pipe ──> look: header, first rows ──> look: role of the columns ──> open: everything, from the start
@@ -26,11 +26,11 @@ pub struct Input {
 /// What is known of a stream.
 #[derive(Debug)]
 enum Stream {
-    /// Nobody looked yet.
+    /// Not inspected yet.
     Unopened,
     /// The source, and all that was looked at.
     Looked(Box<Source>, Vec<u8>),
-    /// Somebody reads it.
+    /// Being read.
     Taken,
 }
 

@@ -1,4 +1,4 @@
-//! Lines: a source cut into blocks that end where a line ends.
+//! Lines: cuts a source into blocks of whole lines.
 
 use crate::import::bytes::source::{BytesRead, Source};
 use evergraph_graph::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Bytes: files, pipes and standard input, unpacked, a block at a time.
+//! Bytes: files, pipes and standard input, decompressed, a block at a time.
 
 pub mod input;
 pub mod lines;

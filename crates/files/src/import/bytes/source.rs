@@ -1,4 +1,4 @@
-//! Source: the bytes of one input file or of standard input, unpacked when they are gzip or zstd data.
+//! Source: the bytes of one input file or of standard input, decompressed if they are gzip or zstd data.
 //!
 //! ```text
 //! file or `-` ── counted ── buffer ── packing by its magic bytes ── peeked ── Read

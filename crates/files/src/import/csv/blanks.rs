@@ -1,4 +1,4 @@
-//! Blanks: text whose fields stand between blanks and tabs, any number of them, made text with one tab.
+//! Blanks: turns text with fields between blanks and tabs into tab-separated text.
 //!
 //! ```text
 //!   Adam   Eve  {'weight': 3}\n      Adam⇥Eve⇥{'weight': 3}\n

@@ -1,4 +1,4 @@
-//! Delimiter: what stands between the fields of a CSV file, by its first line.
+//! Delimiter: the character between the fields of a CSV file, found in its first line.
 //!
 //! ```text
 //! id,name;born        `,` and `;` are as frequent: the comma

@@ -1,4 +1,4 @@
-//! CSV file: one file of a plan, opened: split into records, its header read.
+//! CSV file: one opened file of a plan, split into records, with its header.
 
 use crate::import::bytes::input::Input;
 use crate::import::bytes::source::Source;

@@ -1,4 +1,4 @@
-//! CSV graph: files of vertices and of edges read into an assembly.
+//! CSV graph: reads files of vertices and of edges into an assembly.
 //!
 //! ```text
 //! person.csv  :ID(Person)             space Person    id 17 ──> row 0 of label Person

@@ -1,4 +1,4 @@
-//! CSV: files of text whose rows are vertices or edges, and whose header says what its columns hold.
+//! CSV: text files whose rows are vertices or edges, with a header that describes the columns.
 //!
 //! ```text
 //! file ──> records ──────> rows ──────────> graph ─────────────> assembly: place ──> store

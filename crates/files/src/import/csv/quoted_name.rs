@@ -1,4 +1,4 @@
-//! Quoted name: names in files of text that hold characters with a meaning there.
+//! Quoted name: names with special characters in text files.
 //!
 //! ```text
 //! born                 born

@@ -1,4 +1,4 @@
-//! CSV records: a file cut into batches of records, each split into its fields.
+//! CSV records: cuts a file into batches of records, and each record into fields.
 //!
 //! ```text
 //! bytes   1AdaLondon2Charles

@@ -1,4 +1,4 @@
-//! CSV rows: records turned into columns of values, ids and names, as the header says.
+//! CSV rows: converts records to columns of values, ids and names, as the header says.
 //!
 //! Columns are read one after the other, not rows: each is of one type. A record with a bad field is
 //! left out of all of them.

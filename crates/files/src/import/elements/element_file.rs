@@ -1,4 +1,4 @@
-//! Element file: a file of vertices and edges that nobody has opened yet, and its format.
+//! Element file: an unopened file of vertices and edges, and its format.
 
 use crate::import::bytes::input::Input;
 use crate::import::mapping::rule::FileRule;

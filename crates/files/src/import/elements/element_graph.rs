@@ -1,4 +1,4 @@
-//! Element graph: vertices of all files into the assembly as they come, edges once all are there.
+//! Element graph: adds vertices of all files to the assembly as they come, and edges after all vertices.
 //!
 //! Edges wait in the blocks in which they were parsed: about 40 bytes an edge, and its packed properties.
 //! Files of one format share their ids, so that a graph may be cut into several.

@@ -1,4 +1,4 @@
-//! GraphSON: files of vertices with their edges, cut on one thread and parsed on all.
+//! GraphSON: files of vertices with their edges, split on one thread and parsed on all.
 //!
 //! A text that is no vertex is a bad row of the line where it is wrong. At the end of all files the
 //! edges of both sides are compared: a file that lost a line is not loaded as if it were whole.

@@ -1,4 +1,4 @@
-//! One by one: files whose elements come one after the other (GraphML, GEXF, GML, Pajek, nodes and links in
+//! One by one: formats whose elements come one after the other (GraphML, GEXF, GML, Pajek, node-link
 //! JSON), read on one thread and turned into rows on all.
 //!
 //! Such a file can't be read behind the place where it is broken: that place is the error, whatever options

@@ -1,4 +1,4 @@
-//! Read: a file of vertices and edges, by the reader of its format.
+//! Read: opens a file of vertices and edges with the reader of its format.
 
 use crate::import::assembly::graph::Assembly;
 use crate::import::context::Context;

@@ -1,4 +1,4 @@
-//! Rows: elements of a file turned into batches: names, ids, and a column for each key of each name.
+//! Rows: turns elements into batches: names, ids, and a column for each key of each name.
 
 use crate::import::assembly::batch::{Batch, Columns, Ends, Names};
 use crate::import::assembly::id_column::IdColumn;
@@ -24,9 +24,9 @@ pub struct ElementRules {
     /// The property that keeps the ids of vertices; `None` if one is chosen that they don't have themselves.
     pub vertex_id_key: Option<String>,
     /// The labels of the database whose vertices are known by a key, and that key, which keeps the ids of new
-    /// ones if nobody names another.
+    /// ones if no other is named.
     pub known_id_keys: Arc<HashMap<String, String>>,
-    /// The property that keeps the ids of edges; `None` if nobody wants them.
+    /// The property that keeps the ids of edges; `None` if they are not kept.
     pub edge_id_key: Option<String>,
 }
 

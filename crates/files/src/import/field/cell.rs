@@ -1,4 +1,4 @@
-//! Cell: the text of one field, read as what its column declares, gathered into columns.
+//! Cell: parses the text of one field as its column declares, and gathers values into columns.
 //!
 //! | declared | text |
 //! |---|---|
@@ -41,7 +41,7 @@ pub enum CellType {
     GraphSon(ValueType),
     /// A date or datetime as a count since the beginning of 1970, UTC.
     Epoch(ValueType, EpochUnit),
-    /// Numbers whose type nobody stated: whole numbers are `long`; a fraction makes the whole column
+    /// Numbers without a stated type: whole numbers are `long`; a fraction makes the whole column
     /// `double`.
     Number,
 }

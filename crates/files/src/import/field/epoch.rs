@@ -1,4 +1,4 @@
-//! Epoch: dates and moments written as a count of seconds or less since the beginning of 1970, UTC.
+//! Epoch: dates and times written as a count of seconds or smaller units since 1970, UTC.
 //!
 //! ```text
 //! 1289241911.72836   seconds          1289241911 s  728,360,000 ns

@@ -1,4 +1,4 @@
-//! Guess: the narrowest type that texts have of which nobody says one.
+//! Guess: the narrowest type for texts without a declared type.
 
 use crate::import::field::integer::parse_i64;
 use evergraph_graph::value::date::Date;

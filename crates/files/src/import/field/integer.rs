@@ -1,4 +1,4 @@
-//! Integers out of bytes, without a float and without a string in between.
+//! Integers: parsed from bytes, without a float or a string in between.
 
 /// Why bytes are no integer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

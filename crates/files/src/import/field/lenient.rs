@@ -1,4 +1,4 @@
-//! Lenient: forms of values that other systems write and the strict parser of values refuses.
+//! Lenient: forms of values that other systems write and the strict parser refuses.
 //!
 //! ```text
 //! date       1950-7-23                       no zeros in front

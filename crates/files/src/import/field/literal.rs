@@ -1,4 +1,4 @@
-//! Literal: lists and maps as DuckDB and Kuzu write them into one field.
+//! Literal: lists and maps in one field, as DuckDB and Kuzu write them.
 //!
 //! ```text
 //! [10,5]   ['a b', "c,d", e]   [[10,8],[6,7,8]]           lists, of lists too
@@ -213,7 +213,7 @@ impl Scalar {
         }
     }
 
-    /// The value that nobody stated the type of; none of nothing and of `null`.
+    /// The value, with a type that was not stated; none for an empty text and for `null`.
     fn value(self) -> Option<Value> {
         match self {
             Self::Quoted(text) => Some(Value::from(text)),

@@ -1,4 +1,4 @@
-//! Field: what the text of one field means, as a value of the type that its column has.
+//! Field: the value of one field's text, in the type of its column.
 
 pub mod cell;
 pub mod epoch;

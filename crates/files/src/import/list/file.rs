@@ -1,4 +1,4 @@
-//! List file: a list of vertices or of edges that nobody has opened yet.
+//! List file: an unopened list of vertices or of edges.
 
 use crate::import::bytes::input::Input;
 use crate::import::mapping::rule::FileRule;

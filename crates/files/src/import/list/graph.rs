@@ -1,4 +1,4 @@
-//! List graph: lists of vertices and edges put together, ids turned into rows.
+//! List graph: combines lists of vertices and edges, and turns ids into rows.
 //!
 //! Two worlds
 //! - *Closed*: vertex lists or a range of ids say which vertices there are, in which order. An edge

@@ -1,4 +1,4 @@
-//! List header: the first lines of DIMACS and Matrix Market files, which say what the others mean.
+//! List header: the first lines of DIMACS and Matrix Market files, which describe the others.
 //!
 //! ```text
 //! c comment                       %%MatrixMarket matrix coordinate real general

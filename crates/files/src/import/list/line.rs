@@ -1,4 +1,4 @@
-//! Line: lines of `source target [weight] [time]`, and lines of vertices, read from bytes.
+//! Line: parses lines of `source target [weight] [time]` and lines of vertices from bytes.
 //!
 //! ```text
 //! # comment                      edges     7 12 0.5 1254192988

@@ -1,5 +1,5 @@
-//! Reader: one list of edges or vertices, its format found in its first line, its blocks
-//! read in parallel.
+//! Reader: reads one list of edges or vertices, with the format found in its first line, in blocks that are
+//! parsed in parallel.
 
 use crate::import::bytes::lines::Lines;
 use crate::import::context::Context;
@@ -32,7 +32,7 @@ impl EdgeListFile {
     /// fits.
     ///
     /// # Errors
-    /// As reading; and `invalid` if there are columns that nobody named.
+    /// Errors of reading; `invalid` if there are columns without names.
     pub fn open(list: &ListFile, context: &Context<'_>) -> Result<Self> {
         let (options, rule) = (context.options, &list.rule);
         let source = list.input.open()?;
@@ -128,7 +128,7 @@ impl EdgeListFile {
     }
 }
 
-/// What `count` columns behind the `ids` of a list are, if nobody says.
+/// What `count` columns after the `ids` of a list are, if it is not stated.
 ///
 /// # Errors
 /// What to say, if there are more than have names by themselves.

@@ -1,4 +1,4 @@
-//! Document: a mapping file, TOML that says how the files of an import are to be read.
+//! Document: a mapping file in TOML, which describes how the files of an import are read.
 //!
 //! ```toml
 //! [defaults]                       # for every file that doesn't say otherwise

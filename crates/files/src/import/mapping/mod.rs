@@ -1,4 +1,4 @@
-//! Mapping: how each file of an import is to be read, said in TOML or found out.
+//! Mapping: how each file of an import is read, as declared in TOML or recognised.
 //!
 //! ```text
 //! mapping.toml ──> document ──┐                              ┌──> plan

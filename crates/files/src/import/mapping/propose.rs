@@ -1,4 +1,4 @@
-//! Propose: a mapping file written from what recognition found, to be looked over and changed.
+//! Propose: writes a mapping file from what was recognised, for people to check and change.
 //!
 //! What is as it is by default is left out, and what nobody can know is said in a comment. Reading the
 //! text gives the rules back.

@@ -1,4 +1,4 @@
-//! Rule: how one file is read; what a mapping file says of it, or what recognition found.
+//! Rule: how one file is read, from a mapping file or from recognition.
 
 use std::collections::BTreeMap;
 

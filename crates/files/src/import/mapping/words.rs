@@ -1,4 +1,4 @@
-//! Words: the words of a CSV file's header, with what its rule says of columns worked in.
+//! Words: the words of a CSV file's header, with the changes that its rule makes.
 //!
 //! ```text
 //! first line    pid    name   born        or `columns` of the rule

@@ -1,4 +1,4 @@
-//! Cells: the arrays of a record batch as packed columns and ids.
+//! Cells: converts the arrays of a record batch to packed columns and ids.
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::field::cell::{CellColumn, CellType, Cells};

@@ -1,4 +1,4 @@
-//! File: one Parquet file of a plan, opened: what its columns are for, and of which type.
+//! File: one opened Parquet file of a plan: the purpose and the type of its columns.
 //!
 //! A column's name may be a word of a header that names a role: `id:ID(Person)`, `:START_ID(Person)`,
 //! `:LABEL`, `:IGNORE`. Every other name is the key of a property as it stands, colons and all. What our

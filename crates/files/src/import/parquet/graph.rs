@@ -1,4 +1,4 @@
-//! Graph: Parquet files of vertices and of edges read into an assembly, a row group at a time.
+//! Graph: reads Parquet files of vertices and of edges into an assembly, a row group at a time.
 //!
 //! Faults name rows where those of texts name lines: `knows.parquet:17` is the 17th row.
 

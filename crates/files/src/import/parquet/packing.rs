@@ -1,4 +1,4 @@
-//! Packing: which of Parquet's packers are read here, told before the first row.
+//! Packing: which of Parquet's compressions are supported, checked before the first row.
 //!
 //! | packer | read | by |
 //! |---|---|---|
@@ -13,7 +13,7 @@ use evergraph_graph::error::{Error, Result};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 
-/// Complains about a column that is packed by what isn't read here.
+/// Returns an error for a column with an unsupported compression.
 ///
 /// # Errors
 /// `invalid`, naming the file, the column, its packer, and what to write instead.

@@ -1,4 +1,4 @@
-//! Sound: guards between a damaged file and the crate that reads Parquet, which panics on some of them.
+//! Sound: guards against damaged files on which the Parquet crate panics.
 //!
 //! The footer says where each column lies and how long it is. What can't be true of a file of this size
 //! is refused before anybody allocates by it; a panic all the same is the file's error, not the end of

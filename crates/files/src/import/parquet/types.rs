@@ -1,4 +1,4 @@
-//! Types: which type of ours a column of a Parquet file has.
+//! Types: the property type of a column of a Parquet file.
 //!
 //! | there | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Columns: what the columns of a file are called and look like, with a header or without.
+//! Columns: the names and samples of a file's columns, with a header or without.
 //!
 //! ```text
 //! ,source,target,Amount (USD),      the first one counts rows: pandas writes its index so

@@ -1,4 +1,4 @@
-//! CSV: what the first lines of a file with columns show: a header that says all, or names to be settled.
+//! CSV: what the first lines of a file with columns show: a complete header, or names to interpret.
 
 use crate::import::bytes::input::Input;
 use crate::import::csv::delimiter::{check_delimiter, detect_delimiter, detect_in};
@@ -206,7 +206,7 @@ fn by_header(rule: FileRule, header: Vec<String>, advice: Option<String>) -> Loo
     }
 }
 
-/// A file with columns that nobody declared.
+/// A file with undeclared columns.
 fn plain(
     file: &InputFile,
     input: &Input,
@@ -271,7 +271,7 @@ fn is_edge_line(line: &[u8]) -> bool {
     (0..2).all(|_| fields.next().is_some_and(|field| parse_i64(field).is_ok()))
 }
 
-/// The rule of a CSV file of which nothing is known but its name.
+/// The rule of a CSV file that is known only by its name.
 fn csv_rule(file: &InputFile, input: &Input, options: &ImportOptions) -> FileRule {
     let (_, ending) = stem_and_ending(&file.path);
     let delimiter = match ending.as_str() {
@@ -298,7 +298,7 @@ fn names_of(file: &InputFile, input: &Input, options: &ImportOptions) -> (String
     (stem.clone(), stem)
 }
 
-/// `rule` with the header that somebody gave the file.
+/// `rule` with the header that the user gave.
 fn with_header(rule: FileRule, file: &InputFile, options: &ImportOptions) -> Result<FileRule> {
     let (text, header) = match &file.header {
         HeaderPlace::FirstLine => return Ok(rule),

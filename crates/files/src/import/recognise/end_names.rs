@@ -1,4 +1,4 @@
-//! End names: which two columns of a header say where edges begin and end.
+//! End names: the two columns of a header that name the ends of edges.
 //!
 //! ```text
 //! source        target              two names that differ in one word, and that word is one of a pair:

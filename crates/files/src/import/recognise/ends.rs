@@ -1,4 +1,4 @@
-//! Ends: the columns of a plain file where edges begin and end, if it has such ones.
+//! Ends: the columns with the ends of edges in a plain file, if it has any.
 //!
 //! ```text
 //! source,target,weight       by their names (end_names)
@@ -102,7 +102,7 @@ pub struct NameHint<'a> {
 /// What shows that columns are ends of edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Evidence {
-    /// Somebody said that the file holds edges.
+    /// The user said that the file holds edges.
     Told,
     /// The names of the columns.
     Names(Rank),
@@ -119,7 +119,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Whether nobody would doubt it.
+    /// Whether it is beyond doubt.
     #[must_use]
     pub fn is_sure(self) -> bool {
         matches!(self, Self::Told | Self::Names(Rank::Clear | Rank::Likely) | Self::Labels | Self::Ids)
@@ -272,7 +272,7 @@ fn by_values(columns: &PlainColumns) -> Option<FoundEnds> {
     shared.or_else(|| triple(columns))
 }
 
-/// Three columns of texts, of which the middle one has few values: subject, predicate, object.
+/// Three columns of texts with few values in the middle one: subject, predicate, object.
 fn triple(columns: &PlainColumns) -> Option<FoundEnds> {
     let used: Vec<usize> = columns.used().collect();
     let [subject, predicate, object] = used[..] else { return None };

@@ -1,4 +1,4 @@
-//! File: what each file of an import is, by its name and by its first lines.
+//! File: what each file of an import is, judging by its name and first lines.
 
 use crate::import::bytes::input::Input;
 use crate::import::file_name::stem_and_ending;

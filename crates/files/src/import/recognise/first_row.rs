@@ -1,4 +1,4 @@
-//! First row: whether the first line of a CSV file names its columns or is a row of data.
+//! First row: whether the first line of a CSV file is a header or data.
 //!
 //! ```text
 //! name,born        Adam,30          Adam,Waterloo        town,river

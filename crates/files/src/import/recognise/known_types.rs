@@ -1,4 +1,4 @@
-//! Known types: a guess yields to what the database has.
+//! Known types: types of the database override guessed ones.
 //!
 //! ```text
 //! people.csv   id,name,born      guess: id is long, born is long

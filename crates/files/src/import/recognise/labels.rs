@@ -1,4 +1,4 @@
-//! Labels: the vertices that edges may join, by the names of files and columns and by the ids in them.
+//! Labels: the vertices that edges may join, by names of files and columns and by ids.
 //!
 //! ```text
 //! user.csv   Adam,30     lives-in.csv   Adam,Waterloo     Adam is a user, Waterloo a city:

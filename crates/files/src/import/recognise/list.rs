@@ -1,4 +1,4 @@
-//! List: the first lines of a list of edges or vertices, whose columns nobody named.
+//! List: the first lines of a list of edges or vertices without column names.
 //!
 //! ```text
 //! 1 2 1082040961      the third column is the weight; here it is rather a time, and the summary says so
@@ -39,7 +39,7 @@ pub enum ListShape {
     /// Numbers: ids, and what stands behind them; or there are no lines.
     #[default]
     Numbers,
-    /// Ids, and texts behind them that nobody named.
+    /// Ids, and unnamed texts behind them.
     Texts,
     /// Something else than ids.
     Other,

@@ -1,4 +1,4 @@
-//! Look: what one file shows by itself, before the others are asked.
+//! Look: what one file shows by itself, before other files are considered.
 
 use crate::import::mapping::rule::FileRule;
 use crate::import::recognise::labels::KnownLabel;

@@ -1,4 +1,4 @@
-//! Recognise: how a file is to be read, found out from its name and its first rows.
+//! Recognise: finds out how a file is read, from its name and its first rows.
 //!
 //! | what shows | what it is |
 //! |---|---|

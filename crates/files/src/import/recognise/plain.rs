@@ -1,4 +1,4 @@
-//! Plain: files whose header has names only, or that have none: which are vertices, which edges.
+//! Plain: which files with a plain header, or with none, hold vertices and which hold edges.
 //!
 //! ```text
 //! person.csv   person_id, name             a column called id or after its file: vertices
@@ -32,7 +32,7 @@ const WIDTH_OF_EDGES: usize = 4;
 pub struct PlainFile {
     /// The file's name without its endings.
     pub stem: String,
-    /// What it must hold, if somebody said so.
+    /// What it must hold, if the user said so.
     pub role: Option<Role>,
     /// Its columns.
     pub columns: PlainColumns,
@@ -46,14 +46,14 @@ pub struct PlainFile {
     pub null_word: Option<&'static str>,
     /// Whether quotes are characters as others are, against what the options say.
     pub has_bare_quotes: bool,
-    /// The label of vertices that are made of the ends of edges, and whether somebody named it.
+    /// The label of vertices that are created from the ends of edges, and whether the user named it.
     pub end_label: EndLabel,
 }
 
 /// The label of vertices that are made of the ends of edges, where no file has vertices.
 #[derive(Clone, Debug)]
 pub enum EndLabel {
-    /// Somebody named it.
+    /// The user named it.
     Told(String),
     /// It is the one for all lists.
     Default(String),
@@ -86,7 +86,7 @@ struct EndLabelFound {
     space: String,
     /// Whether vertices that aren't there are created.
     creates: bool,
-    /// Whether somebody has vertices of it.
+    /// Whether a file or the database has vertices of it.
     is_known: bool,
 }
 

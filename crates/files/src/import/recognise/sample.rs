@@ -1,4 +1,4 @@
-//! Sample: the first rows of a file whose columns nobody declared, and what they look like.
+//! Sample: the first rows of a file without declared columns, and what they look like.
 //!
 //! ```text
 //! rows     7, 2024-02-29, true,  x        guess   long, date, bool, string
@@ -172,7 +172,7 @@ impl ColumnSample {
         self.values.intersection(&other.values).count()
     }
 
-    /// A column of `value_type` whose values nobody looks at.
+    /// A column of `value_type` whose values are not inspected.
     #[cfg(test)]
     #[must_use]
     pub fn of_type(value_type: Option<ValueType>) -> Self {

@@ -1,4 +1,4 @@
-//! Settle: what files are that tell it only beside one another.
+//! Settle: recognises files that can only be understood beside others.
 //!
 //! ```text
 //! 1  files that tell everything, and files of vertices without a doubt     labels
@@ -200,7 +200,7 @@ fn header_to_say(rule: &FileRule, plain: &PlainFile, options: &ImportOptions) ->
     Some(format!("{option} '{}'", words.join(&delimiter.to_string())))
 }
 
-/// `rule` with the names that somebody gave the file's label or type.
+/// `rule` with the names that the user gave to the file's label or type.
 fn named(rule: FileRule, file: &InputFile) -> FileRule {
     let FileRule { label, edge_type, id, .. } = rule;
     // Where the label is the space as well, edges may be waiting for it.

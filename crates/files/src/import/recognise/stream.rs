@@ -1,4 +1,4 @@
-//! Stream: what standard input or a pipe without a name holds, by its first bytes.
+//! Stream: what standard input or a nameless pipe holds, by its first bytes.
 //!
 //! ```text
 //! PAR1  {"id":  {"nodes":  <graphml  <gexf  graph [  *Vertices  %%MatrixMarket  p sp  7 12  id,name

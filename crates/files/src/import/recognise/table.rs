@@ -1,4 +1,4 @@
-//! Table: how a text is split that has no ending of its own for it: what stands between fields, and what
+//! Table: how to split a text file whose name does not say it: the separator of fields, and what
 //! its first lines say.
 //!
 //! ```text

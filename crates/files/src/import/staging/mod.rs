@@ -1,4 +1,4 @@
-//! Staging: where the tables of a load wait while files are read, in memory or in a temporary file.
+//! Staging: where a load's tables wait while files are read, in memory or in a temporary file.
 
 pub mod memory;
 pub mod spill;

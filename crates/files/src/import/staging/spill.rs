@@ -1,4 +1,4 @@
-//! Spill: the blocks of an import, in memory as far as that goes, then in one temporary file.
+//! Spill: the blocks of an import, in memory up to a limit, then in one temporary file.
 //!
 //! ```text
 //! file    [ block ]*        without a name: it is gone with the import, however that ends

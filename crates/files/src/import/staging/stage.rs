@@ -1,4 +1,4 @@
-//! Stage: the tables of a load while their files are read, block by block.
+//! Stage: the tables of a load while its files are read, block by block.
 //!
 //! ```text
 //! a.csv  id name        properties  id  name  born
@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How the types of properties come about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Typing {
-    /// Somebody declares them; only numbers of unstated type may be of two.
+    /// They are declared; only numbers of unstated type may have two types.
     Declared,
     /// The values show them.
     Learned,
@@ -183,7 +183,7 @@ impl<B: Spill> Stage<B> {
         &self.properties
     }
 
-    /// Says of which type a property is. One that is new comes behind those that are there.
+    /// Declares the type of a property. A new property comes after the existing ones.
     pub fn set_property(&mut self, key: &str, value_type: ValueType) -> usize {
         if let Some(&at) = self.places.get(key) {
             self.properties[at].1 = value_type;

@@ -1,4 +1,4 @@
-//! Assembly: what both forms of bytecode make of their pieces.
+//! Assembly: builds calls from the pieces that both forms of bytecode share.
 //!
 //! A reader knows its bytes and the types in them; what a predicate, an instruction or a strategy
 //! becomes is said here, once.

@@ -1,4 +1,4 @@
-//! GraphBinary 1.0: bytecode, and what may be an argument, from the bytes that drivers send.
+//! GraphBinary 1.0: decodes bytecode and its arguments from the bytes that drivers send.
 //!
 //! ```text
 //! value        type (1)  0x00  content         numbers are big-endian

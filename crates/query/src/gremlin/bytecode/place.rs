@@ -1,4 +1,4 @@
-//! Places: which instruction and which argument an error in bytecode is about.
+//! Places: the instruction and the argument that an error in bytecode is about.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! `pageRank`, `peerPressure`, `connectedComponent`, `shortestPath`, and what `with()` says of them.
+//! `pageRank`, `peerPressure`, `connectedComponent`, `shortestPath`, and their options from `with()`.
 
 use crate::error::{Span, TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};

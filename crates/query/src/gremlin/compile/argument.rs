@@ -1,4 +1,4 @@
-//! What arguments mean: items, names, predicates, and what `by()` says.
+//! Arguments: items, names, predicates, and the content of `by()`.
 
 use crate::chance::Chance;
 use crate::error::{TextError, quoted};

@@ -1,4 +1,4 @@
-//! `call`, and what `with()` says of it.
+//! `call`, and its options from `with()`.
 
 use crate::gremlin::call::Call;
 use crate::gremlin::compile::argument::{item, name};

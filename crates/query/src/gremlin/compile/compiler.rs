@@ -1,4 +1,4 @@
-//! The compiler: what is known while calls become operators, and how one call after the other does.
+//! The compiler: its state while calls become operators, one after the other.
 
 use crate::error::{Span, TextError};
 use crate::gremlin::call::{Argument, ArgumentKind, Call};

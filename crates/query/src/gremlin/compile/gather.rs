@@ -1,4 +1,4 @@
-//! `count` to `fold`, `order`, `group`, `aggregate`, `cap`: all in one, and what is gathered aside.
+//! `count` to `fold`, `order`, `group`, `aggregate`, `cap`: steps that reduce, sort or gather.
 
 use crate::gremlin::call::Call;
 use crate::gremlin::compile::argument::{combine, item, names, scoped};

@@ -1,4 +1,4 @@
-//! `id`, `label`, `select`, `path`, `project`, `valueMap` and their like: from each to one.
+//! `id`, `label`, `select`, `path`, `project`, `valueMap` and similar steps: one item from each.
 
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::compile::argument::{combine, item, name, names};

@@ -1,4 +1,4 @@
-//! `match()`: patterns that names fulfil together.
+//! `match()`: patterns that are joined by names.
 
 use crate::gremlin::call::{Argument, ArgumentKind, Call};
 use crate::gremlin::compile::compiler::{Calls, Compiled, Compiler, NamedMethod, as_traversal, one, wrong};

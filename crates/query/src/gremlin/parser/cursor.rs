@@ -1,4 +1,4 @@
-//! Cursor: the lexeme that comes next, the one before it, and how deep what is read lies.
+//! Cursor: the next lexeme, the one before it, and the depth of nesting.
 
 use crate::error::{Span, TextError, quoted};
 use crate::gremlin::language::other_language;

@@ -1,4 +1,4 @@
-//! What begins with a name: tokens, predicates and anonymous traversals.
+//! Names: tokens, predicates and anonymous traversals, which all begin with a name.
 //!
 //! A chain of conditions grows at its end, but the tree that it means grows at its root: in
 //! `gt(1).and(lt(9)).negate()` what was read first comes to lie deepest. So each turn of the chain is

@@ -1,4 +1,4 @@
-//! The value of a variable as text: a literal with nothing around it, as `--bind age=30` of the program has it.
+//! Variables: a variable's value as text, a single literal, as in `--bind age=30` of the program.
 
 use crate::error::{TextError, quoted};
 use crate::gremlin::call::{Argument, ArgumentKind};

@@ -1,4 +1,4 @@
-//! Branch: traversals within a traversal, each for some of what comes.
+//! Branch: steps that run traversals inside a traversal.
 
 use crate::gremlin::signature::forms::{COLUMN, STRING_OR_NOTHING, T, TRAVERSAL, TRAVERSALS, step};
 use crate::gremlin::signature::kinds::Kinds;

@@ -1,4 +1,4 @@
-//! Filter: what goes on, and how much of it.
+//! Filter: steps that decide which traversers go on.
 
 use crate::gremlin::signature::forms::{
     CONDITION, INTEGER, NOTHING, PREDICATE, SCOPE, SCOPED_INTEGER, T, TRAVERSAL, TRAVERSALS,

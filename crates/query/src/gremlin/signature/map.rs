@@ -1,4 +1,4 @@
-//! Map: from a value to another; lists, numbers and dates. Strings are in `text`.
+//! Map: steps from one value to another; lists, numbers and dates. Strings are in `text`.
 
 use crate::gremlin::signature::forms::{
     COLUMN, NOTHING, OPERATOR, STRING, STRING_AND_TEXTS, STRING_OR_NOTHING, TEXTS, TRAVERSAL, VALUE, VALUES,

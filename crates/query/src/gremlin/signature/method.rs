@@ -1,4 +1,4 @@
-//! Method: the type of a signature, which says what a method may be given and where it may stand.
+//! Method: the type of a signature: which arguments a method accepts, and where it may be called.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Signatures: what each method may be given, and what it is for. One table, a file a family.
+//! Signatures: the arguments and the purpose of each method. One table, a file a family.
 //!
 //! ```text
 //! method   "limit", a step

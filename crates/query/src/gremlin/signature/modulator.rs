@@ -1,4 +1,4 @@
-//! Modulators: what says more about the step before it.
+//! Modulators: methods that modify the step before them.
 
 use crate::gremlin::signature::forms::{
     COLUMN, CONDITION, CONDITION_OR_NOTHING, DIRECTION, INTEGER, MAP_OR_NULL, STRING_AND_TEXTS, T,

@@ -1,4 +1,4 @@
-//! Predicates: what a value may be asked.
+//! Predicates: conditions on a value.
 
 use crate::gremlin::call::Test;
 use crate::gremlin::signature::forms::{PREDICATE, STRING, VALUE, VALUES};

@@ -1,4 +1,4 @@
-//! Reduce: steps that see all results before they give one, and side effects.
+//! Reduce: steps that see all traversers before they return a result, and side effects.
 
 use crate::gremlin::signature::forms::{
     NOTHING, OPERATOR, SCOPED, STRING, STRING_AND_TEXTS, STRING_OR_NOTHING, step,

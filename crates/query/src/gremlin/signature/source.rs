@@ -1,4 +1,4 @@
-//! Source: what may stand right after `g`: how the graph is looked at, and transactions.
+//! Source: methods directly after `g`: how the graph is seen, and transactions.
 
 use crate::gremlin::signature::forms::{NOTHING, OPERATOR};
 use crate::gremlin::signature::kinds::Kinds;

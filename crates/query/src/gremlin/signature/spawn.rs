@@ -1,4 +1,4 @@
-//! Spawn: what a traversal begins with.
+//! Spawn: steps that begin a traversal.
 
 use crate::gremlin::signature::forms::{MAP_OR_NULL, STRING, TRAVERSALS, VALUES};
 use crate::gremlin::signature::kinds::Kinds;

@@ -1,4 +1,4 @@
-//! Terminal: how the results of a query are wanted.
+//! Terminal: methods that end a query and choose the form of its results.
 
 use crate::gremlin::signature::forms::NOTHING;
 use crate::gremlin::signature::kinds::Kinds;

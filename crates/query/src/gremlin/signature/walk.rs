@@ -1,4 +1,4 @@
-//! Walk: from an element to those beside it.
+//! Walk: steps from an element to adjacent ones.
 
 use crate::gremlin::signature::forms::{DIRECTION, NOTHING, TEXTS, VALUES, step};
 use crate::gremlin::signature::kinds::Kinds;

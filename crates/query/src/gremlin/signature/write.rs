@@ -1,4 +1,4 @@
-//! Write: steps that change the graph, but for `drop`, and files.
+//! Write: steps that change the graph, except `drop`, and steps that read and write files.
 
 use crate::gremlin::signature::forms::{MAP_OR_NULL, NOTHING, T, step};
 use crate::gremlin::signature::kinds::Kinds;

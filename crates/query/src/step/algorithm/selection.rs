@@ -1,4 +1,4 @@
-//! The part of a graph that an algorithm sees, read with the steps of the query.
+//! Selection: the part of a graph that an algorithm sees, read with the steps of the query.
 
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
@@ -10,7 +10,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::vertex_set::VertexSet;
 
-/// What reads it: the vertices, then the edges of a batch of them at a time.
+/// Reads a part of the graph: its vertices, then their edges, a batch of vertices at a time.
 pub struct Selection {
     vertices: Pipeline,
     edges: Child,
@@ -29,7 +29,7 @@ pub(super) struct Selected {
 const PAIR_BYTES: usize = 2 * size_of::<(u32, u32)>() + 2 * (size_of::<u32>() + size_of::<f64>());
 
 impl Selection {
-    /// The vertices that `vertices` gives, and the edges that `edges` gives of them.
+    /// The vertices that `vertices` returns, and the edges that `edges` returns for them.
     #[must_use]
     pub fn new(vertices: Pipeline, edges: Child) -> Self {
         Self { vertices, edges }
@@ -40,7 +40,7 @@ impl Selection {
     /// Cost: that of the steps; 48 bytes an edge.
     ///
     /// # Errors
-    /// `invalid` if something else than vertices or edges is found; what the steps meet.
+    /// `invalid` if something else than vertices or edges is found; errors of the steps.
     pub(super) fn read(&mut self, step: &str, keeps_edges: bool, cx: &mut Context<'_>) -> Result<Selected> {
         let (mut ids, mut pairs, mut edges) = (Vec::new(), Vec::new(), Vec::new());
         let mut held_bytes = 0;
@@ -84,7 +84,7 @@ impl Selection {
 }
 
 impl Selected {
-    /// Gives the memory back.
+    /// Returns the memory.
     pub(super) fn free(self, cx: &mut Context<'_>) {
         cx.charge.free(self.held_bytes);
     }

@@ -44,7 +44,7 @@ pub fn header_words(
     Some(words.iter().map(word).collect())
 }
 
-/// Whether edges of `header` have ids, which are left out unless somebody says where to keep them.
+/// Whether edges of `header` have ids, which are left out unless a property is named to keep them.
 #[must_use]
 pub fn has_edge_ids(header: &[String]) -> bool {
     let has = |wanted: &str| header.iter().any(|word| system_name(word.trim()) == Some(wanted));

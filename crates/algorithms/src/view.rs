@@ -6,7 +6,7 @@ use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_graph::value::Value;
@@ -118,9 +118,6 @@ impl GraphView for FrozenOnly {
         not_asked()
     }
     fn statistics(&self) -> Result<Statistics> {
-        not_asked()
-    }
-    fn partitions(&self, _: &[VertexId], _: &mut Vec<PartitionId>) -> Result<()> {
         not_asked()
     }
 }

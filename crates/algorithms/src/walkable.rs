@@ -11,7 +11,7 @@ use crate::graphs::Graph;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -200,10 +200,6 @@ impl GraphView for Walkable {
     }
 
     fn statistics(&self) -> Result<Statistics> {
-        not_asked()
-    }
-
-    fn partitions(&self, _: &[VertexId], _: &mut Vec<PartitionId>) -> Result<()> {
         not_asked()
     }
 }

@@ -5,7 +5,7 @@ use crate::view::AnyView;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId};
+use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
@@ -68,11 +68,6 @@ impl Engine for AnyEngine {
     type Displaced = AnyDisplaced;
 
     #[inline]
-    fn name(&self) -> &'static str {
-        with_engine!(self, engine => engine.name())
-    }
-
-    #[inline]
     #[expect(clippy::unit_arg, reason = "a pin of the memory engine is empty, which is that engine's affair")]
     fn pin(&self, timestamp: Timestamp) -> AnyPin {
         match self {
@@ -131,6 +126,17 @@ impl Engine for AnyEngine {
     #[inline]
     fn newer(&self, key: &Key, since: Timestamp) -> Newer {
         with_engine!(self, engine => engine.newer(key, since))
+    }
+
+    #[inline]
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()> {
+        with_engine!(self, engine => engine.taken_discriminators(source, edge_type, target, taken))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! `AnyView`: reads any engine at one timestamp.
 
-use evergraph_graph::column::Column;
+use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -8,7 +8,7 @@ use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::view::MemoryView;
-use evergraph_storage::engine::{GroupBits, View};
+use evergraph_storage::view::{GroupBits, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -43,38 +43,13 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn live(&self, group: GroupId) -> Result<GroupBits> {
-        with_view!(self, view => view.live(group))
-    }
-
-    #[inline]
-    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        with_view!(self, view => view.is_alive(vertex))
-    }
-
-    #[inline]
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        with_view!(self, view => view.are_alive(vertices, alive))
-    }
-
-    #[inline]
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        with_view!(self, view => view.vertex_property(vertex, key))
-    }
-
-    #[inline]
-    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        with_view!(self, view => view.vertex_column(vertices, key, column))
-    }
-
-    #[inline]
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
-        with_view!(self, view => view.vertex_properties(vertex))
-    }
-
-    #[inline]
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
         with_view!(self, view => view.edge_types(group, side))
+    }
+
+    #[inline]
+    fn live(&self, group: GroupId) -> Result<GroupBits> {
+        with_view!(self, view => view.live(group))
     }
 
     #[inline]
@@ -83,18 +58,27 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn neighbors(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()> {
-        with_view!(self, view => view.neighbors(vertex, edge_type, side, list))
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        with_view!(self, view => view.group_edge_count(group, edge_type))
     }
 
     #[inline]
-    fn neighbors_after(
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        with_view!(self, view => view.labels(vertices, labels))
+    }
+
+    #[inline]
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        with_view!(self, view => view.vertex_properties(vertices, key, values))
+    }
+
+    #[inline]
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+        with_view!(self, view => view.vertex_property_map(vertex))
+    }
+
+    #[inline]
+    fn neighbors(
         &self,
         vertex: VertexId,
         edge_type: TypeId,
@@ -103,7 +87,18 @@ impl View for AnyView<'_> {
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
-        with_view!(self, view => view.neighbors_after(vertex, edge_type, side, after, limit, list))
+        with_view!(self, view => view.neighbors(vertex, edge_type, side, after, limit, list))
+    }
+
+    #[inline]
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        edge_type: TypeId,
+        side: Direction,
+        degrees: &mut [u64],
+    ) -> Result<()> {
+        with_view!(self, view => view.degrees(vertices, edge_type, side, degrees))
     }
 
     #[inline]
@@ -118,59 +113,27 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
-        with_view!(self, view => view.degree(vertex, edge_type, side))
-    }
-
-    #[inline]
-    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
-        with_view!(self, view => view.has_edge(edge))
-    }
-
-    #[inline]
-    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
+    fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
         with_view!(self, view => view.has_edges(edges, found))
     }
 
     #[inline]
-    fn edges_between(
+    fn count_edges_between(
         &self,
-        source: VertexId,
+        pairs: &[(VertexId, VertexId)],
         edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
+        counts: &mut [u32],
     ) -> Result<()> {
-        with_view!(self, view => view.edges_between(source, edge_type, target, discriminators))
+        with_view!(self, view => view.count_edges_between(pairs, edge_type, counts))
     }
 
     #[inline]
-    fn taken_discriminators(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
-    ) -> Result<()> {
-        with_view!(self, view => view.taken_discriminators(source, edge_type, target, taken))
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        with_view!(self, view => view.edge_properties(edges, key, values))
     }
 
     #[inline]
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
-        with_view!(self, view => view.edge_property(edge, key))
-    }
-
-    #[inline]
-    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        with_view!(self, view => view.edge_column(edges, key, column))
-    }
-
-    #[inline]
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
-        with_view!(self, view => view.edge_properties(edge))
-    }
-
-    #[inline]
-    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
-        with_view!(self, view => view.group_edge_count(group, edge_type))
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        with_view!(self, view => view.edge_property_map(edge))
     }
 }

@@ -1,9 +1,36 @@
-//! Columns: batches of optional values of one type, as returned by views.
+//! Columns: batches of optional values of one type, as returned by views; and what else takes such values.
 
 use crate::packed_column::column::{PackedColumn, PackedData};
 use crate::value::Value;
 use crate::value::ValueType;
 use std::ops::Range;
+
+/// Takes the values of one property, item by item: a [`Column`], a list, or for a single item an `Option`.
+pub trait ValueSink {
+    /// Takes the value of the next item.
+    fn put(&mut self, value: Option<Value>);
+
+    /// Takes the values of the next items from the places `range` of `stored`; none where it has none, ends before,
+    /// or isn't there. Cost, of numbers put into a column of their type: a copy.
+    fn put_stored(&mut self, stored: Option<&PackedColumn>, range: Range<usize>) {
+        range.for_each(|at| self.put(stored.and_then(|stored| stored.get(at))));
+    }
+}
+
+/// The value of the only item.
+impl ValueSink for Option<Value> {
+    #[inline]
+    fn put(&mut self, value: Option<Value>) {
+        *self = value;
+    }
+}
+
+/// Values one by one.
+impl ValueSink for Vec<Option<Value>> {
+    fn put(&mut self, value: Option<Value>) {
+        self.push(value);
+    }
+}
 
 /// A batch of optional values.
 ///
@@ -78,24 +105,6 @@ impl Column {
         }
     }
 
-    /// Appends the items at `range` of `stored`; rows without a value where it has none, ends before, or isn't
-    /// there. Cost: of numbers of the column's type a copy.
-    pub fn extend(&mut self, stored: Option<&PackedColumn>, range: Range<usize>) {
-        let value_type = self.value_type;
-        let same = stored.filter(|stored| stored.value_type() == value_type);
-        match (&mut self.data, same.map(PackedColumn::data)) {
-            (ColumnData::Integers(rows), Some(PackedData::Integers(values))) => {
-                let has = |at| same.is_some_and(|stored| stored.has(at));
-                extend_numbers(rows, values, has, range);
-            }
-            (ColumnData::Floats(rows), Some(PackedData::Floats(values))) => {
-                let has = |at| same.is_some_and(|stored| stored.has(at));
-                extend_numbers(rows, values, has, range);
-            }
-            _ => range.for_each(|at| self.push(stored.and_then(|stored| stored.get(at)))),
-        }
-    }
-
     /// The value of `row`, if it has one.
     ///
     /// # Panics
@@ -114,6 +123,28 @@ impl Column {
                 _ => Value::F64(value),
             }),
             ColumnData::Values(rows) => rows[row].clone(),
+        }
+    }
+}
+
+impl ValueSink for Column {
+    fn put(&mut self, value: Option<Value>) {
+        self.push(value);
+    }
+
+    fn put_stored(&mut self, stored: Option<&PackedColumn>, range: Range<usize>) {
+        let value_type = self.value_type;
+        let same = stored.filter(|stored| stored.value_type() == value_type);
+        match (&mut self.data, same.map(PackedColumn::data)) {
+            (ColumnData::Integers(rows), Some(PackedData::Integers(values))) => {
+                let has = |at| same.is_some_and(|stored| stored.has(at));
+                extend_numbers(rows, values, has, range);
+            }
+            (ColumnData::Floats(rows), Some(PackedData::Floats(values))) => {
+                let has = |at| same.is_some_and(|stored| stored.has(at));
+                extend_numbers(rows, values, has, range);
+            }
+            _ => range.for_each(|at| self.push(stored.and_then(|stored| stored.get(at)))),
         }
     }
 }
@@ -145,11 +176,16 @@ mod tests {
             for value_type in [stored.value_type(), ValueType::I32, ValueType::String] {
                 for range in [0..3, 1..2, 2..5, 7..9] {
                     let (mut copied, mut pushed) = (Column::new(value_type), Column::new(value_type));
-                    copied.extend(Some(&stored), range.clone());
+                    copied.put_stored(Some(&stored), range.clone());
                     range.clone().for_each(|at| pushed.push(stored.get(at)));
-                    copied.extend(None, 0..2);
+                    copied.put_stored(None, 0..2);
                     (0..2).for_each(|_| pushed.push(None));
                     assert_eq!(copied, pushed, "{range:?} of {stored:?}");
+                    let (mut listed, mut last) = (Vec::new(), None);
+                    listed.put_stored(Some(&stored), range.clone());
+                    last.put_stored(Some(&stored), range.clone());
+                    assert!(listed.iter().cloned().eq(range.clone().map(|at| stored.get(at))));
+                    assert_eq!(Some(last), listed.pop());
                 }
             }
         }

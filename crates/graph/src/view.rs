@@ -3,14 +3,13 @@
 //! One virtual call takes a slice of vertices or a cursor and fills columns, so that a reader pays
 //! dispatch once a batch and a remote graph pays one message. Every scan resumes from its cursor,
 //! inside a hub too. Every method can fail: pages may be read, machines may be away.
-//!
-//! Nothing here assumes that all vertices are local: [`GraphView::partitions`] says where they live.
+//! Nothing here assumes that all vertices are local.
 
 use crate::budget::Budget;
 use crate::catalogue::Catalogue;
 use crate::column::Column;
 use crate::error::{Error, Result};
-use crate::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+use crate::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::IndexStatistics;
 use crate::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use crate::newest::{NewestEdges, Stamped, rank};
@@ -323,9 +322,6 @@ pub trait GraphView: Send + Sync {
 
     /// Exact counts at this timestamp. Cost: a look at each segment.
     fn statistics(&self) -> Result<Statistics>;
-
-    /// Where each vertex lives.
-    fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>;
 }
 
 /// A view whose adjacency can be frozen for algorithms.

@@ -117,7 +117,7 @@ impl MemoryEngine {
 
     fn newer_edge(&self, edge: EdgeId, since: Timestamp, matches: impl Fn(RecordRef<'_>) -> bool) -> Newer {
         let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-        let keys = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator).only();
+        let keys = RecordKey::of_edge(&edge).only();
         self.newer_edges(edge.source, subject, &keys, since, matches)
     }
 
@@ -262,10 +262,6 @@ impl Engine for MemoryEngine {
     type Prepared = Prepared;
     type Displaced = Displaced;
 
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
     fn pin(&self, _timestamp: Timestamp) {}
 
     fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {
@@ -355,6 +351,34 @@ impl Engine for MemoryEngine {
         }
     }
 
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()> {
+        let subject = EdgeSubject::new(edge_type, Direction::Out);
+        let group = self.groups().get(source.group());
+        let Some(segment) = group.and_then(|group| group.edge_segment(subject)) else { return Ok(()) };
+        // The present, not the snapshot's layer: what was deleted before is free unless a record
+        // tells of it, and records stay findable as long as a writer may ask. One version: a row that
+        // becomes a hub meanwhile is in it still, or its hub is.
+        let version = segment.load_full();
+        let version = match version.layer.hub(source.row()) {
+            Some(hub) => hub.load_full(),
+            None => version,
+        };
+        let keys = RecordKey::parallel(source.row(), target.0);
+        let body = &version.layer.body;
+        taken.extend(body.parallel(source.row(), target.0).map(|at| body.discriminator(at)));
+        let records = version.layer.run.range(&keys).chain(version.history.range(&keys));
+        taken.extend(records.map(|record| record.key.discriminator()));
+        let tail = version.layer.tail.iter().filter(|record| keys.contains(&record.key));
+        taken.extend(tail.map(|record| record.key.discriminator()));
+        Ok(())
+    }
+
     fn append(&self, timestamp: Timestamp, mut prepared: Prepared) -> Displaced {
         prepared.stamp(timestamp);
         let mut displaced = Displaced::default();
@@ -439,9 +463,9 @@ impl Engine for MemoryEngine {
 mod tests {
     use super::*;
     use evergraph_graph::properties::Properties;
-    use evergraph_storage::engine::View;
     use evergraph_storage::io::clock::ManualClock;
     use evergraph_storage::timeline::clock::Readable;
+    use evergraph_storage::view::PointReads;
 
     #[test]
     fn a_commit_waits_for_merges_as_long_as_it_may_and_is_refused_then() {
@@ -491,7 +515,7 @@ mod tests {
         let view = engine.view(&(), timeline.published());
         let list = |vertex, side| {
             let mut list = Vec::new();
-            view.neighbors(VertexId(vertex), TypeId(0), side, &mut list).unwrap();
+            view.all_neighbors(VertexId(vertex), TypeId(0), side, &mut list).unwrap();
             list
         };
         let out = (0..10).map(|vertex| list(vertex, Direction::Out));

@@ -11,7 +11,7 @@
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::record::RecordKey;
 use evergraph_graph::topology::Piece;
-use evergraph_storage::engine::GroupBits;
+use evergraph_storage::view::GroupBits;
 use std::ops::Range;
 
 /// Lists on top of a body.

@@ -28,8 +28,8 @@ use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
-use evergraph_storage::engine::View;
 use evergraph_storage::sync::Mutex;
+use evergraph_storage::view::View;
 use std::ops::Range;
 use std::sync::Arc;
 

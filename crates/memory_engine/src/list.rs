@@ -2,16 +2,16 @@
 
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets, value_of, values};
-use crate::segment::record::{RecordKey, is_there};
+use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Overlay, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::GroupBits;
+use evergraph_storage::view::GroupBits;
 use std::cmp::Ordering;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 
 /// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, of those behind `after`, until it
 /// breaks. `layer` is where the row's edges are: its group's, or its hub's.
@@ -78,10 +78,7 @@ pub fn append_newest(
 /// How many edges `row` has.
 #[must_use]
 pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {
-    let records = layer.records(&RecordKey::whole_row(row), timestamp);
-    let difference: i64 = records.iter().map(|record| record.stamp.difference()).sum();
-    let degree = layer.body.range(row).len() as i64 + difference;
-    u64::try_from(degree).expect("records are exact: never more deletes than edges")
+    changed_count(layer, &RecordKey::whole_row(row), layer.body.range(row).len(), timestamp)
 }
 
 /// How many edges all rows of the layer have, hubs not counted.
@@ -103,20 +100,24 @@ pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
     layer.hubs.iter().for_each(|hub| mark(hub.row));
 }
 
-/// Whether an edge is there.
+/// How many edges lead from `row` to `neighbor`.
 #[must_use]
-pub fn has_edge(layer: &Layer<EdgeBody>, key: RecordKey, timestamp: Timestamp) -> bool {
-    let mut last = [None];
-    layer.last_operations(&[key], timestamp, &mut last);
-    is_there(last[0], || layer.body.find(key).is_some())
+pub fn parallel_count(layer: &Layer<EdgeBody>, row: u16, neighbor: u32, timestamp: Timestamp) -> u32 {
+    let stored = layer.body.parallel(row, neighbor).len();
+    let count = changed_count(layer, &RecordKey::parallel(row, neighbor), stored, timestamp);
+    u32::try_from(count).expect("a pair has at most 65,536 edges")
 }
 
-/// Appends whether each of some edges is there; `keys` ascend.
-pub fn has_edges(layer: &Layer<EdgeBody>, keys: &[RecordKey], timestamp: Timestamp, found: &mut Vec<bool>) {
-    let mut last = vec![None; keys.len()];
-    layer.last_operations(keys, timestamp, &mut last);
-    let last = keys.iter().zip(last);
-    found.extend(last.map(|(key, last)| is_there(last, || layer.body.find(*key).is_some())));
+/// `stored` edges of these keys in the body come to so many with the records on top.
+fn changed_count(
+    layer: &Layer<EdgeBody>,
+    keys: &RangeInclusive<RecordKey>,
+    stored: usize,
+    timestamp: Timestamp,
+) -> u64 {
+    let records = layer.records(keys, timestamp);
+    let difference: i64 = records.iter().map(|record| record.stamp.difference()).sum();
+    u64::try_from(stored as i64 + difference).expect("records are exact: never more deletes than edges")
 }
 
 /// One property of an edge.

@@ -117,7 +117,7 @@ impl Prepared {
             if let Some((edge, operation, payload)) = of_edge(mutation) {
                 let stamp = Stamp::new(timestamp, operation);
                 let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-                let key = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+                let key = RecordKey::of_edge(edge);
                 out.push(Entry {
                     place: RecordSortKey::new(edge.source, Some(subject), key),
                     stamp,

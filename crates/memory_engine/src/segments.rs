@@ -71,16 +71,7 @@ impl Segments {
 
     /// Takes in a group that a checkpoint or a bulk load made.
     pub fn attach(&self, group: Arc<Group>) {
-        let edges: usize = group
-            .edges()
-            .iter()
-            .map(|edge| {
-                let version = edge.segment.load_full();
-                let hubs = version.layer.hubs.iter();
-                let in_hubs: usize = hubs.map(|hub| hub.segment.load().layer.body.items()).sum();
-                version.layer.body.items() + in_hubs
-            })
-            .sum();
+        let edges: usize = group.edges().iter().map(|edge| body_edges(&edge.segment.load().layer)).sum();
         self.merger.counters.body_edges.fetch_add(edges as u64, Ordering::Relaxed);
         self.merger.retain(&group);
         self.groups.insert(group);
@@ -103,11 +94,7 @@ impl Segments {
         segment: &Arc<Segment<EdgeBody>>,
         layer: Layer<EdgeBody>,
     ) -> Arc<Version<EdgeBody>> {
-        let items = |layer: &Layer<EdgeBody>| {
-            let hubs = layer.hubs.iter().map(|hub| hub.segment.load().layer.body.items());
-            layer.body.items() + hubs.sum::<usize>()
-        };
-        let added = items(&layer) - items(&segment.load().layer);
+        let added = body_edges(&layer) - body_edges(&segment.load().layer);
         self.merger.counters.body_edges.fetch_add(added as u64, Ordering::Relaxed);
         let displaced = segment.load_over(&self.timeline, layer);
         self.merger.keep(Job::from(segment));
@@ -123,34 +110,32 @@ impl Segments {
             sum.groups += 1;
             add(&mut sum, &group.vertices);
             for edge in group.edges().iter() {
-                let mut side = EngineStatistics::default();
-                add_edges(&mut side, &edge.segment);
+                let side = edge.subject.side();
+                add_edges(&mut sum, &edge.segment, side);
                 for hub in edge.segment.load().layer.hubs.iter() {
-                    add_edges(&mut side, &hub.segment);
+                    add_edges(&mut sum, &hub.segment, side);
                     sum.hubs += 1;
                 }
-                if edge.subject.side() == Direction::Out {
-                    sum.body_edges += side.body_edges;
-                    sum.fresh_edge_records += side.fresh_edge_records;
-                }
-                sum.segments += side.segments;
-                sum.topology_bytes += side.topology_bytes;
-                sum.property_bytes += side.property_bytes;
-                sum.order_bytes += side.order_bytes;
-                sum.record_bytes += side.record_bytes;
-                sum.retained_versions += side.retained_versions;
-                sum.retained_bytes += side.retained_bytes;
             }
         }
         sum
     }
 }
 
-fn add_edges(sum: &mut EngineStatistics, segment: &Segment<EdgeBody>) {
+/// Edges in the body of a layer and in those of its hubs.
+fn body_edges(layer: &Layer<EdgeBody>) -> usize {
+    let hubs = layer.hubs.iter().map(|hub| hub.segment.load().layer.body.items());
+    layer.body.items() + hubs.sum::<usize>()
+}
+
+/// Every edge lies on both sides, and is counted on the out side.
+fn add_edges(sum: &mut EngineStatistics, segment: &Segment<EdgeBody>, side: Direction) {
     add(sum, segment);
-    let version = segment.load();
-    sum.body_edges += version.layer.body.items() as u64;
-    sum.fresh_edge_records += version.layer.record_count() as u64;
+    if side == Direction::Out {
+        let version = segment.load();
+        sum.body_edges += version.layer.body.items() as u64;
+        sum.fresh_edge_records += version.layer.record_count() as u64;
+    }
 }
 
 fn add<B: Body>(sum: &mut EngineStatistics, segment: &Segment<B>) {

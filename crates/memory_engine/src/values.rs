@@ -9,11 +9,11 @@ use crate::segment::net::value_of;
 use crate::segment::record::RecordKey;
 use crate::segment::version::Layer;
 use crate::segment::vertex_body::VertexBody;
-use evergraph_graph::column::Column;
+use evergraph_graph::column::ValueSink;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::GroupBits;
+use evergraph_storage::view::GroupBits;
 
 /// Of so many records for each item asked for, marking their rows costs more than looking among them each time.
 const RECORDS_AN_ITEM: usize = 8;
@@ -35,12 +35,7 @@ fn has(rows: &GroupBits, row: u16) -> bool {
 }
 
 /// The value of one vertex.
-pub fn of_vertex(
-    layer: &Layer<VertexBody>,
-    vertex: VertexId,
-    key: KeyId,
-    timestamp: Timestamp,
-) -> Option<Value> {
+fn of_vertex(layer: &Layer<VertexBody>, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Option<Value> {
     let row = vertex.row();
     match value_of(layer.newest_first(RecordKey::vertex(row), timestamp), key) {
         Some(value) => value.cloned(),
@@ -54,8 +49,11 @@ pub fn of_vertices(
     vertices: &[VertexId],
     key: KeyId,
     timestamp: Timestamp,
-    column: &mut Column,
+    values: &mut dyn ValueSink,
 ) {
+    if let [vertex] = vertices {
+        return values.put(of_vertex(layer, *vertex, key, timestamp));
+    }
     let marked = marked(layer, vertices.len());
     let stored = layer.body.column(key).map(AsRef::as_ref);
     let follows =
@@ -63,9 +61,9 @@ pub fn of_vertices(
     for stretch in vertices.chunk_by(follows) {
         let first = stretch[0].row();
         if has(&marked, first) {
-            column.push(of_vertex(layer, stretch[0], key, timestamp));
+            values.put(of_vertex(layer, stretch[0], key, timestamp));
         } else {
-            column.extend(stored, usize::from(first)..usize::from(first) + stretch.len());
+            values.put_stored(stored, usize::from(first)..usize::from(first) + stretch.len());
         }
     }
 }
@@ -76,15 +74,15 @@ pub fn of_edges(
     edges: &[EdgeId],
     key: KeyId,
     timestamp: Timestamp,
-    column: &mut Column,
+    values: &mut dyn ValueSink,
 ) {
     if layer.hubs.is_empty() {
-        return of_plain_edges(layer, edges, key, timestamp, column);
+        return of_plain_edges(layer, edges, key, timestamp, values);
     }
     for of_row in edges.chunk_by(|a, b| a.source == b.source) {
         match layer.hub(of_row[0].source.row()) {
-            Some(hub) => of_plain_edges(hub.load().layer_at(timestamp), of_row, key, timestamp, column),
-            None => of_plain_edges(layer, of_row, key, timestamp, column),
+            Some(hub) => of_plain_edges(hub.load().layer_at(timestamp), of_row, key, timestamp, values),
+            None => of_plain_edges(layer, of_row, key, timestamp, values),
         }
     }
 }
@@ -95,18 +93,21 @@ fn of_plain_edges(
     edges: &[EdgeId],
     key: KeyId,
     timestamp: Timestamp,
-    column: &mut Column,
+    values: &mut dyn ValueSink,
 ) {
+    if let [edge] = edges {
+        return values.put(list::property(layer, RecordKey::of_edge(edge), key, timestamp));
+    }
     let body = &layer.body;
     let marked = marked(layer, edges.len());
     let stored = body.column(key).map(AsRef::as_ref);
     // The stretch of the column that comes next, and where the row's list lies.
     let (mut stretch, mut row, mut list) = (0..0, None, 0..0);
     for edge in edges {
-        let record = RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator);
+        let record = RecordKey::of_edge(edge);
         if has(&marked, record.row()) {
-            column.extend(stored, std::mem::take(&mut stretch));
-            column.push(list::property(layer, record, key, timestamp));
+            values.put_stored(stored, std::mem::take(&mut stretch));
+            values.put(list::property(layer, record, key, timestamp));
             continue;
         }
         if row != Some(record.row()) {
@@ -117,12 +118,12 @@ fn of_plain_edges(
         let at = if next < list.end && body.is_at(record, next) { Some(next) } else { body.find(record) };
         match at {
             Some(at) if at == stretch.end => stretch.end += 1,
-            Some(at) => column.extend(stored, std::mem::replace(&mut stretch, at..at + 1)),
+            Some(at) => values.put_stored(stored, std::mem::replace(&mut stretch, at..at + 1)),
             None => {
-                column.extend(stored, std::mem::take(&mut stretch));
-                column.push(None);
+                values.put_stored(stored, std::mem::take(&mut stretch));
+                values.put(None);
             }
         }
     }
-    column.extend(stored, stretch);
+    values.put_stored(stored, stretch);
 }

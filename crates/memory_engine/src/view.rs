@@ -1,22 +1,22 @@
 //! View: reads the memory engine at one timestamp.
 //!
-//! A point read resolves: group (two loads), segment, layer for the timestamp, hub if the row is
-//! one; then body and the few records on top. Nothing here fails: all is in memory.
+//! A read resolves: group (two loads), segment, layer for the timestamp, hub if the row is one, for as many items
+//! as lie together; then body and the few records on top of each. Nothing here fails: all is in memory.
 
 use crate::group::{EdgeSubject, Group, GroupTable};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets};
-use crate::segment::record::{RecordKey, is_there};
+use crate::segment::record::RecordKey;
 use crate::segment::version::{Layer, Segment};
 use crate::{list, values};
-use evergraph_graph::column::Column;
+use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::{GroupBits, View};
+use evergraph_storage::view::{GroupBits, View, runs};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -25,15 +25,6 @@ use std::sync::Arc;
 pub struct MemoryView<'a> {
     groups: &'a GroupTable,
     timestamp: Timestamp,
-}
-
-fn out_key(edge: EdgeId) -> RecordKey {
-    RecordKey::edge(edge.source.row(), edge.target.0, edge.discriminator)
-}
-
-/// Whether the out sides of two edges lie in one segment, or in hubs of one.
-fn in_one_segment(a: &EdgeId, b: &EdgeId) -> bool {
-    (a.source.group(), a.edge_type) == (b.source.group(), b.edge_type)
 }
 
 impl<'a> MemoryView<'a> {
@@ -46,9 +37,8 @@ impl<'a> MemoryView<'a> {
         self.groups.get(group)
     }
 
-    /// The segment of an edge's out side.
-    fn out_segment(&self, edge: &EdgeId) -> Option<Arc<Segment<EdgeBody>>> {
-        self.group(edge.source.group())?.edge_segment(EdgeSubject::new(edge.edge_type, Direction::Out))
+    fn segment(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Option<Arc<Segment<EdgeBody>>> {
+        self.group(group)?.edge_segment(EdgeSubject::new(edge_type, side))
     }
 
     /// Calls `read` with the layer that has the edges of `vertex`.
@@ -59,13 +49,45 @@ impl<'a> MemoryView<'a> {
         side: Direction,
         read: impl FnOnce(&Layer<EdgeBody>) -> T,
     ) -> Option<T> {
-        let segment = self.group(vertex.group())?.edge_segment(EdgeSubject::new(edge_type, side))?;
+        let segment = self.segment(vertex.group(), edge_type, side)?;
         let version = segment.load();
         let layer = version.layer_at(self.timestamp);
         Some(match layer.hub(vertex.row()) {
             Some(hub) => read(hub.load().layer_at(self.timestamp)),
             None => read(layer),
         })
+    }
+
+    /// Calls `read` with each run of `items` that ask about lists of one layer, that layer and their answers. Items
+    /// without a segment keep the answers that they have.
+    fn for_each_layer<T, A>(
+        &self,
+        side: Direction,
+        items: &[T],
+        answers: &mut [A],
+        list_of: impl Fn(&T) -> (VertexId, TypeId),
+        mut read: impl FnMut(&Layer<EdgeBody>, &[T], &mut [A]),
+    ) {
+        let segment_of = |item: &T| {
+            let (vertex, edge_type) = list_of(item);
+            (vertex.group(), edge_type)
+        };
+        for (items, answers) in runs(items, answers, |a, b| segment_of(a) == segment_of(b)) {
+            let (group, edge_type) = segment_of(&items[0]);
+            let Some(segment) = self.segment(group, edge_type, side) else { continue };
+            let version = segment.load();
+            let layer = version.layer_at(self.timestamp);
+            if layer.hubs.is_empty() {
+                read(layer, items, answers);
+                continue;
+            }
+            for (items, answers) in runs(items, answers, |a, b| list_of(a) == list_of(b)) {
+                match layer.hub(list_of(&items[0]).0.row()) {
+                    Some(hub) => read(hub.load().layer_at(self.timestamp), items, answers),
+                    None => read(layer, items, answers),
+                }
+            }
+        }
     }
 
     fn vertex_effect<T>(
@@ -93,6 +115,10 @@ impl View for MemoryView<'_> {
         Some(self.group(group)?.label)
     }
 
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        self.groups.edge_types(group, side)
+    }
+
     fn live(&self, group: GroupId) -> Result<GroupBits> {
         let Some(group) = self.group(group) else { return Ok([0; 64]) };
         let version = group.vertices.load();
@@ -109,55 +135,55 @@ impl View for MemoryView<'_> {
         Ok(live)
     }
 
-    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        let Some(group) = self.group(vertex.group()) else { return Ok(false) };
-        let version = group.vertices.load();
+    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
+        let mut rows = [0; 64];
+        if let Some(segment) = self.segment(group, edge_type, side) {
+            list::mark_rows(segment.load().layer_at(self.timestamp), &mut rows);
+        }
+        Ok(rows)
+    }
+
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        let Some(segment) = self.segment(group, edge_type, Direction::Out) else { return Ok(0) };
+        let version = segment.load();
         let layer = version.layer_at(self.timestamp);
-        let mut last = [None];
-        layer.last_operations(&[RecordKey::vertex(vertex.row())], self.timestamp, &mut last);
-        Ok(is_there(last[0], || layer.body.is_alive(vertex.row())))
+        let hubs = layer
+            .hubs
+            .iter()
+            .map(|hub| list::edge_count(hub.segment.load().layer_at(self.timestamp), self.timestamp));
+        Ok(list::edge_count(layer, self.timestamp) + hubs.sum::<u64>())
     }
 
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        let (mut keys, mut last) = (Vec::new(), Vec::new());
-        for vertices in vertices.chunk_by(|a, b| a.group() == b.group()) {
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        for (vertices, labels) in runs(vertices, labels, |a, b| a.group() == b.group() && a < b) {
             let Some(group) = self.group(vertices[0].group()) else {
-                alive.resize(alive.len() + vertices.len(), false);
+                labels.fill(None);
                 continue;
             };
             let version = group.vertices.load();
             let layer = version.layer_at(self.timestamp);
-            keys.clear();
-            keys.extend(vertices.iter().map(|vertex| RecordKey::vertex(vertex.row())));
-            last.clear();
-            last.resize(keys.len(), None);
-            layer.last_operations(&keys, self.timestamp, &mut last);
-            let last = vertices.iter().zip(&last);
-            alive.extend(last.map(|(vertex, last)| is_there(*last, || layer.body.is_alive(vertex.row()))));
+            let key = |vertex: &VertexId| RecordKey::vertex(vertex.row());
+            let stored = |vertex: &VertexId| layer.body.is_alive(vertex.row());
+            let label = |is_there: bool| is_there.then_some(group.label);
+            layer.are_there(vertices, key, self.timestamp, stored, label, labels);
         }
         Ok(())
     }
 
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        let Some(group) = self.group(vertex.group()) else { return Ok(None) };
-        let version = group.vertices.load();
-        Ok(values::of_vertex(version.layer_at(self.timestamp), vertex, key, self.timestamp))
-    }
-
-    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         for vertices in vertices.chunk_by(|a, b| a.group() == b.group()) {
             let Some(group) = self.group(vertices[0].group()) else {
-                column.extend(None, 0..vertices.len());
+                values.put_stored(None, 0..vertices.len());
                 continue;
             };
             let version = group.vertices.load();
             let layer = version.layer_at(self.timestamp);
-            values::of_vertices(layer, vertices, key, self.timestamp, column);
+            values::of_vertices(layer, vertices, key, self.timestamp, values);
         }
         Ok(())
     }
 
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         let all = self.vertex_effect(vertex, |effect, body| match effect {
             None => body.properties(vertex.row()).collect(),
             Some(Effect::Absent) => Vec::new(),
@@ -169,30 +195,7 @@ impl View for MemoryView<'_> {
         Ok(all.unwrap_or_default())
     }
 
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        self.groups.edge_types(group, side)
-    }
-
-    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
-        let mut rows = [0; 64];
-        let subject = EdgeSubject::new(edge_type, side);
-        if let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) {
-            list::mark_rows(segment.load().layer_at(self.timestamp), &mut rows);
-        }
-        Ok(rows)
-    }
-
     fn neighbors(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()> {
-        self.neighbors_after(vertex, edge_type, side, None, usize::MAX, list)
-    }
-
-    fn neighbors_after(
         &self,
         vertex: VertexId,
         edge_type: TypeId,
@@ -218,6 +221,22 @@ impl View for MemoryView<'_> {
         Ok(())
     }
 
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        edge_type: TypeId,
+        side: Direction,
+        degrees: &mut [u64],
+    ) -> Result<()> {
+        let list_of = |vertex: &VertexId| (*vertex, edge_type);
+        self.for_each_layer(side, vertices, degrees, list_of, |layer, vertices, degrees| {
+            for (vertex, degree) in vertices.iter().zip(degrees) {
+                *degree += list::degree(layer, vertex.row(), self.timestamp);
+            }
+        });
+        Ok(())
+    }
+
     fn newest(
         &self,
         asked: &NewestEdges,
@@ -232,136 +251,60 @@ impl View for MemoryView<'_> {
         Ok(ordered)
     }
 
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
-        let degree = |layer: &Layer<EdgeBody>| list::degree(layer, vertex.row(), self.timestamp);
-        Ok(self.edges(vertex, edge_type, side, degree).unwrap_or(0))
-    }
-
-    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
-        let found = |layer: &Layer<EdgeBody>| list::has_edge(layer, out_key(edge), self.timestamp);
-        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, found).unwrap_or(false))
-    }
-
-    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        let mut keys = Vec::new();
-        for edges in edges.chunk_by(in_one_segment) {
-            let Some(segment) = self.out_segment(&edges[0]) else {
-                found.resize(found.len() + edges.len(), false);
-                continue;
-            };
-            keys.clear();
-            keys.extend(edges.iter().map(|edge| out_key(*edge)));
-            let version = segment.load();
-            let layer = version.layer_at(self.timestamp);
-            if layer.hubs.is_empty() {
-                list::has_edges(layer, &keys, self.timestamp, found);
-                continue;
+    fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
+        found.fill(false);
+        let list_of = |edge: &EdgeId| (edge.source, edge.edge_type);
+        self.for_each_layer(Direction::Out, edges, found, list_of, |layer, edges, found| {
+            for (edges, found) in runs(edges, found, |a, b| a < b) {
+                let stored = |edge: &EdgeId| layer.body.find(RecordKey::of_edge(edge)).is_some();
+                layer.are_there(
+                    edges,
+                    RecordKey::of_edge,
+                    self.timestamp,
+                    stored,
+                    |is_there| is_there,
+                    found,
+                );
             }
-            for keys in keys.chunk_by(|a, b| a.row() == b.row()) {
-                match layer.hub(keys[0].row()) {
-                    Some(hub) => {
-                        list::has_edges(hub.load().layer_at(self.timestamp), keys, self.timestamp, found);
-                    }
-                    None => list::has_edges(layer, keys, self.timestamp, found),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn edges_between(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
-    ) -> Result<()> {
-        self.edges(source, edge_type, Direction::Out, |layer| {
-            let body = &layer.body;
-            let stored = body.parallel(source.row(), target.0).map(|at| body.discriminator(at));
-            let records = layer.records(&RecordKey::parallel(source.row(), target.0), self.timestamp);
-            let first = discriminators.len();
-            discriminators.extend(stored);
-            for net in nets(records.into_iter()) {
-                let named = net.key.discriminator();
-                let at = discriminators[first..].iter().position(|found| *found == named);
-                match (at, net.effect) {
-                    (Some(at), Effect::Absent) => {
-                        discriminators.remove(first + at);
-                    }
-                    (None, Effect::Present(_) | Effect::Changed(_)) => discriminators.push(named),
-                    _ => {}
-                }
-            }
-            discriminators[first..].sort_unstable();
         });
         Ok(())
     }
 
-    fn taken_discriminators(
+    fn count_edges_between(
         &self,
-        source: VertexId,
+        pairs: &[(VertexId, VertexId)],
         edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
+        counts: &mut [u32],
     ) -> Result<()> {
-        let subject = EdgeSubject::new(edge_type, Direction::Out);
-        let Some(segment) = self.group(source.group()).and_then(|group| group.edge_segment(subject)) else {
-            return Ok(());
-        };
-        // The present, not the snapshot's layer: what was deleted before is free unless a record
-        // tells of it, and records stay findable as long as a writer may ask. One version: a row that
-        // becomes a hub meanwhile is in it still, or its hub is.
-        let version = segment.load_full();
-        let version = match version.layer.hub(source.row()) {
-            Some(hub) => hub.load_full(),
-            None => version,
-        };
-        let keys = RecordKey::parallel(source.row(), target.0);
-        let body = &version.layer.body;
-        taken.extend(body.parallel(source.row(), target.0).map(|at| body.discriminator(at)));
-        let records = version.layer.run.range(&keys).chain(version.history.range(&keys));
-        taken.extend(records.map(|record| record.key.discriminator()));
-        let tail = version.layer.tail.iter().filter(|record| keys.contains(&record.key));
-        taken.extend(tail.map(|record| record.key.discriminator()));
+        counts.fill(0);
+        let list_of = |(source, _): &(VertexId, VertexId)| (*source, edge_type);
+        self.for_each_layer(Direction::Out, pairs, counts, list_of, |layer, pairs, counts| {
+            for ((source, target), count) in pairs.iter().zip(counts) {
+                *count = list::parallel_count(layer, source.row(), target.0, self.timestamp);
+            }
+        });
         Ok(())
     }
 
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
-        let read = |layer: &Layer<EdgeBody>| list::property(layer, out_key(edge), key, self.timestamp);
-        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten())
-    }
-
-    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        for edges in edges.chunk_by(in_one_segment) {
-            match self.out_segment(&edges[0]) {
-                None => column.extend(None, 0..edges.len()),
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        let segment_of = |edge: &EdgeId| (edge.source.group(), edge.edge_type);
+        for edges in edges.chunk_by(|a, b| segment_of(a) == segment_of(b)) {
+            let (group, edge_type) = segment_of(&edges[0]);
+            match self.segment(group, edge_type, Direction::Out) {
+                None => values.put_stored(None, 0..edges.len()),
                 Some(segment) => {
                     let version = segment.load();
                     let layer = version.layer_at(self.timestamp);
-                    values::of_edges(layer, edges, key, self.timestamp, column);
+                    values::of_edges(layer, edges, key, self.timestamp, values);
                 }
             }
         }
         Ok(())
     }
 
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
-        let read = |layer: &Layer<EdgeBody>| list::properties(layer, out_key(edge), self.timestamp);
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+        let read =
+            |layer: &Layer<EdgeBody>| list::properties(layer, RecordKey::of_edge(&edge), self.timestamp);
         Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten().unwrap_or_default())
-    }
-
-    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
-        let subject = EdgeSubject::new(edge_type, Direction::Out);
-        let Some(segment) = self.group(group).and_then(|group| group.edge_segment(subject)) else {
-            return Ok(0);
-        };
-        let version = segment.load();
-        let layer = version.layer_at(self.timestamp);
-        let hubs = layer
-            .hubs
-            .iter()
-            .map(|hub| list::edge_count(hub.segment.load().layer_at(self.timestamp), self.timestamp));
-        Ok(list::edge_count(layer, self.timestamp) + hubs.sum::<u64>())
     }
 }

@@ -15,9 +15,10 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit,
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{Engine, Key, Newer, View};
+use evergraph_storage::engine::{Engine, Key, Newer};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
+use evergraph_storage::view::{PointReads, View};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -123,24 +124,24 @@ fn resolve(model: &mut Model, wishes: &[Wish]) -> Vec<Mutation> {
 fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
     let id = VertexId(vertex);
     let alive = model.vertices.contains_key(&vertex);
-    assert_eq!(view.is_alive(id).unwrap(), alive);
+    assert_eq!(view.label(id).unwrap(), alive.then_some(LabelId(0)));
     let live = view.live(id.group()).unwrap()[usize::from(id.row()) / 64];
     assert_eq!(live >> (id.row() % 64) & 1 == 1, alive);
     let value = model.vertices.get(&vertex).copied().flatten().map(Value::I64);
     assert_eq!(view.vertex_property(id, KEY).unwrap(), value);
     let all: Vec<_> = value.map(|value| (KEY, value)).into_iter().collect();
-    assert_eq!(view.vertex_properties(id).unwrap(), all);
+    assert_eq!(view.vertex_property_map(id).unwrap(), all);
     for t in 0..2u16 {
         let list_of = |side| {
             let mut list = Vec::new();
-            view.neighbors(id, TypeId(t), side, &mut list).unwrap();
+            view.all_neighbors(id, TypeId(t), side, &mut list).unwrap();
             assert_eq!(view.degree(id, TypeId(t), side).unwrap(), list.len() as u64);
             let absent =
                 list.iter().map(|(neighbor, discriminator)| (VertexId(neighbor.0 + 1), *discriminator));
             let places = absent.chain(list.iter().copied()).map(Some).chain([None]);
             for (after, limit) in places.zip([1, usize::MAX, 2].into_iter().cycle()) {
                 let mut part = Vec::new();
-                view.neighbors_after(id, TypeId(t), side, after, limit, &mut part).unwrap();
+                view.neighbors(id, TypeId(t), side, after, limit, &mut part).unwrap();
                 let behind = list.iter().copied().filter(|entry| after.is_none_or(|after| *entry > after));
                 assert_eq!(part, behind.take(limit).collect::<Vec<_>>());
             }
@@ -158,9 +159,6 @@ fn check_vertex(view: &impl View, model: &Model, vertex: u32) {
 /// What is asked of many at once is what each of them says, whether they are there or not, in any order.
 fn check_batches(view: &impl View, model: &Model) {
     let vertices: Vec<VertexId> = (0..5).chain(4088..4101).chain([9000]).map(VertexId).collect();
-    let mut alive = Vec::new();
-    view.are_alive(&vertices, &mut alive).unwrap();
-    assert!(vertices.iter().map(|vertex| model.vertices.contains_key(&vertex.0)).eq(alive));
     // Every edge that any model can have from a vertex to two others, and one from nowhere.
     let some = |vertex: &VertexId| vertex.0 % 3 < 2;
     let edges = vertices.iter().flat_map(|source| vertices.iter().map(|target| (source.0, 0, target.0, 0)));
@@ -168,10 +166,6 @@ fn check_batches(view: &impl View, model: &Model) {
     edges.extend(model.edges.keys());
     edges.sort_unstable();
     edges.dedup();
-    let ids: Vec<EdgeId> = edges.iter().copied().map(id).collect();
-    let mut found = Vec::new();
-    view.has_edges(&ids, &mut found).unwrap();
-    assert!(edges.iter().map(|key| model.edges.contains_key(key)).eq(found));
     let value = |vertex: &VertexId| model.vertices.get(&vertex.0).copied().flatten().map(Value::I64);
     let weight = |key: &EdgeKey| model.edges.get(key).copied().flatten().map(Value::F64);
     for few in [1, 4, usize::MAX] {
@@ -184,13 +178,34 @@ fn check_batches(view: &impl View, model: &Model) {
                 vertices.reverse();
                 edges.reverse();
             }
+            let mut labels = vec![Some(LabelId(9)); vertices.len()];
+            view.labels(&vertices, &mut labels).unwrap();
+            let label = |vertex: &VertexId| model.vertices.get(&vertex.0).map(|_| LabelId(0));
+            assert!(vertices.iter().map(label).eq(labels));
             let mut column = Column::new(ValueType::I64);
-            view.vertex_column(&vertices, KEY, &mut column).unwrap();
+            view.vertex_properties(&vertices, KEY, &mut column).unwrap();
             assert!(vertices.iter().map(value).eq((0..column.len()).map(|row| column.get(row))));
             let mut column = Column::new(ValueType::F64);
             let ids: Vec<EdgeId> = edges.iter().copied().map(id).collect();
-            view.edge_column(&ids, KEY, &mut column).unwrap();
+            view.edge_properties(&ids, KEY, &mut column).unwrap();
             assert!(edges.iter().map(weight).eq((0..column.len()).map(|row| column.get(row))));
+            let mut found = vec![true; ids.len()];
+            view.has_edges(&ids, &mut found).unwrap();
+            assert!(edges.iter().map(|key| model.edges.contains_key(key)).eq(found));
+            let pairs: Vec<_> = edges.iter().map(|key| (VertexId(key.0), VertexId(key.2))).collect();
+            let mut counts = vec![9; pairs.len()];
+            view.count_edges_between(&pairs, TypeId(0), &mut counts).unwrap();
+            let parallel = |key: &EdgeKey| (key.0, 0, key.2, 0)..=(key.0, 0, key.2, u16::MAX);
+            assert!(edges.iter().map(|key| model.edges.range(parallel(key)).count() as u32).eq(counts));
+            let mut degrees = vec![0; vertices.len()];
+            for side in [Direction::Out, Direction::In] {
+                view.degrees(&vertices, TypeId(1), side, &mut degrees).unwrap();
+            }
+            let ends = |key: &EdgeKey| [key.0, key.2].map(|end| (end, key.1));
+            let touching = |vertex: &VertexId| {
+                model.edges.keys().flat_map(ends).filter(|end| *end == (vertex.0, 1)).count()
+            };
+            assert!(vertices.iter().map(|vertex| touching(vertex) as u64).eq(degrees));
         }
     }
 }
@@ -204,13 +219,9 @@ fn check(engine: &MemoryEngine, timestamp: Timestamp, model: &Model) {
         assert!(view.has_edge(edge).unwrap());
         assert_eq!(view.edge_property(edge, KEY).unwrap(), weight.map(Value::F64));
         let all: Vec<_> = weight.map(|weight| (KEY, Value::F64(weight))).into_iter().collect();
-        assert_eq!(view.edge_properties(edge).unwrap(), all);
-        let mut between = Vec::new();
-        view.edges_between(edge.source, edge.edge_type, edge.target, &mut between).unwrap();
-        let parallel = model.edges.range((key.0, key.1, key.2, 0)..=(key.0, key.1, key.2, u16::MAX));
-        assert_eq!(between, parallel.map(|(key, _)| key.3).collect::<Vec<_>>());
+        assert_eq!(view.edge_property_map(edge).unwrap(), all);
         let mut taken = Vec::new();
-        view.taken_discriminators(edge.source, edge.edge_type, edge.target, &mut taken).unwrap();
+        engine.taken_discriminators(edge.source, edge.edge_type, edge.target, &mut taken).unwrap();
         if timestamp == engine.segments().timeline().published() {
             assert!(taken.contains(&key.3));
         }

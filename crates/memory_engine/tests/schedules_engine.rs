@@ -21,11 +21,12 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_memory_engine::segment::tail::TAIL_CAPACITY;
-use evergraph_storage::engine::{Engine, Key, Newer, View};
+use evergraph_storage::engine::{Engine, Key, Newer};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
+use evergraph_storage::view::PointReads;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +65,7 @@ impl Database {
     fn targets(&self, timestamp: Timestamp) -> BTreeSet<u32> {
         let view = self.engine.view(&(), timestamp);
         let mut list = Vec::new();
-        view.neighbors(VertexId(0), TYPE, Direction::Out, &mut list).expect("memory does not fail");
+        view.all_neighbors(VertexId(0), TYPE, Direction::Out, &mut list).expect("memory does not fail");
         let targets: BTreeSet<u32> = list.iter().map(|(target, _)| target.0).collect();
         assert_eq!(targets.len(), list.len(), "an edge twice");
         targets

@@ -18,21 +18,17 @@
 //!
 //! Source: core-protocol section 12.
 
+use crate::view::View;
 use evergraph_graph::budget::Budget;
-use evergraph_graph::column::Column;
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::mutation::Mutation;
-use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology};
-use evergraph_graph::value::Value;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-
-use evergraph_graph::catalogue::Catalogue;
 
 /// What a writer asks about: has anybody changed this since my snapshot?
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,9 +100,6 @@ pub enum Newer {
     Forgotten,
 }
 
-/// 4,096 bits: which rows of a group.
-pub type GroupBits = [u64; 64];
-
 /// An engine's numbers for `stats`; all exact or a stated estimate.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -149,181 +142,45 @@ pub struct EngineStatistics {
     pub stall_max: Duration,
 }
 
-/// Reading at one timestamp. A vertex that isn't there has nothing; out-vectors are appended to.
-///
-/// # Errors
-/// Every read may fail where an engine reads files: `corrupt`, naming file and offset, or `io`.
-pub trait View: Send + Sync {
-    /// The timestamp that is read.
-    fn timestamp(&self) -> Timestamp;
-
-    /// One more than the highest group that exists.
-    fn group_count(&self) -> u32;
-
-    /// The label of a group, if the group exists. Constant; also before its first vertex is visible.
-    fn group_label(&self, group: GroupId) -> Option<LabelId>;
-
-    /// The live rows of a group.
-    fn live(&self, group: GroupId) -> Result<GroupBits>;
-
-    /// Whether a vertex is alive.
-    fn is_alive(&self, vertex: VertexId) -> Result<bool>;
-
-    /// Appends [`View::is_alive`] of each of `vertices`, which ascend. An engine that finds its way to a group
-    /// once for all its vertices overrides this.
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        debug_assert!(vertices.is_sorted_by(|a, b| a < b));
-        for vertex in vertices {
-            alive.push(self.is_alive(*vertex)?);
-        }
-        Ok(())
-    }
-
-    /// One property of a vertex.
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>>;
-
-    /// Appends [`View::vertex_property`] of each of `vertices`. An engine that has columns overrides this.
-    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        for vertex in vertices {
-            column.push(self.vertex_property(*vertex, key)?);
-        }
-        Ok(())
-    }
-
-    /// All properties of a vertex, by key.
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>>;
-
-    /// The types that any vertex of `group` may have edges of on this plain side, ascending.
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
-
-    /// The rows of `group` that may have edges of a type on a plain side: no other row has any. Cost: a look at
-    /// its segment, where the engine has one; else all rows.
-    fn rows_with_edges(&self, group: GroupId, edge_type: TypeId, side: Direction) -> Result<GroupBits> {
-        let _ = (group, edge_type, side);
-        Ok([u64::MAX; 64])
-    }
-
-    /// Appends the (neighbour, discriminator) pairs of a vertex on a plain side, sorted.
-    fn neighbors(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()>;
-
-    /// Appends at most `limit` pairs of [`View::neighbors`], those behind `after`: how a batch resumes inside
-    /// a hub. An engine that finds its place without reading what comes before it overrides this.
-    fn neighbors_after(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
-        after: Option<(VertexId, u16)>,
-        limit: usize,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()> {
-        let start = list.len();
-        self.neighbors(vertex, edge_type, side, list)?;
-        let passed = list[start..].partition_point(|entry| after.is_some_and(|after| *entry <= after));
-        list.drain(start..start + passed);
-        list.truncate(start.saturating_add(limit));
-        Ok(())
-    }
-
-    /// Appends the first `limit` edges behind `after` that are `asked` for, the newest first, as
-    /// [`evergraph_graph::view::GraphView::newest`] has them; whether it did: an engine without orders by value says
-    /// no and appends nothing. Asked for the properties that edge types are declared newest-first by.
-    fn newest(
-        &self,
-        asked: &NewestEdges,
-        after: Option<&Stamped>,
-        limit: usize,
-        ranked: &mut OrderedMatches<EdgeId>,
-    ) -> Result<bool> {
-        let _ = (asked, after, limit, ranked);
-        Ok(false)
-    }
-
-    /// The number of edges of a vertex on a plain side.
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64>;
-
-    /// Whether an edge is there.
-    fn has_edge(&self, edge: EdgeId) -> Result<bool>;
-
-    /// Appends [`View::has_edge`] of each of `edges`, which ascend. An engine that finds its way to a segment
-    /// once for all its edges overrides this.
-    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        debug_assert!(edges.is_sorted_by(|a, b| a < b));
-        for edge in edges {
-            found.push(self.has_edge(*edge)?);
-        }
-        Ok(())
-    }
-
-    /// Appends the discriminators of the parallel edges of a type between two vertices, ascending.
-    fn edges_between(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
-    ) -> Result<()>;
-
-    /// Appends the discriminators between two vertices that a new edge must not take: live at any
-    /// open timestamp, or still named by a record. A superset of [`View::edges_between`]; unsorted,
-    /// with repeats.
-    fn taken_discriminators(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
-    ) -> Result<()>;
-
-    /// One property of an edge.
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>>;
-
-    /// Appends [`View::edge_property`] of each of `edges`. An engine that has columns overrides this.
-    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        for edge in edges {
-            column.push(self.edge_property(*edge, key)?);
-        }
-        Ok(())
-    }
-
-    /// All properties of an edge, by key.
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
-
-    /// Directed edges of a type that start in `group`. Cost: a look at its segment.
-    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64>;
-}
-
 /// A home of a graph's records and bodies.
+///
+/// A commit is prepared, checked and appended; a snapshot pins a moment, and reads it through views:
+///
+/// ```text
+/// open_group   before the first vertex of a group is written
+/// prepare      ahead of the latch, and again if the commit was refused by somebody else's
+/// newer        under the latch, for each key that was written or read
+/// append       under the latch; what it returns is dropped after it
+/// pin ─ view   when a snapshot begins; for each read
+/// ```
+///
+/// # Concurrency
+/// Any thread calls any method at any time, with three exceptions: `append` is called by one thread at a time, which
+/// holds the commit latch; `pin` with the registry of snapshots locked; `replay` before the engine is shared. Methods
+/// that return a `Result` are called without any lock of the front, and may do I/O. All others answer from memory,
+/// wait for nobody, and begin and end no snapshot: `newer` and the questions about groups are asked under the latch.
 pub trait Engine: Send + Sync + Sized + 'static {
-    /// What a snapshot holds on to, apart from its timestamp.
+    /// What a snapshot holds on to, apart from its timestamp: a set of files, a version, or nothing. Dropped without a
+    /// lock, after [`Engine::snapshot_ended`].
     type Pin: Send + Sync + 'static;
-    /// Reading at one timestamp.
+    /// Reading at one timestamp. Made for every call of a reader, so making one is cheap.
     type View<'a>: View
     where
         Self: 'a;
     /// What a snapshot freezes for algorithms.
     type Topology: Topology + Send + Sync + 'static;
-    /// Everything looked up and reserved for a commit.
+    /// Everything looked up and reserved for a commit. Dropped without being appended, it leaves no trace.
     type Prepared: Send;
     /// What a commit replaced: dropped after the latch.
     type Displaced: Send;
 
-    /// The engine's name in manifests.
-    fn name(&self) -> &'static str;
-
-    /// Holds what a snapshot at `timestamp` needs. Called with the registry locked.
+    /// Holds what a snapshot at `timestamp` needs, a commit that was published.
     fn pin(&self, timestamp: Timestamp) -> Self::Pin;
 
-    /// Reads at `timestamp`.
+    /// Reads at `timestamp`, which `pin` was made for.
     fn view<'a>(&'a self, pin: &'a Self::Pin, timestamp: Timestamp) -> Self::View<'a>;
 
-    /// Resolves each segment of a projection once.
+    /// Resolves each segment of a projection once, so that algorithms visit its lists without looking at timestamps.
     ///
     /// # Errors
     /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, as a [`View`].
@@ -336,31 +193,47 @@ pub trait Engine: Send + Sync + Sized + 'static {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self::Topology>;
 
-    /// Makes `group` exist with `label`, empty. Idempotent.
+    /// Makes `group` exist with `label`, empty. Idempotent. Every view shows it at once, and it stays if the
+    /// transaction that asked for it is rolled back.
     fn open_group(&self, group: GroupId, label: LabelId);
 
     /// Everything a commit of `mutations` needs that is not for the latch: segments made, records
-    /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved; schema
-    /// changes are skipped.
+    /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved: an insert finds
+    /// nothing there, a set, a replacement and a deletion find something, a deleted vertex has no edges left. Schema
+    /// changes among them are skipped.
     ///
     /// # Errors
     /// `limit` if records outgrew their budget and merges cannot catch up in that time.
     fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Self::Prepared>;
 
-    /// One more than the highest group that exists, whenever it came.
+    /// One more than the highest group that exists now.
     fn group_count(&self) -> u32;
 
-    /// Whether `group` exists.
+    /// Whether `group` exists now.
     fn has_group(&self, group: GroupId) -> bool;
 
-    /// The types that any vertex of `group` has had edges of on this plain side, up to the newest commit.
+    /// The types that any vertex of `group` has had edges of on this side, up to the newest commit, ascending.
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
 
-    /// Whether `key` changed after `since`. Under the latch, or ahead of it: then the answer covers every
-    /// commit that was published before the call.
+    /// Whether `key` changed after `since`, the timestamp of an open writer. Under the latch, or ahead of it: then the
+    /// answer covers every commit that was published before the call.
     fn newer(&self, key: &Key, since: Timestamp) -> Newer;
 
-    /// Installs a commit. Under the latch, before it is published; cannot fail.
+    /// Appends the discriminators between two vertices that a new edge must not take: those of edges that any open
+    /// snapshot sees, or that a record still names. A superset is fine, in any order, with repeats. Ahead of the
+    /// latch: an edge that takes one which another commit took first gets a new one.
+    ///
+    /// # Errors
+    /// As a [`View`].
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()>;
+
+    /// Installs a commit, the newest, before it is published; cannot fail.
     fn append(&self, timestamp: Timestamp, prepared: Self::Prepared) -> Self::Displaced;
 
     /// Installs commits read from the log, one or many, before the store is open to anybody and before
@@ -375,6 +248,6 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// background.
     fn snapshot_ended(&self);
 
-    /// Numbers for `stats`.
+    /// Numbers for `stats`. Cost: at most a look at each segment.
     fn statistics(&self) -> EngineStatistics;
 }

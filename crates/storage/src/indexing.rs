@@ -18,7 +18,7 @@
 //!
 //! Source: core-protocol section 6, "Build".
 
-use crate::engine::{Engine, View};
+use crate::engine::Engine;
 use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder};
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::item::Item;
@@ -29,6 +29,7 @@ use crate::timeline::registry::Access;
 use crate::transaction::front::Front;
 use crate::transaction::handle::Transaction;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
+use crate::view::View;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};

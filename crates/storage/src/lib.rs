@@ -25,3 +25,4 @@ pub mod transaction;
 pub mod unfinished_directory;
 pub mod upkeep;
 pub mod vertex_ids;
+pub mod view;

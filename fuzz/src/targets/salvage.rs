@@ -11,11 +11,12 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{Engine, View};
+use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{OpenOptions, OpenStore, salvage};
+use evergraph_storage::view::{PointReads, View};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -106,14 +107,15 @@ fn state(open: &OpenStore<MemoryEngine>) -> State {
         let live = view.live(group).expect("bodies in memory are read");
         let rows = (0..4096u16).filter(|row| live[usize::from(row / 64)] >> (row % 64) & 1 == 1);
         for vertex in rows.map(|row| VertexId::new(group, row)) {
-            let properties = view.vertex_properties(vertex).expect("bodies in memory are read");
+            let properties = view.vertex_property_map(vertex).expect("bodies in memory are read");
             state.vertices.insert(vertex, properties);
             for edge_type in view.edge_types(group, Direction::Out) {
                 let mut list = Vec::new();
-                view.neighbors(vertex, edge_type, Direction::Out, &mut list).expect("lists are in memory");
+                view.all_neighbors(vertex, edge_type, Direction::Out, &mut list)
+                    .expect("lists are in memory");
                 for (target, discriminator) in list {
                     let edge = EdgeId { source: vertex, edge_type, target, discriminator };
-                    let properties = view.edge_properties(edge).expect("bodies in memory are read");
+                    let properties = view.edge_property_map(edge).expect("bodies in memory are read");
                     state.edges.insert((vertex, edge_type.0, target, discriminator), properties);
                 }
             }

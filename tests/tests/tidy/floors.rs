@@ -39,7 +39,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["io", "timeline"],
             &["log"],
             &["checkpoint::error"],
-            &["error", "engine", "transaction::payload"],
+            &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],
             &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],

@@ -22,7 +22,7 @@ pub struct Forwarding {
 pub const FORWARDINGS: &[Forwarding] = &[
     Forwarding {
         name: "View",
-        defined: "crates/storage/src/engine.rs",
+        defined: "crates/storage/src/view.rs",
         forwarded: "crates/engines/src/view.rs",
     },
     Forwarding {

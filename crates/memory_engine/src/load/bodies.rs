@@ -327,8 +327,9 @@ mod tests {
     use evergraph_graph::id::{EdgeId, LabelId};
     use evergraph_graph::load::{EdgeBlock, Load, VertexBlock};
     use evergraph_graph::value::{Value, ValueType};
-    use evergraph_storage::engine::{Engine, View};
+    use evergraph_storage::engine::Engine;
     use evergraph_storage::timeline::clock::{Readable, Timeline};
+    use evergraph_storage::view::{PointReads, View};
     use std::collections::HashSet;
     use std::ops::Range;
 
@@ -391,7 +392,7 @@ mod tests {
         assert_eq!(view.degree(hub, TypeId(0), Direction::Out).unwrap(), u64::from(many));
         assert_eq!(engine.statistics().hubs, 1);
         assert_eq!(view.vertex_property(hub, KeyId(0)).unwrap(), Some(Value::I64(5000)));
-        assert!(!view.is_alive(numbers.vertex(0, 5001)).unwrap());
+        assert_eq!(view.label(numbers.vertex(0, 5001)).unwrap(), None);
         let edge =
             |source, target, discriminator| EdgeId { source, edge_type: TypeId(0), target, discriminator };
         let weight = |edge| view.edge_property(edge, KeyId(1)).unwrap();
@@ -399,7 +400,7 @@ mod tests {
         assert_eq!(weight(edge(numbers.vertex(0, 1), post(7), 1)), Some(Value::I64(i64::from(many) + 1)));
         assert_eq!(weight(edge(numbers.vertex(0, 2), hub, 0)), None);
         let mut list = Vec::new();
-        view.neighbors(post(7), TypeId(0), Direction::In, &mut list).unwrap();
+        view.all_neighbors(post(7), TypeId(0), Direction::In, &mut list).unwrap();
         assert_eq!(list, [(numbers.vertex(0, 1), 0), (numbers.vertex(0, 1), 1), (hub, 0)]);
         assert_eq!(view.live(GroupId(4)).unwrap().iter().map(|word| word.count_ones()).sum::<u32>(), 905);
     }

@@ -18,7 +18,7 @@ use crate::salvage::blocks::BodyBytesRange;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::column_form::{HEAD_BYTES, stored_bytes, take_column};
-use evergraph_storage::engine::GroupBits;
+use evergraph_storage::view::GroupBits;
 
 /// A column that doesn't verify; or, if it can't be named, all from there on.
 #[derive(Clone, Debug, PartialEq, Eq)]

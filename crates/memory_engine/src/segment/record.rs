@@ -10,6 +10,7 @@
 //! was, at most one for a key and timestamp. So degree = body + inserts - deletes, and nobody needs
 //! the body to know what a record did.
 
+use evergraph_graph::id::EdgeId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::RangeInclusive;
@@ -62,6 +63,12 @@ impl RecordKey {
         Self(self.0.saturating_add(1))..=*Self::whole_row(self.row()).end()
     }
 
+    /// The key of an edge in the list of its source.
+    #[must_use]
+    pub const fn of_edge(edge: &EdgeId) -> Self {
+        Self::edge(edge.source.row(), edge.target.0, edge.discriminator)
+    }
+
     /// Every edge from `row` to `neighbor`.
     #[must_use]
     pub const fn parallel(row: u16, neighbor: u32) -> RangeInclusive<Self> {
@@ -87,11 +94,6 @@ pub enum Operation {
     Replace = 2,
     /// It is there still; the payload changes some properties.
     Set = 3,
-}
-
-/// Whether something is there: as the last record about it says, or else the body.
-pub fn is_there(last: Option<Operation>, in_body: impl FnOnce() -> bool) -> bool {
-    last.map_or_else(in_body, |operation| operation != Operation::Delete)
 }
 
 /// When, and what.

@@ -157,26 +157,44 @@ impl<B> Layer<B> {
         self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
     }
 
-    /// What the last record of each key that a snapshot at `timestamp` sees did; `keys` ascend. Cost: a binary
-    /// search in the run for each key, and one in `keys` for each record of the tail; payloads aren't read.
-    pub fn last_operations(&self, keys: &[RecordKey], timestamp: Timestamp, last: &mut [Option<Operation>]) {
-        debug_assert!(keys.is_sorted_by(|a, b| a < b) && keys.len() == last.len());
+    /// Answers whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record
+    /// says, or else `stored`. Cost: a binary search in the run for each item, and one among the items for each record of
+    /// the tail; payloads aren't read.
+    pub fn are_there<T, A>(
+        &self,
+        items: &[T],
+        key_of: impl Fn(&T) -> RecordKey,
+        timestamp: Timestamp,
+        stored: impl Fn(&T) -> bool,
+        answer: impl Fn(bool) -> A,
+        answers: &mut [A],
+    ) {
+        debug_assert!(items.is_sorted_by(|a, b| key_of(a) < key_of(b)) && items.len() == answers.len());
         let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
+        let is_there = |item: &T, last: Option<Operation>| {
+            answer(last.map_or_else(|| stored(item), |operation| operation != Operation::Delete))
+        };
         let mut from = 0;
-        for (key, last) in keys.iter().zip(last.iter_mut()) {
-            let places = self.run.places_of(*key, from);
+        let mut in_run = |key| {
+            let places = self.run.places_of(key, from);
             from = places.end;
-            *last = self
-                .run
-                .stamps_at(places)
-                .iter()
-                .rfind(|stamp| visible(stamp))
-                .map(|stamp| stamp.operation());
+            self.run.stamps_at(places).iter().rfind(|stamp| visible(stamp)).copied()
+        };
+        if let [item] = items {
+            let key = key_of(item);
+            let newer = self.tail.stamps().filter(|(of, stamp)| *of == key && visible(stamp)).last();
+            let last = newer.map_or_else(|| in_run(key), |(_, stamp)| Some(stamp));
+            answers[0] = is_there(item, last.map(Stamp::operation));
+            return;
         }
+        let mut last: Vec<_> = items.iter().map(|item| in_run(key_of(item)).map(Stamp::operation)).collect();
         for (key, stamp) in self.tail.stamps().filter(|(_, stamp)| visible(stamp)) {
-            if let Ok(at) = keys.binary_search(&key) {
+            if let Ok(at) = items.binary_search_by_key(&key, &key_of) {
                 last[at] = Some(stamp.operation());
             }
+        }
+        for ((item, last), answer) in items.iter().zip(last).zip(answers) {
+            *answer = is_there(item, last);
         }
     }
 

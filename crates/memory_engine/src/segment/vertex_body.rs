@@ -14,7 +14,7 @@ use crate::segment::net::{Effect, Net};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::GroupBits;
+use evergraph_storage::view::GroupBits;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

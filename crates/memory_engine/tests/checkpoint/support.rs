@@ -19,7 +19,7 @@ use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSourc
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::durable_engine::{DurableEngine, Opening};
-use evergraph_storage::engine::{Engine, View};
+use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
@@ -33,6 +33,7 @@ use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::transaction;
 use evergraph_storage::vertex_ids::{GroupState, VertexIds};
+use evergraph_storage::view::{PointReads, View};
 
 pub const LABEL: LabelId = LabelId(0);
 
@@ -141,12 +142,12 @@ impl Graph {
             for row in 0..4096u16 {
                 let vertex = VertexId::new(group, row);
                 if live[usize::from(row) / 64] >> (row % 64) & 1 == 1 {
-                    graph.vertices.insert(vertex.0, named(view.vertex_properties(vertex).unwrap()));
+                    graph.vertices.insert(vertex.0, named(view.vertex_property_map(vertex).unwrap()));
                 }
                 for side in [Direction::Out, Direction::In] {
                     for edge_type in view.edge_types(group, side) {
                         let mut list = Vec::new();
-                        view.neighbors(vertex, edge_type, side, &mut list).unwrap();
+                        view.all_neighbors(vertex, edge_type, side, &mut list).unwrap();
                         assert_eq!(view.degree(vertex, edge_type, side).unwrap(), list.len() as u64);
                         for (neighbor, discriminator) in list {
                             if side == Direction::In {
@@ -154,7 +155,7 @@ impl Graph {
                                 continue;
                             }
                             let key = (vertex.0, edge_type.0, neighbor.0, discriminator);
-                            graph.edges.insert(key, named(view.edge_properties(edge_id(key)).unwrap()));
+                            graph.edges.insert(key, named(view.edge_property_map(edge_id(key)).unwrap()));
                         }
                     }
                 }

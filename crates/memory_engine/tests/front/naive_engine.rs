@@ -5,6 +5,7 @@
 use crate::naive_files::NaiveFiles;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -13,8 +14,9 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
-use evergraph_storage::engine::{Engine, EngineStatistics, GroupBits, Key, Newer, View};
+use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
 use evergraph_storage::sync::{Mutex, RwLock};
+use evergraph_storage::view::{GroupBits, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -200,10 +202,6 @@ impl Engine for NaiveEngine {
     type Prepared = Vec<Mutation>;
     type Displaced = Arc<State>;
 
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
         let history = self.history.read();
         if history.commits.last().is_none_or(|(newest, _)| newest.visible_at(timestamp)) {
@@ -270,6 +268,25 @@ impl Engine for NaiveEngine {
         if yes { Newer::Yes } else { Newer::No }
     }
 
+    fn taken_discriminators(
+        &self,
+        source: VertexId,
+        edge_type: TypeId,
+        target: VertexId,
+        taken: &mut Vec<u16>,
+    ) -> Result<()> {
+        let between =
+            |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
+        let history = self.history.read();
+        taken.extend(history.commits.iter().flat_map(|(_, mutations)| mutations).filter_map(|mutation| {
+            match mutation {
+                Mutation::InsertEdge { edge, .. } if between(edge) => Some(edge.discriminator),
+                _ => None,
+            }
+        }));
+        Ok(())
+    }
+
     fn append(&self, timestamp: Timestamp, prepared: Vec<Mutation>) -> Arc<State> {
         let mut history = self.history.write();
         let mut next = State::clone(&history.newest);
@@ -298,11 +315,16 @@ impl View for NaiveView<'_> {
     }
 
     fn group_count(&self) -> u32 {
-        self.engine.history.read().groups.len() as u32
+        self.engine.group_count()
     }
 
     fn group_label(&self, group: GroupId) -> Option<LabelId> {
         self.engine.history.read().groups.get(group.0 as usize).copied().flatten()
+    }
+
+    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+        let edges = self.state.edges.keys().filter(|edge| end(edge, side).group() == group);
+        edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -313,21 +335,22 @@ impl View for NaiveView<'_> {
         Ok(bits)
     }
 
-    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        Ok(self.state.vertices.contains_key(&vertex))
+    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
+        Ok(self.state.side(edge_type, Direction::Out).filter(|(of, ..)| of.group() == group).count() as u64)
     }
 
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        Ok(self.state.vertices.get(&vertex).and_then(|values| values.get(&key).cloned()))
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        let alive = |vertex: &VertexId| self.state.vertices.contains_key(vertex);
+        answer(vertices, labels, |vertex| self.group_label(vertex.group()).filter(|_| alive(vertex)))
     }
 
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        vertices.iter().for_each(|vertex| values.put(property(self.state.vertices.get(vertex), key)));
+        Ok(())
+    }
+
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         Ok(self.state.vertices.get(&vertex).cloned().unwrap_or_default().into_iter().collect())
-    }
-
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let edges = self.state.edges.keys().filter(|edge| end(edge, side).group() == group);
-        edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn neighbors(
@@ -335,67 +358,62 @@ impl View for NaiveView<'_> {
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
+        after: Option<(VertexId, u16)>,
+        limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
-        let start = list.len();
         let all = self.state.side(edge_type, side).filter(|(of, ..)| *of == vertex);
-        list.extend(all.map(|(_, neighbor, discriminator)| (neighbor, discriminator)));
-        list[start..].sort_unstable();
+        let all: BTreeSet<_> = all.map(|(_, neighbor, discriminator)| (neighbor, discriminator)).collect();
+        list.extend(all.into_iter().filter(|entry| after.is_none_or(|after| *entry > after)).take(limit));
         Ok(())
     }
 
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
-        Ok(self.state.side(edge_type, side).filter(|(of, ..)| *of == vertex).count() as u64)
-    }
-
-    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
-        Ok(self.state.edges.contains_key(&edge))
-    }
-
-    fn edges_between(
+    fn degrees(
         &self,
-        source: VertexId,
+        vertices: &[VertexId],
         edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
+        side: Direction,
+        degrees: &mut [u64],
     ) -> Result<()> {
-        let all = self.state.side(edge_type, Direction::Out).filter(|(s, t, _)| (*s, *t) == (source, target));
-        discriminators.extend(all.map(|(.., discriminator)| discriminator));
+        let of = |vertex| self.state.side(edge_type, side).filter(move |(of, ..)| of == vertex).count();
+        vertices.iter().zip(degrees).for_each(|(vertex, degree)| *degree += of(vertex) as u64);
         Ok(())
     }
 
-    fn taken_discriminators(
+    fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
+        answer(edges, found, |edge| self.state.edges.contains_key(edge))
+    }
+
+    fn count_edges_between(
         &self,
-        source: VertexId,
+        pairs: &[(VertexId, VertexId)],
         edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
+        counts: &mut [u32],
     ) -> Result<()> {
-        let between =
-            |edge: &EdgeId| (edge.source, edge.edge_type, edge.target) == (source, edge_type, target);
-        let history = self.engine.history.read();
-        for (_, mutations) in &history.commits {
-            for mutation in mutations {
-                match mutation {
-                    Mutation::InsertEdge { edge, .. } if between(edge) => taken.push(edge.discriminator),
-                    _ => {}
-                }
-            }
-        }
+        let edges = || self.state.side(edge_type, Direction::Out);
+        answer(pairs, counts, |pair| {
+            edges().filter(|(source, target, _)| (*source, *target) == *pair).count() as u32
+        })
+    }
+
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        edges.iter().for_each(|edge| values.put(property(self.state.edges.get(edge), key)));
         Ok(())
     }
 
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
-        Ok(self.state.edges.get(&edge).and_then(|values| values.get(&key).cloned()))
-    }
-
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         Ok(self.state.edges.get(&edge).cloned().unwrap_or_default().into_iter().collect())
     }
+}
 
-    fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {
-        Ok(self.state.side(edge_type, Direction::Out).filter(|(of, ..)| of.group() == group).count() as u64)
-    }
+/// Answers each item by itself.
+fn answer<T, A>(items: &[T], answers: &mut [A], of: impl Fn(&T) -> A) -> Result<()> {
+    items.iter().zip(answers).for_each(|(item, answer)| *answer = of(item));
+    Ok(())
+}
+
+fn property(values: Option<&Values>, key: KeyId) -> Option<Value> {
+    values?.get(&key).cloned()
 }
 
 /// The chosen vertices and edges of a state; ignores labels, types and weights of a projection.

@@ -21,7 +21,6 @@
 use crate::bulk::numbers::Numbers;
 use crate::bulk::shape::check_shape;
 use crate::durable_engine::{DurableEngine, LoadPlan};
-use crate::engine::View;
 use crate::indexing::{IndexRequest, OwnerName, differs};
 use crate::log::frame::payload_crc;
 use crate::snapshot::session::Session;
@@ -30,6 +29,7 @@ use crate::timeline::clock::Timeline;
 use crate::timeline::registry::Access;
 use crate::transaction::latch::{LoadingGate, check_healthy, under_latch};
 use crate::transaction::schema_writes::SchemaWrites;
+use crate::view::View;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, LabelId, VertexId};
@@ -217,8 +217,10 @@ impl<E: DurableEngine> Store<E> {
         let front = self.front();
         let session = Session::begin(front, Access::Read);
         let view = session.view();
-        for vertex in &table.existing {
-            if view.group_label(vertex.group()) != Some(label) || !view.is_alive(*vertex)? {
+        let mut labels = vec![None; table.existing.len()];
+        view.labels(&table.existing, &mut labels)?;
+        for (vertex, found) in table.existing.iter().zip(labels) {
+            if found != Some(label) {
                 let name = &table.label;
                 return Err(Error::invalid(format!(
                     "label `{name}`: edges of the load begin or end at its vertex {vertex}, which isn't there"

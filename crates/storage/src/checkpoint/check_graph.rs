@@ -20,10 +20,10 @@ use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::value::shortened::Shortened;
 
 use crate::checkpoint::report::{CheckProgress, Report, tell};
-use crate::engine::{GroupBits, View};
 use crate::index::build::{Duplicates, other_holder};
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;
+use crate::view::{GroupBits, PointReads, View};
 
 /// Checks the lists, sides and ends of everything that `view` shows.
 ///
@@ -126,7 +126,7 @@ impl<V: View> Check<'_, V> {
         let is_marked = |row: &u16| rows[usize::from(*row) / 64] >> (row % 64) & 1 == 1;
         for vertex in (0..GROUP_SIZE as u16).filter(is_marked).map(|row| VertexId::new(group, row)) {
             list.clear();
-            self.view.neighbors(vertex, edge_type, side, &mut list)?;
+            self.view.all_neighbors(vertex, edge_type, side, &mut list)?;
             if list.is_empty() {
                 continue;
             }
@@ -190,11 +190,11 @@ impl<V: View> Check<'_, V> {
         wanted: impl Fn(VertexId) -> bool,
     ) -> Result<()> {
         let mut list = Vec::new();
-        self.view.neighbors(vertex, edge_type, side, &mut list)?;
+        self.view.all_neighbors(vertex, edge_type, side, &mut list)?;
         let mut others = Vec::new();
         for (neighbor, discriminator) in list.into_iter().filter(|(neighbor, _)| wanted(*neighbor)) {
             others.clear();
-            self.view.neighbors(neighbor, edge_type, side.reversed(), &mut others)?;
+            self.view.all_neighbors(neighbor, edge_type, side.reversed(), &mut others)?;
             // Not a search: the list may be out of order.
             if !others.contains(&(vertex, discriminator)) {
                 let edge = edge_of(vertex, edge_type, side, neighbor, discriminator);

@@ -2,9 +2,9 @@
 //!
 //! Used while a store opens, while an index is created beside writers, and by loads.
 
-use crate::engine::View;
 use crate::index::item::Item;
 use crate::index::property_index::{NewcomerList, PropertyIndex};
+use crate::view::View;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::value::Value;

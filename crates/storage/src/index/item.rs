@@ -2,7 +2,7 @@
 //!
 //! Everything about indexes is written once, for both.
 
-use crate::engine::View;
+use crate::view::{PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, VertexId};
@@ -56,8 +56,11 @@ impl Item for VertexId {
         }
         let live = view.live(group)?;
         let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
-        for vertex in rows.map(|row| VertexId::new(group, row as u16)) {
-            if let Some(value) = view.vertex_property(vertex, key)? {
+        let vertices: Vec<_> = rows.map(|row| VertexId::new(group, row as u16)).collect();
+        let mut values = Vec::with_capacity(vertices.len());
+        view.vertex_properties(&vertices, key, &mut values)?;
+        for (vertex, value) in vertices.into_iter().zip(values) {
+            if let Some(value) = value {
                 visit(vertex, value)?;
             }
         }
@@ -89,14 +92,19 @@ impl Item for EdgeId {
         if !view.edge_types(group, Direction::Out).contains(&edge_type) {
             return Ok(());
         }
-        let mut list = Vec::new();
+        let (mut list, mut edges, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for source in (0..GROUP_SIZE as u16).map(|row| VertexId::new(group, row)) {
             list.clear();
-            view.neighbors(source, edge_type, Direction::Out, &mut list)?;
-            for (target, discriminator) in &list {
-                let edge = EdgeId { source, edge_type, target: *target, discriminator: *discriminator };
-                if let Some(value) = view.edge_property(edge, key)? {
-                    visit(edge, value)?;
+            view.all_neighbors(source, edge_type, Direction::Out, &mut list)?;
+            edges.clear();
+            edges.extend(list.iter().map(|entry| {
+                let (target, discriminator) = *entry;
+                EdgeId { source, edge_type, target, discriminator }
+            }));
+            view.edge_properties(&edges, key, &mut values)?;
+            for (edge, value) in edges.iter().zip(values.drain(..)) {
+                if let Some(value) = value {
+                    visit(*edge, value)?;
                 }
             }
         }

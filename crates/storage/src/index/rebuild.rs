@@ -1,6 +1,6 @@
 //! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens.
 
-use crate::engine::{Engine, View};
+use crate::engine::Engine;
 use crate::index::build::{Duplicates, fill_group};
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::item::Item;
@@ -9,6 +9,7 @@ use crate::io::environment::Background;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
+use crate::view::View;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, VertexId};

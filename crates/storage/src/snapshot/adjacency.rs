@@ -4,9 +4,9 @@
 //! edge that it stands at, so that own writes between two batches move nothing: who deletes what it was handed
 //! would pass over as many edges if it counted them.
 
-use crate::engine::View;
-use crate::snapshot::reader::{Reader, rows_from};
+use crate::snapshot::reader::{Reader, appended, rows_from};
 use crate::transaction::writes::EdgeWrite;
+use crate::view::{PointReads, View, runs};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::view::{EdgeCursor, NeighborBatch, NeighborCursor};
@@ -134,15 +134,25 @@ impl<V: View> Reader<'_, V> {
         degrees: &mut Vec<u64>,
     ) -> Result<()> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
-        for vertex in vertices {
-            let mut degree = 0;
+        let degrees = appended(degrees, vertices.len());
+        // Own writes give each vertex types of its own.
+        let together = |a: &VertexId, b: &VertexId| self.writes.is_empty() && a.group() == b.group();
+        for (vertices, degrees) in runs(vertices, degrees, together) {
             for side in direction.sides() {
-                self.choose_types(&mut choice, *vertex, *side);
+                self.choose_types(&mut choice, vertices[0], *side);
                 for edge_type in &choice.chosen {
-                    degree += self.degree(*vertex, *edge_type, *side)?;
+                    self.view.degrees(vertices, *edge_type, *side, degrees)?;
+                    if !self.writes.has_edges() {
+                        continue;
+                    }
+                    for (vertex, degree) in vertices.iter().zip(&mut *degrees) {
+                        let own = self.writes.edges_of(*vertex, *edge_type, *side);
+                        let balance = own.map(|(_, write)| write.balance()).sum();
+                        let sum = degree.checked_add_signed(balance);
+                        *degree = sum.expect("as many edges are deleted as there are, at most");
+                    }
                 }
             }
-            degrees.push(degree);
         }
         Ok(())
     }
@@ -153,7 +163,7 @@ impl<V: View> Reader<'_, V> {
         for side in Direction::Both.sides() {
             for edge_type in self.view.edge_types(vertex.group(), *side) {
                 list.clear();
-                self.view.neighbors(vertex, edge_type, *side, &mut list)?;
+                self.view.all_neighbors(vertex, edge_type, *side, &mut list)?;
                 if *side == Direction::In {
                     list.retain(|entry| entry.0 != vertex);
                 }
@@ -182,12 +192,6 @@ impl<V: View> Reader<'_, V> {
         choice.of = self.writes.is_empty().then_some(of);
     }
 
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
-        let stored = self.view.degree(vertex, edge_type, side)? as i64;
-        let own: i64 = self.writes.edges_of(vertex, edge_type, side).map(|(_, write)| write.balance()).sum();
-        Ok(u64::try_from(stored + own).expect("as many edges are deleted as there are, at most"))
-    }
-
     fn list(
         &self,
         vertex: VertexId,
@@ -200,13 +204,13 @@ impl<V: View> Reader<'_, V> {
         let own = self.writes.edges_after(vertex, edge_type, side, after);
         let own: Vec<_> = own.map(|(edge, write)| (entry_of(edge, side), write)).collect();
         if own.is_empty() {
-            return self.view.neighbors_after(vertex, edge_type, side, after, limit, list);
+            return self.view.neighbors(vertex, edge_type, side, after, limit, list);
         }
         // Own deletes hide as many stored edges, at most.
         let hidden = own.iter().filter(|(_, write)| **write == EdgeWrite::Delete).count();
         let mut stored = Vec::new();
         let enough = limit.saturating_add(hidden);
-        self.view.neighbors_after(vertex, edge_type, side, after, enough, &mut stored)?;
+        self.view.neighbors(vertex, edge_type, side, after, enough, &mut stored)?;
         list.extend(merged(stored, own.into_iter()).take(limit));
         Ok(())
     }

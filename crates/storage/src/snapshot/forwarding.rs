@@ -12,7 +12,7 @@ macro_rules! view_through_reader {
             use evergraph_graph::catalogue::Catalogue;
             use evergraph_graph::column::Column;
             use evergraph_graph::error::Result;
-            use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, PartitionId, TypeId, VertexId};
+            use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
             use evergraph_graph::index::IndexStatistics;
             use evergraph_graph::look_up::{MatchCursor, Matches, RangeCursor, OrderedMatches, ValueRange};
             use evergraph_graph::newest::NewestEdges;
@@ -109,7 +109,6 @@ macro_rules! view_through_reader {
                 ) -> Result<()>);
                 forward!(indexes() -> Vec<IndexStatistics>);
                 forward!(statistics() -> Result<Statistics>);
-                forward!(partitions(vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()>);
             }
         };
     };

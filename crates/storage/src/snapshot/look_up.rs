@@ -9,7 +9,6 @@
 //! catalogue names, or the index may be dropped since; then everything of the label or type is read
 //! instead, so that the answer is right all the same.
 
-use crate::engine::View;
 use crate::index::directory::Indexed;
 use crate::index::ordered_entries::EntryBound;
 use crate::index::property_index::PropertyIndex;
@@ -18,6 +17,7 @@ use crate::transaction::fitting::fitted;
 use crate::transaction::look_ups::IndexReads;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{ValueOrder, Writes};
+use crate::view::View;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};

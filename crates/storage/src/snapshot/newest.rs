@@ -1,8 +1,8 @@
 //! Newest edges of a reader: the engine's order combined with own writes, or a sorted list.
 
-use crate::engine::View;
 use crate::snapshot::reader::Reader;
 use crate::transaction::writes::EdgeWrite;
+use crate::view::View;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};

@@ -9,16 +9,14 @@
 //! A snapshot reads with no writes. A transaction sees every own write at once, in scans that are
 //! under way too; whoever writes while scanning collects first.
 
-use crate::engine::{GroupBits, View};
 use crate::index::directory::IndexDirectory;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
+use crate::view::{GroupBits, PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{
-    Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, PartitionId, TypeId, VertexId,
-};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexStatistics;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
@@ -66,24 +64,7 @@ impl<'a, V: View> Reader<'a, V> {
             Some(VertexWrite::Delete) => return Ok(None),
             Some(VertexWrite::Set(_)) | None => {}
         }
-        match self.view.group_label(vertex.group()) {
-            Some(label) if self.view.is_alive(vertex)? => Ok(Some(label)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Whether each of some vertices is there; `vertices` ascend.
-    ///
-    /// # Errors
-    /// Errors of reading.
-    pub fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        if !self.writes.has_vertices() {
-            return self.view.are_alive(vertices, alive);
-        }
-        for vertex in vertices {
-            alive.push(self.label(*vertex)?.is_some());
-        }
-        Ok(())
+        self.view.label(vertex)
     }
 
     /// Whether an edge is there.
@@ -130,6 +111,16 @@ impl<'a, V: View> Reader<'a, V> {
         }
     }
 
+    /// Whether own writes say nothing of these vertices.
+    fn wrote_no_vertex(&self, vertices: &[VertexId]) -> bool {
+        !self.writes.has_vertices() || vertices.iter().all(|vertex| self.writes.vertex(*vertex).is_none())
+    }
+
+    /// Whether own writes say nothing of these edges.
+    fn wrote_no_edge(&self, edges: &[EdgeId]) -> bool {
+        !self.writes.has_edges() || edges.iter().all(|edge| self.writes.edge(*edge).is_none())
+    }
+
     pub(crate) fn live(&self, group: GroupId) -> Result<GroupBits> {
         let mut bits = self.view.live(group)?;
         let last = VertexId(group.first().0 + (GROUP_SIZE - 1));
@@ -159,6 +150,13 @@ pub(crate) fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u1
             row
         })
     })
+}
+
+/// Room for `count` more answers at the end of `answers`.
+pub(crate) fn appended<A: Clone + Default>(answers: &mut Vec<A>, count: usize) -> &mut [A] {
+    let start = answers.len();
+    answers.resize(start + count, A::default());
+    &mut answers[start..]
 }
 
 /// `stored` with `changes` made, by key.
@@ -224,7 +222,9 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn labels(&self, vertices: &[VertexId], labels: &mut Vec<Option<LabelId>>) -> Result<()> {
-        labels.reserve(vertices.len());
+        if self.wrote_no_vertex(vertices) {
+            return self.view.labels(vertices, appended(labels, vertices.len()));
+        }
         for vertex in vertices {
             labels.push(self.label(*vertex)?);
         }
@@ -269,21 +269,20 @@ impl<V: View> GraphView for Reader<'_, V> {
         edge_type: TypeId,
         counts: &mut Vec<u32>,
     ) -> Result<()> {
-        let mut stored = Vec::new();
-        for (source, target) in pairs {
-            stored.clear();
-            self.view.edges_between(*source, edge_type, *target, &mut stored)?;
+        let counts = appended(counts, pairs.len());
+        self.view.count_edges_between(pairs, edge_type, counts)?;
+        for ((source, target), count) in pairs.iter().zip(counts) {
             let own = self.writes.edges_between(*source, edge_type, *target);
             let balance: i64 = own.map(|(_, write)| write.balance()).sum();
-            let count = stored.len() as i64 + balance;
-            counts.push(u32::try_from(count).expect("as many edges are deleted as there are, at most"));
+            let sum = i64::from(*count) + balance;
+            *count = u32::try_from(sum).expect("as many edges are deleted as there are, at most");
         }
         Ok(())
     }
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        if !self.writes.has_edges() && edges.is_sorted_by(|a, b| a < b) {
-            return self.view.has_edges(edges, found);
+        if self.wrote_no_edge(edges) {
+            return self.view.has_edges(edges, appended(found, edges.len()));
         }
         for edge in edges {
             found.push(self.has_edge(*edge)?);
@@ -292,8 +291,8 @@ impl<V: View> GraphView for Reader<'_, V> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        if !self.writes.has_vertices() {
-            return self.view.vertex_column(vertices, key, column);
+        if self.wrote_no_vertex(vertices) {
+            return self.view.vertex_properties(vertices, key, column);
         }
         for vertex in vertices {
             column.push(self.vertex_property(*vertex, key)?);
@@ -305,16 +304,16 @@ impl<V: View> GraphView for Reader<'_, V> {
         let mut all = match self.writes.vertex(vertex) {
             Some(VertexWrite::Insert { properties, .. }) => values(properties),
             Some(VertexWrite::Delete) => Vec::new(),
-            Some(VertexWrite::Set(changes)) => changed(self.view.vertex_properties(vertex)?, changes),
-            None => self.view.vertex_properties(vertex)?,
+            Some(VertexWrite::Set(changes)) => changed(self.view.vertex_property_map(vertex)?, changes),
+            None => self.view.vertex_property_map(vertex)?,
         };
         all.retain(|(key, _)| !self.catalogue.is_meta_key(*key));
         Ok(all)
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        if !self.writes.has_edges() {
-            return self.view.edge_column(edges, key, column);
+        if self.wrote_no_edge(edges) {
+            return self.view.edge_properties(edges, key, column);
         }
         for edge in edges {
             column.push(self.edge_property(*edge, key)?);
@@ -327,8 +326,8 @@ impl<V: View> GraphView for Reader<'_, V> {
         match self.writes.edge(edge) {
             Some(Add(all) | Insert(all) | Replace(all)) => Ok(values(all)),
             Some(Delete) => Ok(Vec::new()),
-            Some(Set(changes)) => Ok(changed(self.view.edge_properties(edge)?, changes)),
-            None => self.view.edge_properties(edge),
+            Some(Set(changes)) => Ok(changed(self.view.edge_property_map(edge)?, changes)),
+            None => self.view.edge_property_map(edge),
         }
     }
 
@@ -419,10 +418,5 @@ impl<V: View> GraphView for Reader<'_, V> {
                 .map(|(id, count)| (id, count as u64))
                 .collect(),
         })
-    }
-
-    fn partitions(&self, vertices: &[VertexId], partitions: &mut Vec<PartitionId>) -> Result<()> {
-        partitions.resize(partitions.len() + vertices.len(), PartitionId(0));
-        Ok(())
     }
 }

@@ -3,10 +3,11 @@
 //! It stands below own writes and above the engine, so that whatever a reader asks for, of a single
 //! property or a whole scan, is noted by what would change the answer, and nothing else is.
 
-use crate::engine::{GroupBits, Key, View};
+use crate::engine::Key;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
-use evergraph_graph::column::Column;
+use crate::view::{GroupBits, View};
+use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -29,6 +30,12 @@ impl<'a, V: View> Watched<'a, V> {
     fn note(&self, key: impl FnOnce() -> Key) {
         if let Some(reads) = self.reads {
             reads.note(key());
+        }
+    }
+
+    fn note_each<T>(&self, items: &[T], key: impl Fn(&T) -> Key) {
+        if let Some(reads) = self.reads {
+            items.iter().for_each(|item| reads.note(key(item)));
         }
     }
 }
@@ -61,29 +68,19 @@ impl<V: View> View for Watched<'_, V> {
         self.view.live(group)
     }
 
-    fn is_alive(&self, vertex: VertexId) -> Result<bool> {
-        self.note(|| Key::Vertex(vertex));
-        self.view.is_alive(vertex)
+    fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
+        self.note_each(vertices, |vertex| Key::Vertex(*vertex));
+        self.view.labels(vertices, labels)
     }
 
-    fn are_alive(&self, vertices: &[VertexId], alive: &mut Vec<bool>) -> Result<()> {
-        vertices.iter().for_each(|vertex| self.note(|| Key::Vertex(*vertex)));
-        self.view.are_alive(vertices, alive)
+    fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        self.note_each(vertices, |vertex| Key::VertexProperty(*vertex, key));
+        self.view.vertex_properties(vertices, key, values)
     }
 
-    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        self.note(|| Key::VertexProperty(vertex, key));
-        self.view.vertex_property(vertex, key)
-    }
-
-    fn vertex_column(&self, vertices: &[VertexId], key: KeyId, column: &mut Column) -> Result<()> {
-        vertices.iter().for_each(|vertex| self.note(|| Key::VertexProperty(*vertex, key)));
-        self.view.vertex_column(vertices, key, column)
-    }
-
-    fn vertex_properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
+    fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         self.note(|| Key::VertexRecord(vertex));
-        self.view.vertex_properties(vertex)
+        self.view.vertex_property_map(vertex)
     }
 
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
@@ -99,23 +96,12 @@ impl<V: View> View for Watched<'_, V> {
         vertex: VertexId,
         edge_type: TypeId,
         side: Direction,
-        list: &mut Vec<(VertexId, u16)>,
-    ) -> Result<()> {
-        self.note(|| Key::List(vertex, edge_type, side));
-        self.view.neighbors(vertex, edge_type, side, list)
-    }
-
-    fn neighbors_after(
-        &self,
-        vertex: VertexId,
-        edge_type: TypeId,
-        side: Direction,
         after: Option<(VertexId, u16)>,
         limit: usize,
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()> {
         self.note(|| Key::List(vertex, edge_type, side));
-        self.view.neighbors_after(vertex, edge_type, side, after, limit, list)
+        self.view.neighbors(vertex, edge_type, side, after, limit, list)
     }
 
     fn newest(
@@ -132,56 +118,40 @@ impl<V: View> View for Watched<'_, V> {
         self.view.newest(asked, after, limit, ranked)
     }
 
-    fn degree(&self, vertex: VertexId, edge_type: TypeId, side: Direction) -> Result<u64> {
-        self.note(|| Key::List(vertex, edge_type, side));
-        self.view.degree(vertex, edge_type, side)
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        edge_type: TypeId,
+        side: Direction,
+        degrees: &mut [u64],
+    ) -> Result<()> {
+        self.note_each(vertices, |vertex| Key::List(*vertex, edge_type, side));
+        self.view.degrees(vertices, edge_type, side, degrees)
     }
 
-    fn has_edge(&self, edge: EdgeId) -> Result<bool> {
-        self.note(|| Key::EdgeMember(edge));
-        self.view.has_edge(edge)
-    }
-
-    fn has_edges(&self, edges: &[EdgeId], found: &mut Vec<bool>) -> Result<()> {
-        edges.iter().for_each(|edge| self.note(|| Key::EdgeMember(*edge)));
+    fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
+        self.note_each(edges, |edge| Key::EdgeMember(*edge));
         self.view.has_edges(edges, found)
     }
 
-    fn edges_between(
+    fn count_edges_between(
         &self,
-        source: VertexId,
+        pairs: &[(VertexId, VertexId)],
         edge_type: TypeId,
-        target: VertexId,
-        discriminators: &mut Vec<u16>,
+        counts: &mut [u32],
     ) -> Result<()> {
-        self.note(|| Key::Between(source, edge_type, target));
-        self.view.edges_between(source, edge_type, target, discriminators)
+        self.note_each(pairs, |(source, target)| Key::Between(*source, edge_type, *target));
+        self.view.count_edges_between(pairs, edge_type, counts)
     }
 
-    /// Not noted: which discriminators are free decides a name, which the commit may change.
-    fn taken_discriminators(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
-    ) -> Result<()> {
-        self.view.taken_discriminators(source, edge_type, target, taken)
+    fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
+        self.note_each(edges, |edge| Key::EdgeProperty(*edge, key));
+        self.view.edge_properties(edges, key, values)
     }
 
-    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
-        self.note(|| Key::EdgeProperty(edge, key));
-        self.view.edge_property(edge, key)
-    }
-
-    fn edge_column(&self, edges: &[EdgeId], key: KeyId, column: &mut Column) -> Result<()> {
-        edges.iter().for_each(|edge| self.note(|| Key::EdgeProperty(*edge, key)));
-        self.view.edge_column(edges, key, column)
-    }
-
-    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
+    fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         self.note(|| Key::Edge(edge));
-        self.view.edge_properties(edge)
+        self.view.edge_property_map(edge)
     }
 
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {

@@ -20,7 +20,7 @@
 //!
 //! Source: core-protocol section 2.
 
-use crate::engine::{Engine, Key, Newer, View};
+use crate::engine::{Engine, Key, Newer};
 use crate::index::directory::Indexes;
 use crate::index::entry_changes::EntryChanges;
 use crate::index::item::Item;
@@ -41,6 +41,7 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::stale::StaleRead;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
+use crate::view::View;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::EdgeId;
@@ -151,7 +152,7 @@ fn attempt<E: Engine>(
             Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
                 for edge in taken {
-                    renames.rename(&view, writes, edge, schema.current())?;
+                    renames.rename(&*front.engine, writes, edge, schema.current())?;
                 }
             }
             Err(refusal) => {

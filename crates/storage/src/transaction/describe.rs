@@ -1,7 +1,8 @@
 //! Descriptions: what a conflict is about, in the user's names; built only for an error.
 
-use crate::engine::{Key, View};
+use crate::engine::Key;
 use crate::index::item::Item;
+use crate::view::View;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::id::{EdgeId, VertexId};
 

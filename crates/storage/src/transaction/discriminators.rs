@@ -3,7 +3,7 @@
 //! An added edge takes the lowest discriminator that no open snapshot sees and no record names. If
 //! another transaction commits an edge of that name first, nothing conflicts: the edge gets the next.
 
-use crate::engine::View;
+use crate::engine::Engine;
 use crate::transaction::describe;
 use crate::transaction::writes::{EdgeWrite, Writes};
 use evergraph_graph::catalogue::Catalogue;
@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// `limit` if all 65,536 are taken; errors of reading.
-pub fn lowest_free<V: View>(
-    view: &V,
+pub fn lowest_free<E: Engine>(
+    engine: &E,
     writes: &Writes,
     (source, edge_type, target): (VertexId, TypeId, VertexId),
     refused: &BTreeSet<EdgeId>,
@@ -26,7 +26,7 @@ pub fn lowest_free<V: View>(
 ) -> Result<u16> {
     let edge = |discriminator| EdgeId { source, edge_type, target, discriminator };
     let mut taken = Vec::new();
-    view.taken_discriminators(source, edge_type, target, &mut taken)?;
+    engine.taken_discriminators(source, edge_type, target, &mut taken)?;
     taken.extend(writes.edges_between(source, edge_type, target).map(|(taken, _)| taken));
     taken.extend(refused.range(edge(0)..=edge(u16::MAX)).map(|edge| edge.discriminator));
     taken.sort_unstable();
@@ -55,9 +55,9 @@ impl Renames {
     ///
     /// # Errors
     /// As [`lowest_free`].
-    pub fn rename<V: View>(
+    pub fn rename<E: Engine>(
         &mut self,
-        view: &V,
+        engine: &E,
         writes: &mut Writes,
         edge: EdgeId,
         catalogue: &Catalogue,
@@ -65,7 +65,7 @@ impl Renames {
         debug_assert!(matches!(writes.edge(edge), Some(EdgeWrite::Add(_))), "only added edges are renamed");
         self.refused.insert(edge);
         let between = (edge.source, edge.edge_type, edge.target);
-        let discriminator = lowest_free(view, writes, between, &self.refused, catalogue)?;
+        let discriminator = lowest_free(engine, writes, between, &self.refused, catalogue)?;
         writes.rename_edge(edge, discriminator);
         let renamed = EdgeId { discriminator, ..edge };
         match self.names.iter_mut().find(|(_, present)| *present == edge) {

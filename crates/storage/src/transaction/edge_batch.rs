@@ -9,14 +9,16 @@
 //!
 //! Nothing is buffered before all is checked. What is learned of names and types stays, as with one edge.
 
-use crate::engine::{Engine, View as _};
+use crate::engine::Engine;
 use crate::transaction::handle::{Transaction, owned};
+use crate::view::View as _;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::transaction::NewEdge;
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
 use std::collections::BTreeSet;
 
 /// Edges to be put, ascending, each once.
@@ -61,9 +63,9 @@ impl<E: Engine> Transaction<E> {
         let mut ends: Vec<VertexId> = batch.iter().flat_map(|(edge, _)| [edge.source, edge.target]).collect();
         ends.sort_unstable();
         ends.dedup();
-        let mut alive = Vec::with_capacity(ends.len());
-        self.reader().are_alive(&ends, &mut alive)?;
-        match alive.iter().position(|alive| !alive) {
+        let mut labels = Vec::with_capacity(ends.len());
+        self.reader().labels(&ends, &mut labels)?;
+        match labels.iter().position(Option::is_none) {
             None => Ok(()),
             Some(at) => Err(self.missing_vertex(ends[at])),
         }
@@ -105,7 +107,7 @@ impl<E: Engine> Transaction<E> {
         let written = |edge: &EdgeId| self.writes.edge(*edge);
         let asked: Vec<EdgeId> =
             batch.iter().map(|(edge, _)| *edge).filter(|edge| written(edge).is_none()).collect();
-        let mut stored = Vec::with_capacity(asked.len());
+        let mut stored = vec![false; asked.len()];
         self.reader().view.has_edges(&asked, &mut stored)?;
         if asked.len() == batch.len() {
             return Ok(stored);

@@ -315,8 +315,8 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         let mut edge = EdgeId { source, edge_type, target, discriminator: 0 };
         if !simple {
             let between = (source, edge_type, target);
-            let (view, catalogue) = (self.session.view(), self.schema.current());
-            edge.discriminator = lowest_free(&view, &self.writes, between, &BTreeSet::new(), catalogue)?;
+            let (engine, catalogue) = (&*self.session.front().engine, self.schema.current());
+            edge.discriminator = lowest_free(engine, &self.writes, between, &BTreeSet::new(), catalogue)?;
         } else if self.reader().has_edge(edge)? {
             let name = describe::edge(self.schema.current(), edge);
             return Err(Error::invalid(format!("{name} exists, and its type is simple: use put_edge")));

@@ -133,7 +133,7 @@ def test_the_first_line_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             files = {"Place": tmp_path / "places.csv"}
             done = db.import_csv(vertices=files, first_line=first_line)  # type: ignore[arg-type]
             assert done["vertices"] == count
-    with eg.open() as db, pytest.raises(eg.InvalidError, match="first_line: one of header, data"):
+    with eg.open() as db, pytest.raises(eg.InvalidError, match="first_line: expected one of header, data"):
         db.import_csv(tmp_path, first_line="title")  # type: ignore[arg-type]
 
 
@@ -227,7 +227,7 @@ def test_an_export_writes_a_part_packs_it_and_replaces_only_what_it_may(circle: 
     ("call", "says"),
     [
         (lambda db, path: db.export(path / "people.csv"), "the name doesn't tell the format; give it as format="),
-        (lambda db, path: db.export(path / "x", format="xls"), 'format "xls": one of csv, parquet'),
+        (lambda db, path: db.export(path / "x", format="xls"), 'format "xls": expected one of csv, parquet'),
         (lambda db, path: db.export(path / "x", packing="rar"), 'packing "rar"'),
         (lambda db, path: db.export("-", format="graphson"), "expected a path"),
         (lambda db, path: db.export(path / "x", edge_columns="since"), "columns are chosen for edge lists"),

@@ -10,7 +10,7 @@ use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
@@ -60,7 +60,7 @@ impl DurableEngine for AnyEngine {
         MemoryEngine::is_file(name)
     }
 
-    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
         match Kind::of(&opening.manifest.engine) {
             Kind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
         }

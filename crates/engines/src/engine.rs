@@ -10,7 +10,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ impl Engine for AnyEngine {
     }
 
     #[inline]
-    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+    fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
         with_engine!(self, engine => engine.newer(key, since))
     }
 

@@ -6,7 +6,7 @@ use crate::checkpoint::copy::PinnedBodies;
 use crate::checkpoint::read;
 use crate::checkpoint::segment_list::SegmentList;
 use crate::checkpoint::write::Checkpointer;
-use crate::engine::{Displaced, MemoryEngine};
+use crate::engine::{DisplacedVersions, MemoryEngine};
 use crate::load::build::BuiltLoad;
 use crate::salvage::run::salvage;
 use crate::segments::Segments;
@@ -18,7 +18,7 @@ use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
@@ -43,15 +43,15 @@ impl DurableEngine for MemoryEngine {
         file_number(name).is_some()
     }
 
-    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
-        let Opening { directory, manifest, timeline, background } = *opening;
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
+        let OpenContext { directory, manifest, timeline, background } = *opening;
         let list = SegmentList::of(&**directory, manifest)?;
         let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
         let segments = Segments::new(Arc::clone(timeline));
         let attach = |group| segments.attach(Arc::new(group));
         let loaded = read::load(&**directory, &manifest.groups, &list, background, attach)?;
         let engine = Self::with_files(segments, checkpointer);
-        Ok(Opened { engine, bytes_count: loaded.bytes_count })
+        Ok(OpenedEngine { engine, bytes_count: loaded.bytes_count })
     }
 
     fn checkpoint(
@@ -80,8 +80,8 @@ impl DurableEngine for MemoryEngine {
         load.view(timestamp)
     }
 
-    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> Displaced {
-        Displaced::of_load(load.install(self.segments(), timestamp))
+    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> DisplacedVersions {
+        DisplacedVersions::of_load(load.install(self.segments(), timestamp))
     }
 
     fn run_background(&self) {

@@ -20,7 +20,7 @@ use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, Ve
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
-use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
@@ -45,13 +45,13 @@ pub struct MemoryEngine {
 
 /// What a commit or a load displaced; freed outside the latch.
 #[derive(Debug, Default)]
-pub struct Displaced {
+pub struct DisplacedVersions {
     prepared: Option<Prepared>,
     edges: Vec<Arc<Version<EdgeBody>>>,
     vertices: Vec<Arc<Version<VertexBody>>>,
 }
 
-impl Displaced {
+impl DisplacedVersions {
     /// By a load.
     pub(super) fn of_load(edges: Vec<Arc<Version<EdgeBody>>>) -> Self {
         Self { edges, ..Self::default() }
@@ -111,11 +111,16 @@ impl MemoryEngine {
         self.segments.timeline()
     }
 
-    fn in_group(&self, group: GroupId, check: impl FnOnce(&Group) -> Newer) -> Newer {
-        self.groups().get(group).map_or(Newer::No, |group| check(group))
+    fn in_group(&self, group: GroupId, check: impl FnOnce(&Group) -> ChangedSince) -> ChangedSince {
+        self.groups().get(group).map_or(ChangedSince::No, |group| check(group))
     }
 
-    fn newer_edge(&self, edge: EdgeId, since: Timestamp, matches: impl Fn(RecordRef<'_>) -> bool) -> Newer {
+    fn newer_edge(
+        &self,
+        edge: EdgeId,
+        since: Timestamp,
+        matches: impl Fn(RecordRef<'_>) -> bool,
+    ) -> ChangedSince {
         let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
         let keys = RecordKey::of_edge(&edge).only();
         self.newer_edges(edge.source, subject, &keys, since, matches)
@@ -128,9 +133,11 @@ impl MemoryEngine {
         keys: &RangeInclusive<RecordKey>,
         since: Timestamp,
         matches: impl Fn(RecordRef<'_>) -> bool,
-    ) -> Newer {
+    ) -> ChangedSince {
         self.in_group(vertex.group(), |group| {
-            group.edge_segment(subject).map_or(Newer::No, |segment| segment.newer(keys, since, matches))
+            group
+                .edge_segment(subject)
+                .map_or(ChangedSince::No, |segment| segment.newer(keys, since, matches))
         })
     }
 
@@ -139,7 +146,7 @@ impl MemoryEngine {
         timestamp: Timestamp,
         segment: &Arc<Segment<EdgeBody>>,
         records: &[Record],
-        displaced: &mut Displaced,
+        displaced: &mut DisplacedVersions,
     ) {
         let hubs = Arc::clone(&segment.load().layer.hubs);
         if hubs.is_empty() {
@@ -247,8 +254,8 @@ fn mentions(record: RecordRef<'_>, key: KeyId) -> bool {
 }
 
 /// Whether the newest change, at `changed`, is newer than `since`.
-fn newer_than(changed: Timestamp, since: Timestamp) -> Newer {
-    if changed.visible_at(since) { Newer::No } else { Newer::Yes }
+fn newer_than(changed: Timestamp, since: Timestamp) -> ChangedSince {
+    if changed.visible_at(since) { ChangedSince::No } else { ChangedSince::Yes }
 }
 
 fn whole(vertex: VertexId) -> RangeInclusive<RecordKey> {
@@ -260,7 +267,7 @@ impl Engine for MemoryEngine {
     type View<'a> = MemoryView<'a>;
     type Topology = FrozenTopology;
     type Prepared = Prepared;
-    type Displaced = Displaced;
+    type Displaced = DisplacedVersions;
 
     fn pin(&self, _timestamp: Timestamp) {}
 
@@ -301,11 +308,11 @@ impl Engine for MemoryEngine {
         self.groups().edge_types(group, side)
     }
 
-    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+    fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
         match *key {
             Key::Vertex(vertex) => self.in_group(vertex.group(), |group| {
                 if group.members_changed().visible_at(since) {
-                    return Newer::No;
+                    return ChangedSince::No;
                 }
                 group.vertices.newer(&whole(vertex), since, counts)
             }),
@@ -319,10 +326,10 @@ impl Engine for MemoryEngine {
                 let keys = RecordKey::whole_row(vertex.row());
                 let edges = group.edges();
                 let answers = edges.iter().map(|edge| edge.segment.newer(&keys, since, |_| true));
-                answers.fold(Newer::No, |all, one| match (all, one) {
-                    (Newer::Yes, _) | (_, Newer::Yes) => Newer::Yes,
-                    (Newer::Forgotten, _) | (_, Newer::Forgotten) => Newer::Forgotten,
-                    _ => Newer::No,
+                answers.fold(ChangedSince::No, |all, one| match (all, one) {
+                    (ChangedSince::Yes, _) | (_, ChangedSince::Yes) => ChangedSince::Yes,
+                    (ChangedSince::Forgotten, _) | (_, ChangedSince::Forgotten) => ChangedSince::Forgotten,
+                    _ => ChangedSince::No,
                 })
             }),
             Key::Edge(edge) => self.newer_edge(edge, since, |_| true),
@@ -346,7 +353,7 @@ impl Engine for MemoryEngine {
             }
             Key::Edges(group, edge_type, side) => self.in_group(group, |group| {
                 let segment = group.edge_segment(EdgeSubject::new(edge_type, side));
-                segment.map_or(Newer::No, |segment| newer_than(segment.changed(), since))
+                segment.map_or(ChangedSince::No, |segment| newer_than(segment.changed(), since))
             }),
         }
     }
@@ -379,9 +386,9 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
-    fn append(&self, timestamp: Timestamp, mut prepared: Prepared) -> Displaced {
+    fn append(&self, timestamp: Timestamp, mut prepared: Prepared) -> DisplacedVersions {
         prepared.stamp(timestamp);
-        let mut displaced = Displaced::default();
+        let mut displaced = DisplacedVersions::default();
         for (target, records) in prepared.parts() {
             match target {
                 Target::Vertices(group, members) => {

@@ -15,7 +15,7 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit,
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{Engine, Key, Newer};
+use evergraph_storage::engine::{ChangedSince, Engine, Key};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use evergraph_storage::view::{PointReads, View};
@@ -324,22 +324,22 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
 fn check_conflicts(engine: &MemoryEngine, since: Timestamp, then: &Model, now: &Model) {
     for key in then.edges.keys().chain(now.edges.keys()) {
         if then.edges.get(key) != now.edges.get(key) {
-            assert_eq!(engine.newer(&Key::Edge(id(*key)), since), Newer::Yes);
+            assert_eq!(engine.newer(&Key::Edge(id(*key)), since), ChangedSince::Yes);
         }
         if then.edges.contains_key(key) != now.edges.contains_key(key) {
             for end in [key.0, key.2] {
-                assert_eq!(engine.newer(&Key::Adjacency(VertexId(end)), since), Newer::Yes);
+                assert_eq!(engine.newer(&Key::Adjacency(VertexId(end)), since), ChangedSince::Yes);
             }
         }
     }
     for vertex in then.vertices.keys().chain(now.vertices.keys()) {
         let (id, before, after) = (VertexId(*vertex), then.vertices.get(vertex), now.vertices.get(vertex));
         if before.is_some() != after.is_some() {
-            assert_eq!(engine.newer(&Key::Vertex(id), since), Newer::Yes);
+            assert_eq!(engine.newer(&Key::Vertex(id), since), ChangedSince::Yes);
         }
         if before != after {
-            assert_eq!(engine.newer(&Key::VertexRecord(id), since), Newer::Yes);
-            assert_eq!(engine.newer(&Key::VertexProperty(id, KEY), since), Newer::Yes);
+            assert_eq!(engine.newer(&Key::VertexRecord(id), since), ChangedSince::Yes);
+            assert_eq!(engine.newer(&Key::VertexProperty(id, KEY), since), ChangedSince::Yes);
         }
     }
 }
@@ -389,7 +389,7 @@ proptest! {
             }
         }
         for key in now.edges.keys() {
-            prop_assert_eq!(engine.newer(&Key::Edge(id(*key)), timeline.published()), Newer::No);
+            prop_assert_eq!(engine.newer(&Key::Edge(id(*key)), timeline.published()), ChangedSince::No);
         }
         for (timestamp, access) in open {
             timeline.end(timestamp, access);

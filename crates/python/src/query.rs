@@ -172,7 +172,7 @@ type BorrowedResults<'q> = results::Results<'q>;
 
 self_cell!(
     /// A query that runs, beside what it reads.
-    struct Streaming {
+    struct StreamingQuery {
         owner: Reading,
         #[not_covariant]
         dependent: Running,
@@ -182,7 +182,7 @@ self_cell!(
 /// Where results come from.
 enum Source {
     /// A query that runs.
-    Streaming(Streaming),
+    Streaming(StreamingQuery),
     /// One that was run.
     Made(std::vec::IntoIter<Item>),
     /// They were all fetched, or there was an error.
@@ -235,7 +235,7 @@ impl Results {
         let notes = asked.notes.clone();
         let maker = asked.making.as_ref().map(|ElementFactory(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
-            Streaming::try_new(SnapshotQuery { taken, asked }, |reading| {
+            StreamingQuery::try_new(SnapshotQuery { taken, asked }, |reading| {
                 let query = reading.taken.snapshot().ask(reading.asked.said());
                 reading.asked.on(query).cancel(&cancel).iter()
             })

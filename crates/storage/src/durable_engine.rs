@@ -43,7 +43,7 @@ use crate::salvage::source::SalvageSource;
 use crate::timeline::clock::Timeline;
 
 /// A database that is being opened: its lock is held, its log not read yet.
-pub struct Opening<'a> {
+pub struct OpenContext<'a> {
     /// Where its files lie.
     pub directory: &'a Arc<dyn Directory>,
     /// Its manifest, whose engine is one that [`DurableEngine::opens`] knows.
@@ -55,17 +55,17 @@ pub struct Opening<'a> {
 }
 
 /// An engine that was opened.
-pub struct Opened<E> {
+pub struct OpenedEngine<E> {
     /// The engine, with every commit through C.
     pub engine: E,
     /// Bytes that were read of its files.
     pub bytes_count: u64,
 }
 
-impl<E> Opened<E> {
+impl<E> OpenedEngine<E> {
     /// The same behind another type.
-    pub fn map<A>(self, wrap: impl FnOnce(E) -> A) -> Opened<A> {
-        Opened { engine: wrap(self.engine), bytes_count: self.bytes_count }
+    pub fn map<A>(self, wrap: impl FnOnce(E) -> A) -> OpenedEngine<A> {
+        OpenedEngine { engine: wrap(self.engine), bytes_count: self.bytes_count }
     }
 }
 
@@ -137,7 +137,7 @@ pub trait DurableEngine: Engine {
     ///
     /// # Errors
     /// `Corrupt`, and what the system says.
-    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>>;
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>>;
 
     /// Makes a checkpoint while others commit: see the rules above. Asked for by any thread; one is made at a time,
     /// the others wait. `progress` may stop it up to the renaming of the manifest.

@@ -91,7 +91,7 @@ impl fmt::Display for Key {
 
 /// Whether something was changed after a timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Newer {
+pub enum ChangedSince {
     /// It wasn't.
     No,
     /// It was.
@@ -217,7 +217,7 @@ pub trait Engine: Send + Sync + Sized + 'static {
 
     /// Whether `key` changed after `since`, the timestamp of an open writer. Under the latch, or ahead of it: then the
     /// answer covers every commit that was published before the call.
-    fn newer(&self, key: &Key, since: Timestamp) -> Newer;
+    fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince;
 
     /// Appends the discriminators between two vertices that a new edge must not take: those of edges that any open
     /// snapshot sees, or that a record still names. A superset is fine, in any order, with repeats. Ahead of the

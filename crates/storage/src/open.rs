@@ -19,7 +19,7 @@ use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::report::{CheckProgress, Report};
-use crate::durable_engine::{DurableEngine, EngineStep, Opened, Opening};
+use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::random::Random;
@@ -187,8 +187,9 @@ impl<E: DurableEngine> OpenStore<E> {
         let timeline = Timeline::new(manifest.covered_through, readable);
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let background = options.environment.background();
-        let opening = Opening { directory: &directory, manifest: &manifest, timeline: &timeline, background };
-        let Opened { engine, bytes_count } = E::open(&opening)?;
+        let opening =
+            OpenContext { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let OpenedEngine { engine, bytes_count } = E::open(&opening)?;
         let engine = Arc::new(engine);
         let groups = manifest.groups.iter();
         let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });

@@ -237,7 +237,7 @@ mod tests {
     use crate::segment::edge_body::{EdgeBody, HUB_DEGREE};
     use crate::segment::record::{Operation, RecordKey, Stamp};
     use evergraph_graph::properties::Properties;
-    use evergraph_storage::engine::Newer;
+    use evergraph_storage::engine::ChangedSince;
     use evergraph_storage::timeline::clock::Readable;
     use evergraph_storage::timeline::registry::Access;
 
@@ -292,13 +292,16 @@ mod tests {
         let yes = |segment: &Segment<EdgeBody>, row, since| {
             segment.newer(&RecordKey::whole_row(row), since, |_| true)
         };
-        assert_eq!((yes(&segment, 1, writer), yes(&segment, 2, writer)), (Newer::Yes, Newer::No));
+        assert_eq!(
+            (yes(&segment, 1, writer), yes(&segment, 2, writer)),
+            (ChangedSince::Yes, ChangedSince::No)
+        );
         insert(&segment, &timeline, 2, &(0..100).collect::<Vec<_>>());
-        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the run");
+        assert_eq!(yes(&segment, 1, writer), ChangedSince::Yes, "in the run");
         assert!(matches!(segment.merge(&timeline), MergeOutcome::Done { .. }));
-        assert_eq!(yes(&segment, 1, writer), Newer::Yes, "in the history");
-        assert_eq!(yes(&segment, 3, writer), Newer::No);
-        assert_eq!(yes(&segment, 1, timeline.published()), Newer::No);
+        assert_eq!(yes(&segment, 1, writer), ChangedSince::Yes, "in the history");
+        assert_eq!(yes(&segment, 3, writer), ChangedSince::No);
+        assert_eq!(yes(&segment, 1, timeline.published()), ChangedSince::No);
         timeline.end(writer, Access::Write);
         insert(&segment, &timeline, 9, &[1]);
         segment.merge(&timeline);
@@ -320,8 +323,8 @@ mod tests {
         assert_eq!((hub.load().layer.body.items(), version.layer.body.items()), (many.len(), 1));
         assert_eq!(list(&segment, 7, timeline.published()).len(), many.len());
         assert_eq!(list(&segment, 7, reader), []);
-        assert_eq!(segment.newer(&RecordKey::edge(7, 3, 0).only(), writer, |_| true), Newer::Yes);
-        assert_eq!(segment.newer(&RecordKey::edge(7, 99_999, 0).only(), writer, |_| true), Newer::No);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 3, 0).only(), writer, |_| true), ChangedSince::Yes);
+        assert_eq!(segment.newer(&RecordKey::edge(7, 99_999, 0).only(), writer, |_| true), ChangedSince::No);
     }
 
     #[test]

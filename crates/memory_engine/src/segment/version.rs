@@ -20,7 +20,7 @@ use crate::segment::record::{Operation, RecordKey, RecordRef, Stamp};
 use crate::segment::run::Run;
 use crate::segment::tail::Tail;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::engine::Newer;
+use evergraph_storage::engine::ChangedSince;
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::sync::{ArcCell, Mutex};
 use std::ops::{Deref, RangeInclusive};
@@ -340,9 +340,9 @@ impl<B: Body> Segment<B> {
         keys: &RangeInclusive<RecordKey>,
         since: Timestamp,
         matches: impl Fn(RecordRef<'_>) -> bool,
-    ) -> Newer {
+    ) -> ChangedSince {
         if self.changed().visible_at(since) {
-            return Newer::No;
+            return ChangedSince::No;
         }
         let version = self.current.load();
         let row = keys.start().row();
@@ -356,15 +356,15 @@ impl<B: Body> Segment<B> {
         };
         let mut tail = version.layer.tail.iter().rev().take_while(|record| !record.visible_at(since));
         if tail.any(|record| hit(&record)) || version.layer.run.range(keys).any(|record| hit(&record)) {
-            return Newer::Yes;
+            return ChangedSince::Yes;
         }
         if version.layer.base.visible_at(since) {
-            return Newer::No;
+            return ChangedSince::No;
         }
         if version.history.range_after(keys, since).any(matches) {
-            return Newer::Yes;
+            return ChangedSince::Yes;
         }
-        if since.0 < self.floor.load(Ordering::Acquire) { Newer::Forgotten } else { Newer::No }
+        if since.0 < self.floor.load(Ordering::Acquire) { ChangedSince::Forgotten } else { ChangedSince::No }
     }
 
     /// Notes that the segment waits in the merge queue; whether it didn't before.

@@ -16,7 +16,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::manifest::Manifest;
-use evergraph_storage::durable_engine::{DurableEngine, Opening};
+use evergraph_storage::durable_engine::{DurableEngine, OpenContext};
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
@@ -138,7 +138,7 @@ fn reads_back(directory: &MemoryDirectory, database: &Database) {
     assert_eq!(known.newest > 0, manifest.has_end_file);
     assert_eq!((manifest.covered_through, manifest.need), (Timestamp(4), Timestamp(4)));
     assert_eq!(manifest.catalogue, *database.catalogue());
-    let opening = Opening {
+    let opening = OpenContext {
         directory: &(Arc::new(directory.clone()) as Arc<dyn Directory>),
         manifest: &manifest,
         timeline: &Arc::new(Timeline::new(manifest.need, Readable::Published)),

@@ -18,7 +18,7 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
-use evergraph_storage::durable_engine::{DurableEngine, Opening};
+use evergraph_storage::durable_engine::{DurableEngine, OpenContext};
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
@@ -258,7 +258,8 @@ impl Database {
         };
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
         let background = Background::Threads;
-        let opening = Opening { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let opening =
+            OpenContext { directory: &directory, manifest: &manifest, timeline: &timeline, background };
         let engine = MemoryEngine::open(&opening)?.engine;
         let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));
         let mut state = State {

@@ -14,7 +14,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
-use evergraph_storage::engine::{Engine, EngineStatistics, Key, Newer};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
 use evergraph_storage::sync::{Mutex, RwLock};
 use evergraph_storage::view::{GroupBits, View};
 use std::collections::{BTreeMap, BTreeSet};
@@ -261,11 +261,11 @@ impl Engine for NaiveEngine {
         types.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    fn newer(&self, key: &Key, since: Timestamp) -> Newer {
+    fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
         let history = self.history.read();
         let newer = history.commits.iter().rev().take_while(|(at, _)| !at.visible_at(since));
         let yes = newer.flat_map(|(_, mutations)| mutations).any(|mutation| touches(mutation, key));
-        if yes { Newer::Yes } else { Newer::No }
+        if yes { ChangedSince::Yes } else { ChangedSince::No }
     }
 
     fn taken_discriminators(

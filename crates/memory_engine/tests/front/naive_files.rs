@@ -22,7 +22,7 @@ use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, StoredGroup, remove_if_there};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
-    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, Opened, Opening, PinnedFiles,
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
@@ -219,8 +219,8 @@ impl DurableEngine for NaiveEngine {
         file_number(name).is_some()
     }
 
-    fn open(opening: &Opening<'_>) -> CheckpointResult<Opened<Self>> {
-        let Opening { directory, manifest, timeline, .. } = *opening;
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
+        let OpenContext { directory, manifest, timeline, .. } = *opening;
         let number = named(&**directory, manifest)?;
         directory.sync_directory()?;
         remove_if_there(&**directory, NEW_FILE_NAME)?;
@@ -237,7 +237,7 @@ impl DurableEngine for NaiveEngine {
         if !mutations.is_empty() {
             engine.append(manifest.covered_through, mutations);
         }
-        Ok(Opened { engine, bytes_count })
+        Ok(OpenedEngine { engine, bytes_count })
     }
 
     fn checkpoint(

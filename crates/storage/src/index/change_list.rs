@@ -15,7 +15,7 @@
 //!
 //! Source: core-protocol sections 2 and 6.
 
-use crate::engine::Newer;
+use crate::engine::ChangedSince;
 use crate::index::item::Item;
 use crate::index::ordered_entries::EntryBound;
 use evergraph_graph::timestamp::Timestamp;
@@ -49,37 +49,37 @@ impl<I: Item> ChangeList<I> {
 
     /// Whether `hash` gained a holder after `since`.
     #[must_use]
-    pub fn newer(&self, hash: u32, since: Timestamp) -> Newer {
+    pub fn newer(&self, hash: u32, since: Timestamp) -> ChangedSince {
         match self.newest.find(spread(hash), |entry| entry.0 == hash) {
-            Some((_, at)) if !at.visible_at(since) => Newer::Yes,
-            _ if since < self.floor => Newer::Forgotten,
-            _ => Newer::No,
+            Some((_, at)) if !at.visible_at(since) => ChangedSince::Yes,
+            _ if since < self.floor => ChangedSince::Forgotten,
+            _ => ChangedSince::No,
         }
     }
 
     /// Whether any value gained a holder after `since`.
     #[must_use]
-    pub fn any_newer(&self, since: Timestamp) -> Newer {
+    pub fn any_newer(&self, since: Timestamp) -> ChangedSince {
         match self.order.back() {
-            Some((at, _)) if !at.visible_at(since) => Newer::Yes,
-            _ if since < self.floor => Newer::Forgotten,
-            _ => Newer::No,
+            Some((at, _)) if !at.visible_at(since) => ChangedSince::Yes,
+            _ if since < self.floor => ChangedSince::Forgotten,
+            _ => ChangedSince::No,
         }
     }
 
     /// Whether a value between two places of an index with an order gained a holder after `since`. Cost:
     /// linear in all that changed after `since`.
     #[must_use]
-    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> Newer {
+    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> ChangedSince {
         let newer = self.order.iter().rev().take_while(|(at, _)| !at.visible_at(since));
         let mut entries = self.entries.iter().rev().zip(newer).map(|(entry, _)| entry);
         let between = |(value, item): &(Value, I)| {
             low.cmp_entry(value, *item).is_lt() && high.cmp_entry(value, *item).is_gt()
         };
         match entries.any(between) {
-            true => Newer::Yes,
-            false if since < self.floor => Newer::Forgotten,
-            false => Newer::No,
+            true => ChangedSince::Yes,
+            false if since < self.floor => ChangedSince::Forgotten,
+            false => ChangedSince::No,
         }
     }
 
@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn a_dropped_change_is_forgotten_and_never_denied() {
         let mut list = ChangeList::<VertexId>::new(T(3), 2);
-        assert_eq!((list.newer(1, T(3)), list.newer(1, T(2))), (Newer::No, Newer::Forgotten));
+        assert_eq!((list.newer(1, T(3)), list.newer(1, T(2))), (ChangedSince::No, ChangedSince::Forgotten));
         list.push(T(5), 1, None);
         list.push(T(6), 2, None);
         list.push(T(8), 3, None);
-        assert_eq!(list.newer(1, T(4)), Newer::Forgotten, "the change at 5 was dropped");
+        assert_eq!(list.newer(1, T(4)), ChangedSince::Forgotten, "the change at 5 was dropped");
         assert_eq!(
             (list.newer(1, T(5)), list.newer(2, T(5)), list.newer(2, T(6))),
-            (Newer::No, Newer::Yes, Newer::No)
+            (ChangedSince::No, ChangedSince::Yes, ChangedSince::No)
         );
     }
 
@@ -179,19 +179,19 @@ mod tests {
                     let place = |hash: u32, item| EntryBound::At(Value::from(i64::from(hash)), item);
                     let (from, to) = (place(low, None), place(high + 1, None));
                     match list.newer_between(&from, &to, T(since)) {
-                        Newer::Yes => prop_assert!(truth),
-                        Newer::No => prop_assert!(!truth),
-                        Newer::Forgotten => prop_assert!(since < list.floor.0),
+                        ChangedSince::Yes => prop_assert!(truth),
+                        ChangedSince::No => prop_assert!(!truth),
+                        ChangedSince::Forgotten => prop_assert!(since < list.floor.0),
                     }
                     let any = list.any_newer(T(since));
-                    prop_assert!(!truth || any != Newer::No);
+                    prop_assert!(!truth || any != ChangedSince::No);
                 }
                 for hash in 0..4 {
                     let truth = history.iter().any(|(at, changed)| *changed == hash && at.0 > since);
                     match list.newer(hash, T(since)) {
-                        Newer::Yes => prop_assert!(truth),
-                        Newer::No => prop_assert!(!truth),
-                        Newer::Forgotten => prop_assert!(since < list.floor.0),
+                        ChangedSince::Yes => prop_assert!(truth),
+                        ChangedSince::No => prop_assert!(!truth),
+                        ChangedSince::Forgotten => prop_assert!(since < list.floor.0),
                     }
                 }
             }

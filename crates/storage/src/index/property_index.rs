@@ -18,7 +18,7 @@
 //!
 //! Source: core-protocol section 6.
 
-use crate::engine::Newer;
+use crate::engine::ChangedSince;
 use crate::index::change_list::ChangeList;
 use crate::index::hash_entries::HashEntries;
 use crate::index::item::Item;
@@ -205,19 +205,19 @@ impl<I: Item> PropertyIndex<I> {
     /// Whether the value of this hash gained a holder after `since`. Under the latch, or ahead of it as
     /// [`crate::engine::Engine::newer`].
     #[must_use]
-    pub fn newer(&self, hash: u32, since: Timestamp) -> Newer {
+    pub fn newer(&self, hash: u32, since: Timestamp) -> ChangedSince {
         self.changes.lock().newer(hash, since)
     }
 
     /// As [`PropertyIndex::newer`], for any value.
     #[must_use]
-    pub fn any_newer(&self, since: Timestamp) -> Newer {
+    pub fn any_newer(&self, since: Timestamp) -> ChangedSince {
         self.changes.lock().any_newer(since)
     }
 
     /// As [`PropertyIndex::newer`], for the values between two places of an index with an order.
     #[must_use]
-    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> Newer {
+    pub fn newer_between(&self, low: &EntryBound<I>, high: &EntryBound<I>, since: Timestamp) -> ChangedSince {
         self.changes.lock().newer_between(low, high, since)
     }
 

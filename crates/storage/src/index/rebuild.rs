@@ -72,7 +72,7 @@ pub fn build_all<E: Engine>(
 }
 
 /// An index that is being built while its store opens, and its duplicate values.
-type Opening<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
+type RebuiltIndex<I> = (Arc<PropertyIndex<I>>, Mutex<Duplicates<I>>);
 
 /// What the threads share.
 ///
@@ -82,8 +82,8 @@ struct RebuildTasks<E: Engine> {
     engine: Arc<E>,
     pin: E::Pin,
     at: Timestamp,
-    vertices: Vec<Opening<VertexId>>,
-    edges: Vec<Opening<EdgeId>>,
+    vertices: Vec<RebuiltIndex<VertexId>>,
+    edges: Vec<RebuiltIndex<EdgeId>>,
     next: AtomicU64,
     /// The first thing that went wrong is enough.
     outcome: Mutex<Result<()>>,
@@ -122,7 +122,7 @@ impl<E: Engine> RebuildTasks<E> {
     }
 }
 
-fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -> Result<()> {
+fn fill<I: Item, V: View>(view: &V, (index, all): &RebuiltIndex<I>, group: GroupId) -> Result<()> {
     let mut duplicates = Duplicates::default();
     fill_group(view, &**index, group, &mut duplicates)?;
     if !duplicates.is_empty() {
@@ -132,7 +132,7 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &Opening<I>, group: GroupId) -
 }
 
 fn finish<I: Indexed>(
-    built: &[Opening<I>],
+    built: &[RebuiltIndex<I>],
     at: Timestamp,
     catalogue: &Catalogue,
     to: &mut Indexes,

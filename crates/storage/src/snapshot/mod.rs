@@ -14,4 +14,4 @@ pub mod look_up;
 pub mod newest;
 pub mod reader;
 pub mod session;
-pub mod watched;
+pub mod tracked_view;

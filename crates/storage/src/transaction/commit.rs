@@ -20,7 +20,7 @@
 //!
 //! Source: core-protocol section 2.
 
-use crate::engine::{Engine, Key, Newer};
+use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
 use crate::index::entry_changes::EntryChanges;
 use crate::index::item::Item;
@@ -205,7 +205,7 @@ enum Refusal {
     /// The store doesn't take it, or the schema changed.
     Said(Error),
     /// This was changed since S, or the records that would show it were dropped.
-    Changed(Key, Newer),
+    Changed(Key, ChangedSince),
     /// Somebody entered a value into this unique index since S, which is entered for the item named.
     Entered(IndexId, Box<dyn Fn(&Catalogue) -> String>),
     /// A unique index that this enters a value into was created since S.
@@ -224,7 +224,7 @@ impl Refusal {
     fn explain<V: View>(self, view: &V, catalogue: &Catalogue) -> Error {
         match self {
             Self::Said(error) => error,
-            Self::Changed(key, Newer::Forgotten) => Error::conflict(format!(
+            Self::Changed(key, ChangedSince::Forgotten) => Error::conflict(format!(
                 "the transaction began too long ago to know whether {} was changed since: run it again",
                 describe::key(view, catalogue, &key)
             )),
@@ -241,7 +241,7 @@ impl Refusal {
                 "a unique index on {} was created meanwhile: run the transaction again",
                 catalogue.property_name(id.owner, id.key),
             )),
-            Self::Stale(StaleRead::Changed(key, Newer::Forgotten)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Changed(key, ChangedSince::Forgotten)) => Error::conflict(format!(
                 "the transaction began too long ago to know whether {}, which it read, was changed since: \
                  run it again",
                 describe::key(view, catalogue, &key)
@@ -250,7 +250,7 @@ impl Refusal {
                 "another transaction changed {}, which this one read: run it again",
                 describe::key(view, catalogue, &key)
             )),
-            Self::Stale(StaleRead::Entered(id, Newer::Forgotten)) => Error::conflict(format!(
+            Self::Stale(StaleRead::Entered(id, ChangedSince::Forgotten)) => Error::conflict(format!(
                 "the transaction began too long ago to know whether its look-ups of {} would find more now: \
                  run it again",
                 catalogue.property_name(id.owner, id.key)
@@ -279,9 +279,9 @@ fn first_newer<'k, E: Engine>(
     engine: &E,
     since: Timestamp,
     keys: impl IntoIterator<Item = &'k Key>,
-) -> Option<(Key, Newer)> {
+) -> Option<(Key, ChangedSince)> {
     keys.into_iter().find_map(|key| match engine.newer(key, since) {
-        Newer::No => None,
+        ChangedSince::No => None,
         newer => Some((*key, newer)),
     })
 }
@@ -320,9 +320,11 @@ fn check<E: Engine>(
     let mut taken = Vec::new();
     for edge in &resolved.adds {
         match front.engine.newer(&Key::Edge(*edge), since) {
-            Newer::No => {}
-            Newer::Yes => taken.push(*edge),
-            Newer::Forgotten => return Err(Refusal::Changed(Key::Edge(*edge), Newer::Forgotten)),
+            ChangedSince::No => {}
+            ChangedSince::Yes => taken.push(*edge),
+            ChangedSince::Forgotten => {
+                return Err(Refusal::Changed(Key::Edge(*edge), ChangedSince::Forgotten));
+            }
         }
     }
     if taken.is_empty() { Ok(()) } else { Err(Refusal::Taken(taken)) }
@@ -345,7 +347,7 @@ fn check_unique<I: Item>(
         if schema.base().index(id).is_none() {
             return Err(Refusal::NewIndex(id));
         }
-        if entry.index.newer(entry.key.hash, since) != Newer::No && !planted(Bug::UniqueNotChecked) {
+        if entry.index.newer(entry.key.hash, since) != ChangedSince::No && !planted(Bug::UniqueNotChecked) {
             let item = entry.item;
             return Err(Refusal::Entered(id, Box::new(move |catalogue| item.name(catalogue))));
         }

@@ -6,7 +6,7 @@ use crate::snapshot::forwarding::view_through_reader;
 use crate::snapshot::look_up::ReadItem;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
-use crate::snapshot::watched::Watched;
+use crate::snapshot::tracked_view::TrackedView;
 use crate::timeline::registry::Access;
 use crate::transaction::commit::{Failure, commit};
 use crate::transaction::deadline::Deadline;
@@ -75,9 +75,9 @@ impl<E: Engine> Transaction<E> {
         &mut self.schema
     }
 
-    pub(crate) fn reader(&self) -> Reader<'_, Watched<'_, E::View<'_>>> {
+    pub(crate) fn reader(&self) -> Reader<'_, TrackedView<'_, E::View<'_>>> {
         let front = self.session.front();
-        let view = Watched::new(self.session.view(), self.reads.as_ref());
+        let view = TrackedView::new(self.session.view(), self.reads.as_ref());
         Reader::new(view, &self.writes, self.schema.current(), &front.indexes).noting(self.reads.as_ref())
     }
 

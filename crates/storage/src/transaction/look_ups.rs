@@ -3,7 +3,7 @@
 //! An answer changes when a value gains a holder, which the index's list of changes tells, or when a
 //! holder loses it, which the transaction sees as the property that it read to check the candidate.
 
-use crate::engine::Newer;
+use crate::engine::ChangedSince;
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::ordered_entries::EntryBound;
 use crate::index::property_index::PropertyIndex;
@@ -82,11 +82,11 @@ impl<I: Indexed> IndexReads<I> {
             if !indexes.get::<I>(id).is_some_and(|now| Arc::ptr_eq(now, &entry.index)) {
                 return Some(StaleRead::Dropped(id));
             }
-            if checked.is_some_and(|checked| entry.index.any_newer(checked) == Newer::No) {
+            if checked.is_some_and(|checked| entry.index.any_newer(checked) == ChangedSince::No) {
                 return None;
             }
             let newer = entry.newer(since);
-            (newer != Newer::No).then_some(StaleRead::Entered(id, newer))
+            (newer != ChangedSince::No).then_some(StaleRead::Entered(id, newer))
         })
     }
 
@@ -97,12 +97,12 @@ impl<I: Indexed> IndexReads<I> {
 }
 
 impl<I: Indexed> IndexRead<I> {
-    fn newer(&self, since: Timestamp) -> Newer {
+    fn newer(&self, since: Timestamp) -> ChangedSince {
         if self.whole {
             return self.index.any_newer(since);
         }
         let hashes = self.hashes.iter().map(|hash| self.index.newer(*hash, since));
         let ranges = self.ranges.iter().map(|(low, high)| self.index.newer_between(low, high, since));
-        hashes.chain(ranges).find(|newer| *newer != Newer::No).unwrap_or(Newer::No)
+        hashes.chain(ranges).find(|newer| *newer != ChangedSince::No).unwrap_or(ChangedSince::No)
     }
 }

@@ -23,7 +23,7 @@
 //! Source: core-protocol section 2; G-Tran (VLDB 2022, section 5) validates read sets against what
 //! committed since.
 
-use crate::engine::{Engine, Key, Newer};
+use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
 use crate::transaction::look_ups::{APART_MAX, IndexReads};
@@ -158,12 +158,12 @@ impl Reads {
     ) -> Option<StaleRead> {
         let noted = self.noted.lock();
         let changed = |key: Key| match engine.newer(&key, since) {
-            Newer::No => None,
+            ChangedSince::No => None,
             newer => Some(StaleRead::Changed(key, newer)),
         };
         let looked_at = checked.unwrap_or(since);
         let unchanged = |subject: &Subject| {
-            subject.whole().is_some_and(|whole| engine.newer(&whole, looked_at) == Newer::No)
+            subject.whole().is_some_and(|whole| engine.newer(&whole, looked_at) == ChangedSince::No)
         };
         // What is read of one segment is mostly read in a row.
         for keys in noted.fresh.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {

@@ -1,4 +1,4 @@
-//! Watched view: an engine's view that notes what a serialisable transaction reads.
+//! Tracked view: an engine's view that notes what a serialisable transaction reads.
 //!
 //! It stands below own writes and above the engine, so that whatever a reader asks for, of a single
 //! property or a whole scan, is noted by what would change the answer, and nothing else is.
@@ -16,12 +16,12 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 
 /// A view whose reads are noted, if there is somewhere to note them.
-pub struct Watched<'a, V> {
+pub struct TrackedView<'a, V> {
     view: V,
     reads: Option<&'a Reads>,
 }
 
-impl<'a, V: View> Watched<'a, V> {
+impl<'a, V: View> TrackedView<'a, V> {
     /// Reads `view` and notes it in `reads`.
     pub fn new(view: V, reads: Option<&'a Reads>) -> Self {
         Self { view, reads }
@@ -40,7 +40,7 @@ impl<'a, V: View> Watched<'a, V> {
     }
 }
 
-impl<V: View> View for Watched<'_, V> {
+impl<V: View> View for TrackedView<'_, V> {
     fn timestamp(&self) -> Timestamp {
         self.view.timestamp()
     }

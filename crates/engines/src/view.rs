@@ -73,6 +73,11 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        with_view!(self, view => view.vertex_property(vertex, key))
+    }
+
+    #[inline]
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         with_view!(self, view => view.vertex_property_map(vertex))
     }
@@ -130,6 +135,11 @@ impl View for AnyView<'_> {
     #[inline]
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         with_view!(self, view => view.edge_properties(edges, key, values))
+    }
+
+    #[inline]
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        with_view!(self, view => view.edge_property(edge, key))
     }
 
     #[inline]

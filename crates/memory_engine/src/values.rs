@@ -35,7 +35,12 @@ fn has(rows: &GroupBits, row: u16) -> bool {
 }
 
 /// The value of one vertex.
-fn of_vertex(layer: &Layer<VertexBody>, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Option<Value> {
+pub fn of_vertex(
+    layer: &Layer<VertexBody>,
+    vertex: VertexId,
+    key: KeyId,
+    timestamp: Timestamp,
+) -> Option<Value> {
     let row = vertex.row();
     match value_of(layer.newest_first(RecordKey::vertex(row), timestamp), key) {
         Some(value) => value.cloned(),

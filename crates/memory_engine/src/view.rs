@@ -183,6 +183,12 @@ impl View for MemoryView<'_> {
         Ok(())
     }
 
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        let Some(group) = self.group(vertex.group()) else { return Ok(None) };
+        let version = group.vertices.load();
+        Ok(values::of_vertex(version.layer_at(self.timestamp), vertex, key, self.timestamp))
+    }
+
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         let all = self.vertex_effect(vertex, |effect, body| match effect {
             None => body.properties(vertex.row()).collect(),
@@ -300,6 +306,12 @@ impl View for MemoryView<'_> {
             }
         }
         Ok(())
+    }
+
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        let record = RecordKey::of_edge(&edge);
+        let read = |layer: &Layer<EdgeBody>| list::property(layer, record, key, self.timestamp);
+        Ok(self.edges(edge.source, edge.edge_type, Direction::Out, read).flatten())
     }
 
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {

@@ -78,6 +78,11 @@ impl<V: View> View for TrackedView<'_, V> {
         self.view.vertex_properties(vertices, key, values)
     }
 
+    fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
+        self.note(|| Key::VertexProperty(vertex, key));
+        self.view.vertex_property(vertex, key)
+    }
+
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         self.note(|| Key::VertexRecord(vertex));
         self.view.vertex_property_map(vertex)
@@ -147,6 +152,11 @@ impl<V: View> View for TrackedView<'_, V> {
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
         self.note_each(edges, |edge| Key::EdgeProperty(*edge, key));
         self.view.edge_properties(edges, key, values)
+    }
+
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
+        self.note(|| Key::EdgeProperty(edge, key));
+        self.view.edge_property(edge, key)
     }
 
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {

@@ -24,7 +24,7 @@ use crate::index::directory::{IndexDirectory, Indexes};
 use crate::index::entry_changes::EntryChanges;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
-use crate::view::{PointReads, View};
+use crate::view::View;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};

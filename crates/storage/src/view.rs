@@ -1,7 +1,7 @@
 //! View: an engine's graph as of one commit, read in bulk.
 //!
 //! ```text
-//! engine, pin ──> View ──> Watched               ──> Reader
+//! engine, pin ──> View ──> TrackedView           ──> Reader
 //!                 (bulk)   (notes what is read)      (own writes, names, indexes: a GraphView)
 //!                   └────> PointReads: one item
 //! ```

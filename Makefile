@@ -39,7 +39,7 @@ SCHEDULES := $(wildcard crates/*/tests/schedules_*.rs)
 # engines beside us are the one thing that `make bench-smoke` adds.
 WORKSPACE := --workspace --exclude evergraph-benches
 # Our crates as they are built for a test that runs them for a moment only.
-UNOPTIMISED := $(foreach crate,algorithms graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
+UNOPTIMISED := $(foreach crate,algorithms analysis engines graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
 
 ifdef V

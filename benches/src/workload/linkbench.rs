@@ -28,7 +28,7 @@ use evergraph::{Database, Durability, Isolation, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::clients::{self, transact};
 use evergraph_measure::figure::Unit;
-use evergraph_measure::social::client::{Client, LIST_MAX, Performed, seen_of_list};
+use evergraph_measure::social::client::{Client, LIST_MAX, OperationOutcome, seen_of_list};
 use evergraph_measure::social::graph::SocialGraph;
 use evergraph_measure::social::network::{Network, link_data, node_data};
 use evergraph_measure::social::operation::{Link, Mix, Operation, Shares};
@@ -199,13 +199,13 @@ impl Home {
         }
     }
 
-    fn step(&self, client: &mut Client, mix: &Mix) -> Result<Performed> {
+    fn step(&self, client: &mut Client, mix: &Mix) -> Result<OperationOutcome> {
         match self {
             Self::Ours { database, graph } => client.step(&graph.network, mix, |operation, time| {
                 // A transaction that only reads ends when what it saw is on disk; a snapshot shows what is there already.
                 if operation.is_read() {
                     let seen = read(&database.snapshot(), graph, operation)?;
-                    return Ok(Performed { seen, added: None });
+                    return Ok(OperationOutcome { seen, added: None });
                 }
                 let done = transact(database, Isolation::Snapshot, |tx| perform(tx, graph, operation, time))?;
                 Ok(done.0)
@@ -276,7 +276,7 @@ fn perform_pairs(
     next: &AtomicU32,
     operation: &Operation,
     time: i64,
-) -> Result<Performed> {
+) -> Result<OperationOutcome> {
     let link_of = |link: &Link| link_key(network.id(link.source), link.link_type, network.id(link.target));
     let mut seen = 0;
     match operation {
@@ -309,7 +309,7 @@ fn perform_pairs(
             // Relaxed: it only keeps ids apart.
             let id = next.fetch_add(1, Ordering::Relaxed);
             store.write(&[(&node_key(id), Some(&record(time, data)))])?;
-            return Ok(Performed { seen: 0, added: Some(id) });
+            return Ok(OperationOutcome { seen: 0, added: Some(id) });
         }
         Operation::UpdateNode(node, data) => {
             let key = node_key(network.id(*node));
@@ -320,7 +320,7 @@ fn perform_pairs(
         Operation::DeleteNode(node) => store.write(&[(&node_key(network.id(*node)), None)])?,
         Operation::GetNode(node) => seen = u64::from(store.get(&node_key(network.id(*node)), &mut |_| ())?),
     }
-    Ok(Performed { seen, added: None })
+    Ok(OperationOutcome { seen, added: None })
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ impl Freezer<'_> {
         }
     }
 
-    /// As [`Fresh::of_differences`], with weights: a row whose weights change is merged anew too.
+    /// As [`FreshLists::of_differences`], with weights: a row whose weights change is merged anew too.
     fn weighted(
         &self,
         body: &EdgeBody,

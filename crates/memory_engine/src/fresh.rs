@@ -120,7 +120,7 @@ impl FreshLists {
         self.pieces_at(row, self.end_before(at)..self.ends[at] as usize, body)
     }
 
-    /// As [`Fresh::pieces`], of a row whose list lies at `range`.
+    /// As [`FreshLists::pieces`], of a row whose list lies at `range`.
     #[inline]
     pub(super) fn pieces_at<'a>(
         &'a self,

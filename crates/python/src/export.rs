@@ -2,7 +2,7 @@
 
 use crate::error::invalid;
 use crate::long_call::ProgressWatch;
-use evergraph::export::options::{ExportFormat, ExportOptions, ExportProgress, Exported, Packing};
+use evergraph::export::options::{ExportFormat, ExportOptions, ExportProgress, ExportSummary, Packing};
 use evergraph::{Database, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -81,7 +81,11 @@ impl ExportSettings {
 ///
 /// # Errors
 /// Those of [`Database::export`].
-pub fn export(database: &Database, mut options: ExportOptions, watch: &ProgressWatch) -> Result<Exported> {
+pub fn export(
+    database: &Database,
+    mut options: ExportOptions,
+    watch: &ProgressWatch,
+) -> Result<ExportSummary> {
     options.cancel = watch.cancel.clone();
     database.export(&options, &|now: &ExportProgress<'_>| {
         let phase = if now.file.is_empty() { "look" } else { "write" };
@@ -93,7 +97,7 @@ pub fn export(database: &Database, mut options: ExportOptions, watch: &ProgressW
 ///
 /// # Errors
 /// If Python has no memory for it.
-pub fn report<'py>(py: Python<'py>, exported: &Exported) -> PyResult<Bound<'py, PyDict>> {
+pub fn report<'py>(py: Python<'py>, exported: &ExportSummary) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
     report.set_item("vertices", exported.vertices_count)?;
     report.set_item("edges", exported.edges_count)?;

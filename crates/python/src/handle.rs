@@ -225,7 +225,7 @@ enum Claim {
     Open(Arc<OpenDatabase>),
     /// Somebody was busy with it: ask again.
     Wait,
-    /// It isn't open: who asked must open it, and say so by [`Places::settle`].
+    /// It isn't open: who asked must open it, and say so by [`OpenDatabases::settle`].
     Yours,
 }
 

@@ -4,9 +4,9 @@ use crate::bulk::told;
 use crate::error::invalid;
 use crate::long_call::ProgressWatch;
 use evergraph::database::ImportReport;
+use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
-use evergraph::import::known::Known;
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::mapping::rule::FileFormat;
 use evergraph::import::options::{FirstLine, HeaderPlace, ImportOptions, InputFile, Role};
@@ -110,7 +110,7 @@ impl ImportRequest {
     /// # Errors
     /// Those of [`propose`].
     pub fn propose(&self, database: &Database) -> Result<String> {
-        propose(&self.options, &Known::of(database.snapshot()))
+        propose(&self.options, &ExistingGraph::of(database.snapshot()))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::transaction_options::{seconds, transaction_options};
 use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::gremlin::graph::Deciding;
+use evergraph::gremlin::graph::DatabaseTarget;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
 use evergraph::gremlin::results;
@@ -128,10 +128,10 @@ impl PythonQuery {
     }
 
     /// What it says.
-    pub fn said(&self) -> query::Said<'_> {
+    pub fn said(&self) -> query::QuerySource<'_> {
         match &self.said {
-            Read::Text(text) => query::Said::Text(text),
-            Read::Bytecode(bytecode) => query::Said::Bytecode(bytecode),
+            Read::Text(text) => query::QuerySource::Text(text),
+            Read::Bytecode(bytecode) => query::QuerySource::Bytecode(bytecode),
         }
     }
 
@@ -157,7 +157,7 @@ impl PythonQuery {
     }
 
     /// This on `database`, which decides by the query.
-    pub fn on_database<'q>(&'q self, database: &'q evergraph::Database) -> Query<'q, Deciding<'q>> {
+    pub fn on_database<'q>(&'q self, database: &'q evergraph::Database) -> Query<'q, DatabaseTarget<'q>> {
         self.on(database.ask(self.said())).transaction(self.options)
     }
 }
@@ -173,9 +173,9 @@ type BorrowedResults<'q> = results::Results<'q>;
 self_cell!(
     /// A query that runs, beside what it reads.
     struct StreamingQuery {
-        owner: Reading,
+        owner: SnapshotQuery,
         #[not_covariant]
-        dependent: Running,
+        dependent: BorrowedResults,
     }
 );
 

@@ -27,7 +27,7 @@ impl SharedSnapshot {
     /// Lets go of this share; the last one may close the database, which may wait for the disk.
     ///
     /// # Errors
-    /// Those of [`Open::let_go`].
+    /// Those of [`OpenDatabase::let_go`].
     pub fn let_go(self: Arc<Self>) -> evergraph::Result<()> {
         let Some(Self { snapshot, open }) = Arc::into_inner(self) else { return Ok(()) };
         drop(snapshot);

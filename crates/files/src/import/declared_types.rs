@@ -42,7 +42,7 @@ impl DeclaredTypes {
     /// The same of the ids of vertices of `owner`, which the property `key` keeps.
     ///
     /// # Errors
-    /// As [`Declared::declare`].
+    /// As [`DeclaredTypes::declare`].
     pub fn declare_ids(
         &mut self,
         owner: OwnerByName<'_>,

@@ -140,7 +140,7 @@ impl<R: BufRead> NodeLinkReader<R> {
                     return self.read_item(open, None).map(Some);
                 }
                 OpenValue::Graphs | OpenValue::Nodes | OpenValue::Links { .. } | OpenValue::Mixed => {
-                    drop(self.open.pop())
+                    self.open.pop();
                 }
             }
         }

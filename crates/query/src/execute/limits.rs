@@ -1,12 +1,12 @@
 //! Limits of one query: time, memory, cancellation.
 //!
 //! ```text
-//! who                   counts                                    as long as
-//! the pipeline          every batch that a step makes             it waits before the next step
-//! `Waiting`, `Giving`   batches that a barrier keeps              it keeps them
-//! `Growth`              items that a step makes row by row        the step is at work on its batch
-//! `Room`                what one function is about to make        it is asked before, and counted by those above
-//! `hold`                what a step keeps otherwise               until `free`, or to the end of the query
+//! who                                     counts                                as long as
+//! the pipeline                            every batch that a step makes         it waits before the next step
+//! `PendingBatches`, `CountedPortions`     batches that a barrier keeps          it keeps them
+//! `GrowingShare`                          items that a step makes row by row    the step is at work on its batch
+//! `ResultBudget`                          what one function is about to make    it is asked before, and counted by the above
+//! `hold`                                  what a step keeps otherwise           until `free`, or to the end of the query
 //! ```
 //!
 //! So rows, texts and collections are counted where they come to be, and what could be much larger than what it is made of

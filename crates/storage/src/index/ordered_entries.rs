@@ -12,7 +12,7 @@
 //!   entries of one batch; the next batch finds its place again. Only cutting and joining parts lock
 //!   the tree for themselves.
 //!
-//! [`Place`] orders by *content*, then by type, then by item: bounds fall between contents, so that
+//! [`EntryBound`] orders by *content*, then by type, then by item: bounds fall between contents, so that
 //! `> 1` steps over the 1 of every width.
 //!
 //! Source: core-protocol section 6. Differs: parts with locks in place of one lock given up and taken

@@ -150,7 +150,7 @@ impl QueryOptions {
     /// query may be writing to.
     ///
     /// # Errors
-    /// As [`Asking::answer`]. A query that writes may have written a part of what it was to.
+    /// As [`QueryOptions::answer`]. A query that writes may have written a part of what it was to.
     pub fn answer_within(
         &self,
         transaction: &mut Transaction,

@@ -321,7 +321,7 @@ impl<B: Spill> Stage<B> {
             } else if known_type != value_type {
                 let of_numbers = [known_type, value_type];
                 let of_numbers = of_numbers.iter().all(|of| matches!(of, ValueType::I64 | ValueType::F64));
-                assert!(of_numbers, "column {key}: files that disagree are refused by `Declared`");
+                assert!(of_numbers, "column {key}: files that disagree are refused by `DeclaredTypes`");
                 if value_type == ValueType::F64 {
                     self.widen(at).map_err(in_column)?;
                 } else {

@@ -13,7 +13,7 @@
 //! - A new base is published only with the latch and the registry locked, and is never newer than
 //!   [`crate::timeline::clock::Timeline::readable`].
 //! - Every open snapshot S finds a state with `base <= S`; every open writer finds all records newer
-//!   than its S, or a floor ([`Newer::Forgotten`]).
+//!   than its S, or a floor ([`ChangedSince::Forgotten`]).
 //! - `newer` and `append` run under the latch: memory only, no waiting; `append` cannot fail.
 //!
 //! Source: core-protocol section 12.

@@ -286,12 +286,13 @@ impl<B: Body> Segment<B> {
         )
     }
 
-    /// A segment that comes into being at `base`: empty before it, `body` from then on.
+    /// A segment that comes into being at `base`: empty before it, `body` from then on. A load writes no records, so
+    /// whether what somebody read before `base` has changed is unknown ([`ChangedSince::Forgotten`]).
     pub fn appearing(base: Timestamp, body: B, hubs: Arc<[Hub<B>]>) -> Self {
         let before = Layer::of_body(Timestamp::ZERO, B::empty(), Arc::from([]));
         let older = Arc::from([PastLayer { layer: before, until: base }]);
         let layer = Layer::of_body(base, body, hubs);
-        Self::of_version(Version { layer, older, history: History::default() }, base, Timestamp::ZERO)
+        Self::of_version(Version { layer, older, history: History::default() }, base, base)
     }
 
     /// A segment that a bulk load takes out of another one, exact at `base`: to whoever is older, its

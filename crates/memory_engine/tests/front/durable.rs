@@ -2,11 +2,14 @@
 
 use crate::model::{Model, dump};
 use crate::naive_engine::NaiveEngine;
+use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
-use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
@@ -84,6 +87,35 @@ fn load() -> Load {
     Load { vertices: vec![people.unique_key("name")], edges: vec![knows] }
 }
 
+/// Questions about a vertex that isn't there, of an edge type and a property.
+type Ask = fn(&dyn GraphView, VertexId, TypeId, KeyId);
+const QUESTIONS: [(&str, Ask); 8] = [
+    ("label", |view, vertex, _, _| view.labels(&[vertex], &mut Vec::new()).unwrap()),
+    ("property", |view, vertex, _, key| {
+        view.vertex_properties(&[vertex], key, &mut Column::new(ValueType::Any)).unwrap();
+    }),
+    ("all properties", |view, vertex, _, _| assert!(view.vertex_property_map(vertex).unwrap().is_empty())),
+    ("neighbours", |view, vertex, edge_type, _| {
+        let (mut cursor, mut batch) = (NeighborCursor::default(), NeighborBatch::default());
+        view.neighbors(&[vertex], Some(&[edge_type]), Direction::Out, &mut cursor, 9, &mut batch).unwrap();
+    }),
+    ("degree", |view, vertex, edge_type, _| {
+        view.degrees(&[vertex], Some(&[edge_type]), Direction::Out, &mut Vec::new()).unwrap();
+    }),
+    ("edge", |view, vertex, edge_type, _| {
+        let edge = EdgeId { source: vertex, edge_type, target: VertexId(vertex.0 + 1), discriminator: 0 };
+        view.has_edges(&[edge], &mut Vec::new()).unwrap();
+    }),
+    ("property of an edge", |view, vertex, edge_type, key| {
+        let edge = EdgeId { source: vertex, edge_type, target: VertexId(vertex.0 + 1), discriminator: 0 };
+        view.edge_properties(&[edge], key, &mut Column::new(ValueType::Any)).unwrap();
+    }),
+    ("edges between", |view, vertex, edge_type, _| {
+        let pair = (vertex, VertexId(vertex.0 + 1));
+        view.count_edges_between(&[pair], edge_type, &mut Vec::new()).unwrap();
+    }),
+];
+
 on_both_engines! {
     fn what_was_committed_is_there_again_whenever_the_power_is_cut<E: DurableEngine>() {
         let directory = MemoryDirectory::new("db");
@@ -152,6 +184,31 @@ on_both_engines! {
         commit(&first, 3);
         let after = state(&first);
         assert_eq!(state_of::<E>(&directory.power_cut()), after);
+    }
+
+    fn a_serialisable_read_of_what_a_load_then_brings_conflicts<E: DurableEngine>() {
+        for (number, (question, ask)) in QUESTIONS.iter().enumerate() {
+            for loads in [false, true] {
+                let directory = MemoryDirectory::new("db");
+                let open = begun::<E>(&directory);
+                let store = open.store();
+                let catalogue = store.snapshot().catalogue();
+                let name = catalogue.key("name").unwrap();
+                // A load puts its vertices into groups of their own, behind those that are there.
+                let loaded = VertexId::new(GroupId(store.engine().group_count()), 7);
+                let mut reader = store.begin_with(Isolation::Serializable);
+                ask(&reader, loaded, catalogue.edge_type("KNOWS").unwrap(), name);
+                reader.set_vertex_property(VertexId(0), name, Some(Value::I64(-1))).unwrap();
+                if loads {
+                    open.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(())).unwrap();
+                    let mut labels = Vec::new();
+                    store.snapshot().labels(&[loaded], &mut labels).unwrap();
+                    assert!(labels[0].is_some(), "the load brings the vertex that was read");
+                }
+                let committed = reader.commit();
+                assert_eq!(committed.is_err_and(|error| error.is_conflict()), loads, "{number}: {question}");
+            }
+        }
     }
 
     fn a_backup_is_a_database_of_its_own<E: DurableEngine>() {

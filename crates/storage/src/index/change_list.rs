@@ -10,7 +10,7 @@
 //! A range is asked by a walk over what is newer than S, newest first.
 //!
 //! A bounded memory: beyond its budget the oldest entries go and raise the floor, below which the
-//! answer is [`Newer::Forgotten`], a conflict. Equal hashes of different values may answer `Yes`
+//! answer is [`ChangedSince::Forgotten`], a conflict. Equal hashes of different values may answer `Yes`
 //! without cause; the transaction runs again and finds nothing.
 //!
 //! Source: core-protocol sections 2 and 6.

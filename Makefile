@@ -94,14 +94,14 @@ ifneq ($(SCHEDULES),)
 	@echo "== orders of memory, explored by loom"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
 	    -p evergraph-memory-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
-	@echo "== planted bugs, of which each makes a test fail"
+	@echo "== planted bugs: each must make a test fail"
 	$(Q)$(PLANTED) --quiet
 endif
 	@echo "== the Python package, in an environment of its own"
 	$(Q)$(PYTHON_PACKAGE) test "$(PACKAGE)"
 	@echo "All tests passed."
 
-# TinkerPop's scenarios, which some tests read: nothing of Java runs. Whoever has no Maven goes without.
+# TinkerPop's scenarios, which some tests read: nothing of Java runs. Without Maven these tests are skipped.
 gremlin-test:
 	$(Q)if ! test -e "$(GREMLIN_TEST_JAR)" && command -v mvn >/dev/null; then \
 	    echo "== TinkerPop's scenarios (once, by download: 2 MB)"; \

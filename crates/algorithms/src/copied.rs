@@ -3,7 +3,8 @@
 //! A transaction sees its own writes, and a query what its strategies leave: neither can be frozen. Kernels read a copy
 //! of what such a view answers.
 //!
-//! Cost: one look at each vertex and edge in scope. Memory: 48 bytes an edge, reserved as long as the copy is there.
+//! Cost: one look at each vertex and edge in scope. Memory: 48 bytes an edge, 80 with weights, and 16 a
+//! vertex id, reserved as long as the copy is there.
 
 use crate::control::Control;
 use crate::csr::StaticCsr;
@@ -28,6 +29,12 @@ pub struct CopiedLists {
 /// What an edge takes while it is gathered and both sides are made of it.
 const EDGE_BYTES: usize = 48;
 
+/// The same of an edge with a weight.
+const WEIGHTED_EDGE_BYTES: usize = 80;
+
+/// What a vertex id takes: its place in the list of those chosen, and an offset on each side, all while the sides are made.
+const VERTEX_BYTES: usize = 16;
+
 /// Edges for which memory is reserved at once.
 const EDGES_STEP: usize = 16 * 1024;
 
@@ -50,11 +57,13 @@ impl Scope {
         let chosen = select(view, self.labels.as_deref(), &self.vertex_filters, control)?;
         let mut live = ScopedView::new(view, self, weight, control);
         let (mut pairs, mut weights, mut reserved) = (Vec::new(), Vec::new(), Vec::new());
+        let edge_bytes = if weight.is_some() { WEIGHTED_EDGE_BYTES } else { EDGE_BYTES };
+        let vertices_reserved = control.reserve("copied vertices", chosen.vertices.bound(), VERTEX_BYTES)?;
         let ids: Vec<u32> = chosen.vertices.iter().collect();
         for vertices in ids.chunks(BATCH) {
             live.hops(Direction::Out, vertices, |hop| {
                 if pairs.len() == reserved.len() * EDGES_STEP {
-                    reserved.push(control.reserve("copied edges", EDGES_STEP as u32, EDGE_BYTES)?);
+                    reserved.push(control.reserve("copied edges", EDGES_STEP as u32, edge_bytes)?);
                 }
                 pairs.push((hop.from, hop.to));
                 if weight.is_some() {
@@ -63,8 +72,11 @@ impl Scope {
                 Ok(ControlFlow::Continue(()))
             })?;
         }
+        control.check()?;
         let weights = weight.is_some().then_some(weights.as_slice());
         let lists = StaticCsr::new(chosen.vertices, &pairs, weights, direction)?;
+        control.check()?;
+        reserved.push(vertices_reserved);
         Ok(CopiedLists { lists, reserved })
     }
 }

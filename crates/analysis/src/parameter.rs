@@ -186,12 +186,12 @@ pub(crate) const MISSING_WEIGHT: Parameter =
 /// How many vertices are drawn.
 pub(crate) const SAMPLE: Parameter =
     Parameter::whole("sample", "N", 1, DefaultValue::Nothing("exact, from all"))
-        .means("Estimate from so many vertices, drawn at random.");
+        .means("Estimate from this many vertices, chosen at random.");
 
 /// Which are drawn.
 pub(crate) const SEED: Parameter = Parameter::whole("seed", "N", 0, DefaultValue::Whole(0))
     .most(u64::MAX)
-    .means("Another seed draws others.")
+    .means("Seed of the random choice.")
     .needing("sample");
 
 /// The name of `direction`: `out`, `in` or `both`.

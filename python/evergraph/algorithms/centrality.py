@@ -43,7 +43,7 @@ class Centrality(Runner):
         direction : {"out", "in", "both"}
             Along which edges rank flows.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -82,9 +82,9 @@ class Centrality(Runner):
         direction: Direction = "out",
         **choices: Unpack[Choices],
     ) -> Any:
-        """How much of a random walk's time each vertex gets if it begins again at some sources.
+        """PageRank with restarts: how near each vertex is to some sources.
 
-        It is high where many short ways lead from the sources. If all vertices are sources, it is `pagerank`.
+        It is high where many short paths lead from the sources. If all vertices are sources, it is `pagerank`.
 
         Parameters
         ----------
@@ -99,12 +99,12 @@ class Centrality(Runner):
         direction : {"out", "in", "both"}
             Along which edges the walk goes.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and score (float64)
-            One row a vertex, in vertex order; the scores sum to 1. That of a vertex that no walk comes to is 0.
+            One row a vertex, in vertex order; the scores sum to 1. A vertex that no walk reaches has score 0.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Centrality(Runner):
         normalized : bool
             Divide by the number of pairs that a vertex could be between.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -169,11 +169,11 @@ class Centrality(Runner):
         Parameters
         ----------
         direction : {"out", "in", "both"}
-            "in" measures ways from the others to the vertex, "out" from it to the others.
+            "in" measures paths from the others to the vertex, "out" from it to the others.
         sample : int, optional
             Estimate from so many others, drawn at random by `seed`.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class Centrality(Runner):
         missing_weight: float | None = None,
         **choices: Unpack[Choices],
     ) -> Any:
-        """How important those are that point to each vertex.
+        """Eigenvector centrality: importance from the importance of in-neighbours.
 
         Parameters
         ----------
@@ -211,9 +211,9 @@ class Centrality(Runner):
         weight : str, optional
             The edge property that says how much flows.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------

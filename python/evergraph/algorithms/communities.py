@@ -14,7 +14,7 @@ __all__ = ["Communities"]
 
 
 class Communities(Runner):
-    """Which vertices are close-knit, and how much."""
+    """Communities, cores, triangles and clustering."""
 
     __slots__ = ()
 
@@ -26,12 +26,12 @@ class Communities(Runner):
         iterations : int
             Rounds; fewer only if one changes nothing.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and community (uint64)
-            As of `wcc`.
+            See `wcc`.
 
         Examples
         --------
@@ -60,14 +60,14 @@ class Communities(Runner):
         weight : str, optional
             The edge property that is the weight.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and community (uint64)
-            As of `wcc`. The modularity is in the metadata.
+            See `wcc`. The modularity is in the metadata.
 
         Examples
         --------
@@ -107,14 +107,14 @@ class Communities(Runner):
         weight : str, optional
             The edge property that is the weight.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and community (uint64)
-            As of `wcc`. The modularity is in the metadata.
+            See `wcc`. The modularity is in the metadata.
 
         Examples
         --------
@@ -151,7 +151,7 @@ class Communities(Runner):
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and triangles (uint64)
-            One row a vertex, in vertex order. How many there are in all is in the metadata.
+            One row a vertex, in vertex order. Their total is in the metadata.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class Communities(Runner):
         directed : bool
             Whether an edge between neighbours counts in each direction, as in Graphalytics.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------

@@ -18,7 +18,7 @@ __all__ = ["Paths"]
 
 
 class Paths(Runner):
-    """How far vertices are from others, and by which way."""
+    """Distances between vertices, and shortest paths."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class Paths(Runner):
         direction : {"out", "in", "both"}
             Along which edges it goes.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -65,13 +65,13 @@ class Paths(Runner):
         weight : str
             The edge property that is the weight: a number, not negative.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
         direction : {"out", "in", "both"}
             Along which edges paths go.
         delta : float, optional
             The width of a bin; the answer doesn't depend on it.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -103,7 +103,7 @@ class Paths(Runner):
         length_max: float = math.inf,
         **choices: Unpack[Choices],
     ) -> Any:
-        """One shortest path between two vertices, searched from both ends. Nothing is frozen for it.
+        """One shortest path between two vertices, searched from both ends. Reads only the part around them.
 
         Parameters
         ----------
@@ -112,13 +112,13 @@ class Paths(Runner):
         weight : str, optional
             The edge property whose sum is the length; without it edges are counted.
         missing_weight : float, optional
-            That of edges without the property; without it such an edge is an error.
+            The weight of edges without the property; by default such an edge is an error.
         direction : {"out", "in", "both"}
             Along which edges it goes.
         length_max : float
             Longer paths are not looked for.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class Paths(Runner):
         limit: int | None = None,
         **choices: Unpack[Choices],
     ) -> Any:
-        """The vertices within a few edges of some. Nothing is frozen for it.
+        """The vertices within a few edges of some. Reads only the part around them.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Paths(Runner):
         limit : int, optional
             The most vertices, sources included. Whether it left some out is in the metadata.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class Scope(TypedDict, total=False):
 
 
 class Choices(Scope, total=False):
-    """What every algorithm can be told; see ``Algorithms``."""
+    """Arguments that all algorithms share; see ``Algorithms``."""
 
     keys: str | Iterable[str] | None
     numpy: bool

@@ -16,12 +16,12 @@ __all__ = ["Structure"]
 
 
 class Structure(Runner):
-    """Components, cycles, and the order of what has none."""
+    """Components, cycles, and topological orders."""
 
     __slots__ = ()
 
     def wcc(self, **choices: Unpack[Choices]) -> Any:
-        """Weakly connected components: which vertices hang together, whatever the edges' direction.
+        """Weakly connected components: the direction of edges is ignored.
 
         Returns
         -------
@@ -42,7 +42,7 @@ class Structure(Runner):
         Returns
         -------
         pyarrow.Table with columns vertex (uint64) and component (uint64)
-            As of `wcc`.
+            See `wcc`.
 
         Examples
         --------
@@ -65,13 +65,13 @@ class Structure(Runner):
         Parameters
         ----------
         through : int, optional
-            Only cycles through this vertex; nothing is frozen then.
+            Only cycles through this vertex; then only the part around it is read.
         length_min, length_max : int
             The fewest and the most edges; 1 is a loop.
         limit : int
-            The most cycles. Whether it left some out is in the metadata.
+            Maximum number of cycles; the metadata says whether there are more.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class Structure(Runner):
         since : float
             Only edges at or after this time.
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------
@@ -153,9 +153,9 @@ class Structure(Runner):
         Parameters
         ----------
         direction : {"out", "in"}
-            "out" puts sources before targets; "in" targets before sources, as where an edge says "needs".
+            "out" puts sources before targets; "in" puts targets before sources, for edges that mean "needs".
         **choices
-            As all algorithms.
+            See `Algorithms`.
 
         Returns
         -------

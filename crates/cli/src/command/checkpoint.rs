@@ -17,7 +17,7 @@ Examples:
   evergraph checkpoint social.eg
   evergraph checkpoint social.eg --quiet && du -sh social.eg
 
-An open database makes checkpoints by itself as its log grows. One by hand makes
+An open database makes checkpoints by itself as its log grows. This command makes
 the next opening as fast, and the folder as small, as possible.";
 
 /// Arguments of `evergraph checkpoint`.

@@ -89,7 +89,7 @@ pub enum FormatArgument {
 /// How files are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum PackingArgument {
-    /// They aren't.
+    /// No compression.
     None,
     /// By gzip.
     Gzip,

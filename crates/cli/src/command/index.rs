@@ -74,7 +74,7 @@ pub struct IndexArguments {
 /// Actions on indexes.
 #[derive(Subcommand, Debug)]
 pub enum Action {
-    /// Build an index; Ctrl-C leaves none.
+    /// Build an index; Ctrl-C cancels it, and leaves no index behind.
     #[command(after_help = CREATE_HELP)]
     Create {
         /// The database.

@@ -275,7 +275,8 @@ fn check_simple(table: &EdgeTable, group: GroupId, body: &EdgeBody) -> Result<()
 
 fn new_segment(body: EdgeBody, base: Timestamp) -> Segment<EdgeBody> {
     let (body, hubs) = body.split_hubs();
-    let hubs = hubs.into_iter().map(|(row, body)| Hub { row, segment: Arc::new(Segment::of_load(base, body)) });
+    let hubs =
+        hubs.into_iter().map(|(row, body)| Hub { row, segment: Arc::new(Segment::of_load(base, body)) });
     Segment::appearing(base, body, hubs.collect())
 }
 

@@ -76,6 +76,9 @@ impl Item for VertexId {
     }
 }
 
+/// Edges of one vertex whose values are read at once: those of a hub never lie in memory all together.
+const EDGES_AT_ONCE: usize = 4096;
+
 impl Item for EdgeId {
     fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>> {
         view.edge_property(self, key)
@@ -96,15 +99,17 @@ impl Item for EdgeId {
         for source in (0..GROUP_SIZE as u16).map(|row| VertexId::new(group, row)) {
             list.clear();
             view.all_neighbors(source, edge_type, Direction::Out, &mut list)?;
-            edges.clear();
-            edges.extend(list.iter().map(|entry| {
-                let (target, discriminator) = *entry;
-                EdgeId { source, edge_type, target, discriminator }
-            }));
-            view.edge_properties(&edges, key, &mut values)?;
-            for (edge, value) in edges.iter().zip(values.drain(..)) {
-                if let Some(value) = value {
-                    visit(*edge, value)?;
+            for part in list.chunks(EDGES_AT_ONCE) {
+                edges.clear();
+                edges.extend(part.iter().map(|entry| {
+                    let (target, discriminator) = *entry;
+                    EdgeId { source, edge_type, target, discriminator }
+                }));
+                view.edge_properties(&edges, key, &mut values)?;
+                for (edge, value) in edges.iter().zip(values.drain(..)) {
+                    if let Some(value) = value {
+                        visit(*edge, value)?;
+                    }
                 }
             }
         }

@@ -18,11 +18,11 @@ pub(crate) static CDLP: Algorithm = Algorithm {
     group: Group::CommunitiesAndDensity,
     summary: "Communities by label propagation.",
     details: "\
-The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first.",
+Communities are numbered from 0, the largest first; of two of equal size, the one with the lowest
+vertex id is first.",
     example: "bank.eg cdlp --iterations 20 --output communities.parquet",
     parameters: &[Parameter::whole("iterations", "N", 0, DefaultValue::Whole(10))
-        .means("Rounds; fewer only if one changes nothing.")],
+        .means("Maximum number of rounds; a round that changes nothing is the last.")],
     reads: Reads::BothWays,
     columns: &[VERTEX, COMMUNITY],
     order: Order::Groups,

@@ -15,7 +15,7 @@ use evergraph_graph::topology::Topology;
 pub(crate) static KCORE: Algorithm = Algorithm {
     name: "kcore",
     group: Group::CommunitiesAndDensity,
-    summary: "The innermost core that each vertex is in.",
+    summary: "Core number: the largest k for which each vertex is in the k-core.",
     details: "",
     example: "bank.eg kcore --where 'risk<0.5' --output cores.csv",
     parameters: &[],

@@ -19,8 +19,8 @@ pub(crate) static LEIDEN: Algorithm = Algorithm {
     group: Group::CommunitiesAndDensity,
     summary: "Connected communities by modularity.",
     details: "\
-The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first.
+Communities are numbered from 0, the largest first; of two of equal size, the one with the lowest
+vertex id is first.
 Communities are connected, and better than those of louvain, in about twice the time.",
     example: "bank.eg leiden --weight amount_cents --output communities.parquet",
     parameters: &[

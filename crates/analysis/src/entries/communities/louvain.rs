@@ -19,8 +19,8 @@ pub(crate) static LOUVAIN: Algorithm = Algorithm {
     group: Group::CommunitiesAndDensity,
     summary: "Communities by modularity.",
     details: "\
-The value of a vertex is the number of its community: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first.",
+Communities are numbered from 0, the largest first; of two of equal size, the one with the lowest
+vertex id is first.",
     example: "bank.eg louvain --weight amount_cents --output communities.parquet",
     parameters: &[
         Parameter::real("resolution", "R", RealRange::FiniteFromZero, 1.0)

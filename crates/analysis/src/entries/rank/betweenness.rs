@@ -18,7 +18,7 @@ pub(crate) static BETWEENNESS: Algorithm = Algorithm {
     group: Group::WhoMatters,
     summary: "How many shortest paths lead through each vertex.",
     details: "\
-The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.",
+The exact result searches from every vertex: above about 100,000 vertices, use a sample.",
     example: "bank.eg betweenness --sample 100 --direction both",
     parameters: &[
         Parameter::direction(Direction::Out).means("Along which edges paths go."),

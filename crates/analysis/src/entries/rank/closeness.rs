@@ -18,11 +18,11 @@ pub(crate) static CLOSENESS: Algorithm = Algorithm {
     group: Group::WhoMatters,
     summary: "How near each vertex is to all others.",
     details: "\
-The exact answer searches from every vertex: for more than some 100,000 vertices take a sample.",
+The exact result searches from every vertex: above about 100,000 vertices, use a sample.",
     example: "bank.eg closeness --sample 1000 --direction both",
     parameters: &[
         Parameter::direction(Direction::In).means(
-            "Along which edges ways go: `in` from the others to the vertex, `out` from it to the others.",
+            "Direction of the paths: `in` from the others to the vertex, `out` from it to the others.",
         ),
         SAMPLE,
         SEED,

@@ -17,16 +17,16 @@ use evergraph_graph::topology::Topology;
 pub(crate) static EIGENVECTOR: Algorithm = Algorithm {
     name: "eigenvector",
     group: Group::WhoMatters,
-    summary: "How important those are that point to each vertex.",
+    summary: "Importance of each vertex, from the importance of its in-neighbours.",
     details: "",
     example: "bank.eg eigenvector --tolerance 1e-9 --iterations 500",
     parameters: &[
         Parameter::direction(Direction::Out).means("Along which edges importance flows."),
         WEIGHT,
         MISSING_WEIGHT,
-        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(100)).means("Rounds at most."),
+        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(100)).means("Maximum number of rounds."),
         Parameter::real("tolerance", "T", RealRange::FiniteFromZero, 1e-6)
-            .means("Stop when scores change by less than this a vertex, on average, in a round."),
+            .means("Stop after a round in which the mean change of a score is below this."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, SCORE],

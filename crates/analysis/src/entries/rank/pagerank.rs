@@ -17,17 +17,17 @@ use evergraph_graph::topology::Topology;
 pub(crate) static PAGERANK: Algorithm = Algorithm {
     name: "pagerank",
     group: Group::WhoMatters,
-    summary: "How much of a random walk's time each vertex gets.",
+    summary: "Importance of each vertex, as the share of a random walk's time spent there.",
     details: "",
     example: "bank.eg pagerank --where 'country=DE' --output ranks.parquet",
     parameters: &[
         Parameter::direction(Direction::Out).means("Along which edges rank flows."),
         Parameter::whole("iterations", "N", 0, DefaultValue::Whole(20))
-            .means("Rounds; with a tolerance, at most."),
+            .means("Number of rounds; with a tolerance, the maximum."),
         Parameter::real("damping", "D", RealRange::UpToOne, 0.85)
             .means("The probability of following an edge rather than jumping anywhere."),
         Parameter::optional_real("tolerance", "T", RealRange::FiniteFromZero, "")
-            .means("Stop when scores change by less than this a vertex, on average, in a round."),
+            .means("Stop after a round in which the mean change of a score is below this."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, SCORE],

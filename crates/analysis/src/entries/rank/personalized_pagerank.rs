@@ -17,20 +17,20 @@ use evergraph_graph::topology::Topology;
 pub(crate) static PERSONALIZED_PAGERANK: Algorithm = Algorithm {
     name: "personalized_pagerank",
     group: Group::WhoMatters,
-    summary: "Who is near to some vertices, by random walks that begin again there.",
+    summary: "How near each vertex is to given vertices, by random walks that restart there.",
     details: "\
-The value of a vertex is how much of the walk's time it gets; 0 if no walk comes to it. If all
-vertices are sources, it is PageRank. The tolerance is about all vertices together, since most of
-them may have next to nothing.",
+The score of a vertex is the share of the walk's time spent there, 0 if no walk reaches it. If all
+vertices are sources, the scores are those of PageRank. The tolerance limits the sum of all changes,
+since most scores may be close to 0.",
     example: "bank.eg personalized-pagerank --source 10034831 --direction both",
     parameters: &[
         Parameter::vertices("sources").means("Begin at these vertices, with equal chances."),
         Parameter::direction(Direction::Out).means("Along which edges the walk goes."),
-        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(100)).means("Rounds at most."),
+        Parameter::whole("iterations", "N", 0, DefaultValue::Whole(100)).means("Maximum number of rounds."),
         Parameter::real("damping", "D", RealRange::UpToOne, 0.85)
             .means("The probability of following an edge rather than beginning again."),
         Parameter::real("tolerance", "T", RealRange::FiniteFromZero, 1e-6)
-            .means("Stop when scores change by less than this, all together, in a round."),
+            .means("Stop after a round in which the changes of all scores add up to less than this."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, SCORE],

@@ -16,7 +16,7 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
     name: "cycles",
     group: Group::ComponentsAndOrder,
     summary: "Simple cycles up to a length.",
-    details: "Each cycle begins at the vertex with the lowest number. Through one vertex nothing is frozen.",
+    details: "Each cycle begins at its vertex with the lowest id. `through` reads only a neighbourhood.",
     example: "bank.eg cycles --through 10034831 --where-edge 'amount_cents>=1000000'",
     parameters: &[
         Parameter::vertex("through").optional().means("Only cycles through this vertex."),
@@ -28,7 +28,7 @@ pub(crate) static CYCLES: Algorithm = Algorithm {
             .means("The most edges."),
         Parameter::whole("limit", "N", 1, DefaultValue::Whole(1_000_000))
             .most(u64::MAX)
-            .means("Stop after so many cycles."),
+            .means("Stop after this many cycles."),
     ],
     reads: Reads::SourceToTarget,
     columns: &[ColumnDescription::new("cycle", ColumnKind::U64), POSITION, VERTEX],

@@ -16,7 +16,7 @@ use evergraph_graph::id::{Direction, VertexId};
 pub(crate) static FLOW_RINGS: Algorithm = Algorithm {
     name: "flow_rings",
     group: Group::ComponentsAndOrder,
-    summary: "Rings along which about the same amount passes on within a short time.",
+    summary: "Cycles of payments that pass on about the same amount within a short time.",
     details: "\
 Each ring begins at the source of its earliest edge. `amount` and `time` of a row are those of the
 edge that leaves its vertex.",

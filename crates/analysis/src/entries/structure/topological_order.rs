@@ -19,8 +19,8 @@ pub(crate) static TOPOLOGICAL_ORDER: Algorithm = Algorithm {
     group: Group::ComponentsAndOrder,
     summary: "Every vertex after those that it depends on.",
     details: "\
-The rows come in order; the value is the place, from 0. If the edges form a cycle, there is
-no order: the error names one.",
+Rows are in topological order; the value is the position, from 0. A graph with a cycle has no
+topological order: the error names a cycle.",
     example: "build.eg topological-order --direction in --type NEEDS --output order.csv",
     parameters: &[Parameter::directions(
         &[(Direction::Out, "The source."), (Direction::In, "The target: an edge says `needs`.")],

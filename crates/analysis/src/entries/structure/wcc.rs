@@ -15,10 +15,10 @@ use evergraph_graph::topology::Topology;
 pub(crate) static WCC: Algorithm = Algorithm {
     name: "wcc",
     group: Group::ComponentsAndOrder,
-    summary: "Which vertices hang together, whatever the edges' direction.",
+    summary: "Connected components, ignoring the direction of edges.",
     details: "\
-The value of a vertex is the number of its component: 0 is the largest, then 1 and so on; of equally
-large ones that with the lowest vertex is first.",
+Components are numbered from 0, the largest first; of two of equal size, the one with the lowest
+vertex id is first.",
     example: "bank.eg wcc --type TRANSFER --json",
     parameters: &[],
     reads: Reads::BothWays,

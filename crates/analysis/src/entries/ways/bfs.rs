@@ -17,12 +17,12 @@ use evergraph_graph::topology::Topology;
 pub(crate) static BFS: Algorithm = Algorithm {
     name: "bfs",
     group: Group::WaysAndNeighbourhoods,
-    summary: "How many edges each vertex is away from a source.",
-    details: "Where there is no path the level is 9223372036854775807.",
+    summary: "Distance of each vertex from a source, in edges.",
+    details: "In CSV files the level of a vertex without a path is 9223372036854775807, as in Graphalytics.",
     example: "bank.eg bfs --source 10034831 --direction both",
     parameters: &[
         Parameter::vertex("source").means("Begin at this vertex."),
-        Parameter::direction(Direction::Out).means("Along which edges it goes."),
+        Parameter::direction(Direction::Out).means("Direction in which edges are followed."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, ColumnDescription::new("level", ColumnKind::U32)],

@@ -16,15 +16,15 @@ pub(crate) static K_HOP: Algorithm = Algorithm {
     name: "k_hop",
     group: Group::WaysAndNeighbourhoods,
     summary: "The vertices within a few edges.",
-    details: "The file has the vertices that were found alone, the nearest first; the value is the distance.",
+    details: "The file lists only the vertices found, the nearest first; the value is the distance.",
     example: "bank.eg k-hop --source 10034831 --depth 2 --direction both --output near.csv",
     parameters: &[
         Parameter::vertices("sources").means("Begin at these vertices."),
-        Parameter::whole("depth", "K", 0, DefaultValue::Whole(2)).means("How many edges far."),
+        Parameter::whole("depth", "K", 0, DefaultValue::Whole(2)).means("Maximum distance, in edges."),
         Parameter::whole("limit", "N", 1, DefaultValue::Nothing("all"))
             .most(u64::MAX)
-            .means("Stop after so many vertices."),
-        Parameter::direction(Direction::Out).means("Along which edges it goes."),
+            .means("Stop after this many vertices."),
+        Parameter::direction(Direction::Out).means("Direction in which edges are followed."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, ColumnDescription::new("distance", ColumnKind::U32)],

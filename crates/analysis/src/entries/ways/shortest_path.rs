@@ -23,11 +23,11 @@ pub(crate) static SHORTEST_PATH: Algorithm = Algorithm {
     parameters: &[
         Parameter::vertex("source").means("Begin at this vertex."),
         Parameter::vertex("target").means("End at this vertex."),
-        Parameter::direction(Direction::Out).means("Along which edges it goes."),
+        Parameter::direction(Direction::Out).means("Direction in which edges are followed."),
         WEIGHT,
         MISSING_WEIGHT,
         Parameter::real("length_max", "LENGTH", RealRange::FromZero, f64::INFINITY)
-            .means("Longer paths are not looked for."),
+            .means("Maximum length of the path."),
     ],
     reads: Reads::Direction,
     columns: &[VERTEX, ColumnDescription::new("length", ColumnKind::F64)],

@@ -18,7 +18,7 @@ use evergraph_graph::topology::Topology;
 pub(crate) static SSSP: Algorithm = Algorithm {
     name: "sssp",
     group: Group::WaysAndNeighbourhoods,
-    summary: "The least sum of weights on a path from a source to each vertex.",
+    summary: "Distance of each vertex from a source, by edge weight.",
     details: "Where there is no path the distance is infinite.",
     example: "bank.eg sssp --source 10034831 --weight amount_cents",
     parameters: &[

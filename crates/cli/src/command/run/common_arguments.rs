@@ -7,17 +7,17 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Scope and answer")]
 pub struct CommonArguments {
-    /// Vertices of these labels only [default: all]; repeat it, or put commas between.
+    /// Only vertices of these labels [default: all]; repeat the option, or separate labels by commas.
     #[arg(long = "label", value_name = "LABEL", value_delimiter = ',')]
     pub labels: Vec<String>,
-    /// Edges of these types only [default: all]; repeat it, or put commas between.
+    /// Only edges of these types [default: all]; repeat the option, or separate types by commas.
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     pub types: Vec<String>,
-    /// Vertices only whose property satisfies this: 'age>=18', 'name=Ada', 'city in Rome,Pisa', 'email'
-    /// (is there); repeat it for more conditions.
+    /// Only vertices that satisfy this condition: 'age>=18', 'name=Ada', 'city in Rome,Pisa', 'email'
+    /// (has the property); repeat the option for more conditions.
     #[arg(long = "where", value_name = "CONDITION")]
     pub vertex_conditions: Vec<String>,
-    /// Edges only whose property satisfies this; as --where.
+    /// Only edges that satisfy this condition, written as for --where.
     #[arg(long = "where-edge", value_name = "CONDITION")]
     pub edge_conditions: Vec<String>,
     /// The property that names vertices [default: the unique key of their label].
@@ -30,7 +30,7 @@ pub struct CommonArguments {
     /// standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Replace the file of --output if it is there.
+    /// Replace the --output file if it exists.
     #[arg(long, requires = "output")]
     pub overwrite: bool,
 }

@@ -26,13 +26,30 @@ pub enum AnyLoad {
 
 /// Which engine a manifest names.
 #[derive(Clone, Copy)]
-enum Kind {
+enum EngineKind {
     Memory,
 }
 
-impl Kind {
+impl EngineKind {
+    /// Every one: a kind that is missing here is never made, and the compiler says so.
+    const ALL: [Self; 1] = [Self::Memory];
+
+    /// Whether the engine opens databases whose manifest names `engine`.
+    fn opens(self, engine: &str) -> bool {
+        match self {
+            Self::Memory => MemoryEngine::opens(engine),
+        }
+    }
+
+    /// Whether a file of this name belongs to the engine.
+    fn is_file(self, name: &str) -> bool {
+        match self {
+            Self::Memory => MemoryEngine::is_file(name),
+        }
+    }
+
     fn named(engine: &str) -> Option<Self> {
-        MemoryEngine::opens(engine).then_some(Self::Memory)
+        Self::ALL.into_iter().find(|kind| kind.opens(engine))
     }
 
     /// The engine of a manifest that was read: another one would have been refused.
@@ -44,25 +61,26 @@ impl Kind {
 impl DurableEngine for AnyEngine {
     type Load = AnyLoad;
 
+    /// A new database is the memory engine's.
     const NEW: &'static str = MemoryEngine::NEW;
 
     fn opens(engine: &str) -> bool {
-        Kind::named(engine).is_some()
+        EngineKind::named(engine).is_some()
     }
 
     fn empty_section(engine: &str) -> Vec<u8> {
-        match Kind::of(engine) {
-            Kind::Memory => MemoryEngine::empty_section(engine),
+        match EngineKind::of(engine) {
+            EngineKind::Memory => MemoryEngine::empty_section(engine),
         }
     }
 
     fn is_file(name: &str) -> bool {
-        MemoryEngine::is_file(name)
+        EngineKind::ALL.into_iter().any(|kind| kind.is_file(name))
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        match Kind::of(&opening.manifest.engine) {
-            Kind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
+        match EngineKind::of(&opening.manifest.engine) {
+            EngineKind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
         }
     }
 
@@ -126,8 +144,8 @@ impl DurableEngine for AnyEngine {
         report: &mut Report,
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
-        match Kind::of(&manifest.engine) {
-            Kind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
+        match EngineKind::of(&manifest.engine) {
+            EngineKind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
         }
     }
 
@@ -136,8 +154,8 @@ impl DurableEngine for AnyEngine {
         target: &SalvageTarget<'_>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        match Kind::of(&source.manifest.engine) {
-            Kind::Memory => MemoryEngine::salvage(source, target, progress),
+        match EngineKind::of(&source.manifest.engine) {
+            EngineKind::Memory => MemoryEngine::salvage(source, target, progress),
         }
     }
 }

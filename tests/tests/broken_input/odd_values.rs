@@ -125,8 +125,8 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "char",
             &["é", "😀"],
             &[
-                ("ab", "\"ab\" is no char: too many characters in string"),
-                ("e\u{301}", "\"e\\u{301}\" is no char: too many characters in string"),
+                ("ab", "\"ab\" is not a valid char: too many characters in string"),
+                ("e\u{301}", "\"e\\u{301}\" is not a valid char: too many characters in string"),
             ],
         ),
         column(

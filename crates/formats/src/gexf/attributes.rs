@@ -220,6 +220,6 @@ mod tests {
         assert_eq!(double.read("-INF"), Ok(Some(Value::F64(f64::NEG_INFINITY))));
         assert_eq!(AttributeType::Of(ValueType::String).read("null"), Ok(Some("null".into())));
         assert_eq!(AttributeType::Unknown.read(""), Ok(Some("".into())));
-        assert!(double.read("x").unwrap_err().contains("no double"));
+        assert!(double.read("x").unwrap_err().contains("not a valid double"));
     }
 }

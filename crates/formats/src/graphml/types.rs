@@ -270,7 +270,7 @@ mod tests {
             read_key_value("3000000000", KeyType::Of(ValueType::I32)),
             Ok(Some(Value::I64(3_000_000_000)))
         );
-        assert!(read("x", KeyType::Of(ValueType::I32)).unwrap_err().contains("no int"));
+        assert!(read("x", KeyType::Of(ValueType::I32)).unwrap_err().contains("not a valid int"));
         assert!(read("1, x", KeyType::Vector(ValueType::I32)).is_err());
     }
 

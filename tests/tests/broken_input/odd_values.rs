@@ -266,14 +266,14 @@ fn values_at_the_edge_of_their_type_load_and_those_past_it_are_named() {
             "any{form:graphson}",
             &["1", "\"a\"", "[1,{\"@type\":\"g:Int64\",\"@value\":7}]"],
             &[
-                ("x", "\"x\" is no any{form:graphson}: byte 0: expected a value, found `x`"),
+                ("x", "\"x\" is not a valid any{form:graphson}: byte 0: expected a value, found `x`"),
                 (
                     "{\"@type\":\"g:Int32\",\"@value\":\"x\"}",
-                    "\"{\\\"@type\\\":\\\"g:Int32\\\",\\\"@value\\\":\\\"x\\\"}\" is no any{form:graphson}: byte 28: expected a number, found `\"`",
+                    "\"{\\\"@type\\\":\\\"g:Int32\\\",\\\"@value\\\":\\\"x\\\"}\" is not a valid any{form:graphson}: byte 28: expected a number, found `\"`",
                 ),
                 (
                     "[1",
-                    "\"[1\" is no any{form:graphson}: byte 2: expected , or ] after an element, found the end",
+                    "\"[1\" is not a valid any{form:graphson}: byte 2: expected , or ] after an element, found the end",
                 ),
             ],
         ),

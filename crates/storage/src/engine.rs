@@ -156,12 +156,12 @@ pub struct EngineStatistics {
 ///
 /// # Concurrency
 /// Any thread calls any method at any time, with three exceptions: `append` is called by one thread at a time, which
-/// holds the commit latch; `pin` with the registry of snapshots locked; `replay` before the engine is shared. Methods
+/// holds the commit latch; `pin` mostly with the registry of snapshots locked; `replay` before the engine is shared. Methods
 /// that return a `Result` are called without any lock of the front, and may do I/O. All others answer from memory,
 /// wait for nobody, and begin and end no snapshot: `newer` and the questions about groups are asked under the latch.
 pub trait Engine: Send + Sync + Sized + 'static {
     /// What a snapshot holds on to, apart from its timestamp: a set of files, a version, or nothing. Dropped without a
-    /// lock, after [`Engine::snapshot_ended`].
+    /// lock and before the engine; where [`Engine::snapshot_ended`] is called for the snapshot, after that.
     type Pin: Send + Sync + 'static;
     /// Reading at one timestamp. Made for every call of a reader, so making one is cheap.
     type View<'a>: View

@@ -10,10 +10,11 @@ use std::sync::Arc;
 ///
 /// Nothing that its timestamp needs is dropped while it lives, so keep it for as short as possible.
 pub struct Session<E: Engine> {
+    /// Dropped first, while the engine that it holds files of is there for certain.
+    pin: E::Pin,
     front: Arc<Front<E>>,
     timestamp: Timestamp,
     access: Access,
-    pin: E::Pin,
 }
 
 impl<E: Engine> Session<E> {
@@ -21,7 +22,7 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn begin(front: &Arc<Front<E>>, access: Access) -> Self {
         let (timestamp, pin) = front.timeline.begin(access, |timestamp| front.engine.pin(timestamp));
-        Self { front: Arc::clone(front), timestamp, access, pin }
+        Self { pin, front: Arc::clone(front), timestamp, access }
     }
 
     /// The moment that is read.

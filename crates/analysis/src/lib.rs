@@ -19,7 +19,8 @@
 //! To add an algorithm:
 //! 1. Its kernel: a file in `crates/algorithms/src` that keeps the rules of that crate's documentation, with its tests,
 //!    and its line in that crate's `lib.rs`.
-//! 2. Its entry: a file in `entries/rank`, `ways`, `structure` or `communities`, and its line in that folder's `mod.rs`.
+//! 2. Its entry: a file in `entries/rank`, `ways`, `structure` or `communities`, and its line in that folder's
+//!    `mod.rs`.
 //! 3. `table.rs`: its line in `ALGORITHMS`, beside its group, and if the kernel has parameters, its line in the test
 //!    `defaults_are_those_of_the_kernels`. The other tests there hold for every entry.
 //! 4. Its row in `docs/guide/algorithms.md`, with the entry's cost; a test of `table.rs` compares the two.

@@ -35,6 +35,23 @@
 //! (2) As entries of one place, which other readers may add up.
 //! (3) In GraphSON, which others take for the text itself.
 //!
+//! To read another format of vertices and edges, follow a format that is there, say `gexf`:
+//! 1. Here: a folder with a reader that implements [`element_source::ElementSource`], its tests, a row in the first
+//!    table above, and its row in `ARCHITECTURE.md`'s code map.
+//! 2. `crates/files/src/import`: a variant of `ElementFormat` with its name (`elements/element_file.rs`), its reader in
+//!    the match of `elements/element_stream.rs`; a variant of `FileFormat` in `ALL`, `name` and `keys`
+//!    (`mapping/rule.rs`); from the one to the other, and what to say of a file that isn't one (`plan.rs`).
+//! 3. How it is recognised, in `recognise`: its endings and first bytes (`elements.rs`), standard input (`stream.rs`),
+//!    the list of endings (`KNOWN_ENDINGS` in `file.rs`), and the table in `mod.rs`.
+//! 4. The help of `evergraph import` (`crates/cli/src/command/import/arguments.rs`), and `docs/guide/import.md`: the
+//!    endings, the values of `format`, and what becomes of its contents. Python takes the name from `FileFormat`.
+//! 5. `fuzz/src/targets`: a target with seeds and its line in `mod.rs`; an ending and a seed in `import.rs`; its row in
+//!    `docs/testing.md`.
+//! 6. `tests/tests/broken_input`: rows in `graph_files.rs` or a file of its own, a sound file in `samples.rs`, its
+//!    name in `cut.rs` if it says where it ends. Two refusals quote all endings (`csv.rs`) and all formats
+//!    (`mapping.rs`).
+//! 7. A line in `CHANGELOG.md`.
+//!
 //! Readers trust nothing: what they are given is elements or an error that says where, never a panic,
 //! and the memory that they take is bounded by limits of their options.
 

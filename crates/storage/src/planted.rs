@@ -3,12 +3,12 @@
 //! ```text
 //! here              each bug: its name and what is wrong
 //! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right
-//! tests/planted     which test catches it; `make planted-bugs` demands that it does
+//! catchers.rs       which test catches it (`crates/memory_engine/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
-//! With the feature `planted`, which storage's tests turn on and nothing else, the environment variable
-//! `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature `planted()` is a
-//! constant, and the branches are no code.
+//! With the feature `planted`, which tests of storage and of the memory engine turn on and nothing else, the
+//! environment variable `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature
+//! `planted()` is a constant, and the branches are no code.
 //!
 //! Source: core-protocol section 11, whose model caught ten of them before there was code. It is mutation
 //! testing (DeMillo, Lipton, Sayward, IEEE Computer 11(4), 1978) with mutants chosen by hand.

@@ -12,6 +12,7 @@ mod claims;
 mod code_map;
 mod cycles;
 mod features;
+mod file_names;
 mod floors;
 mod forwarding;
 mod kernels;
@@ -129,6 +130,13 @@ fn every_anchor_of_a_link_is_a_heading_of_its_page() {
     let tree = Tree::read();
     let pages: Vec<_> = tree.markdown().map(|file| (file.path.as_str(), file.text.as_str())).collect();
     assert_none(links::without_heading(&pages));
+}
+
+#[test]
+fn every_source_file_that_a_page_names_is_there() {
+    let tree = Tree::read();
+    let pages = tree.markdown().filter(|file| file_names::PAGES.contains(&file.path.as_str()));
+    assert_none(pages.flat_map(|file| file_names::missing(&file.path, &file.text, &tree.paths)));
 }
 
 #[test]

@@ -18,7 +18,9 @@ pub(crate) static BFS: Algorithm = Algorithm {
     name: "bfs",
     group: Group::WaysAndNeighbourhoods,
     summary: "Distance of each vertex from a source, in edges.",
-    details: "In CSV files the level of a vertex without a path is 9223372036854775807, as in Graphalytics.",
+    details: "\
+In files that `evergraph run` writes, the level of a vertex without a path is 9223372036854775807,
+as in Graphalytics. In Python it is null.",
     example: "bank.eg bfs --source 10034831 --direction both",
     parameters: &[
         Parameter::vertex("source").means("Begin at this vertex."),

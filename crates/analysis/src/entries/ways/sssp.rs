@@ -19,7 +19,9 @@ pub(crate) static SSSP: Algorithm = Algorithm {
     name: "sssp",
     group: Group::WaysAndNeighbourhoods,
     summary: "Distance of each vertex from a source, by edge weight.",
-    details: "Where there is no path the distance is infinite.",
+    details: "\
+In files that `evergraph run` writes, the distance of a vertex without a path is infinite. In
+Python it is null.",
     example: "bank.eg sssp --source 10034831 --weight amount_cents",
     parameters: &[
         Parameter::vertex("source").means("Begin at this vertex."),

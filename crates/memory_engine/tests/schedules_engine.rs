@@ -21,7 +21,7 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_memory_engine::segment::tail::TAIL_CAPACITY;
-use evergraph_storage::engine::{Engine, Key, Newer};
+use evergraph_storage::engine::{ChangedSince, Engine, Key};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -83,7 +83,7 @@ impl Database {
         let committed = {
             let mut latch = self.timeline.latch();
             match self.engine.newer(&Key::Edge(edge), since) {
-                Newer::No => {
+                ChangedSince::No => {
                     let timestamp = self.timeline.published().next();
                     let displaced = self.engine.append(timestamp, prepared);
                     self.history.lock().push((timestamp.0, target, !was_there));
@@ -92,8 +92,8 @@ impl Database {
                     drop(displaced);
                     Some(timestamp.0)
                 }
-                Newer::Yes => None,
-                Newer::Forgotten => panic!("nothing was forgotten yet"),
+                ChangedSince::Yes => None,
+                ChangedSince::Forgotten => panic!("nothing was forgotten yet"),
             }
         };
         self.attempts.lock().push((since.0, target, committed));

@@ -16,7 +16,7 @@
 //! - [`background`]: the threads that prepare files, sync at intervals and seal; `bell` wakes them
 //! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
 //! - [`copy`]: a range of commits in one file of a new log
-//! - [`damaged`]: what a log that can't be recovered still holds
+//! - [`damaged_log`]: what a log that can't be recovered still holds
 //! - [`options`], [`error`]
 //!
 //! The log does not look into payloads. Timestamps are counts from 1 that only grow.

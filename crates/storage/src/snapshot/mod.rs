@@ -3,7 +3,7 @@
 //! - [`session`]: a place in the registry of open snapshots, given back when dropped
 //! - [`reader`]: a view and own writes as one `GraphView`; [`adjacency`] is its part about edges,
 //!   [`look_up`] that about indexes, [`newest`] that about edges by value
-//! - [`watched`]: a view that notes what is read through it, for serialisable transactions
+//! - [`tracked_view`]: a view that notes what is read through it, for serialisable transactions
 //! - [`handle`]: `Snapshot`, a read-only session with a view for everybody
 //! - [`forwarding`]: how snapshots and transactions become `GraphView`s by their reader
 

@@ -11,7 +11,7 @@
 //! | a header with `:ID`, or `:START_ID` and `:END_ID` | CSV in Neo4j's conventions ([`systems::neo4j`]) |
 //! | a header with `~id`, or `~from` and `~to` | Neptune's CSV for Gremlin ([`systems::neptune`]) |
 //! | a first line that begins with two whole numbers | a list of edges, if no file of vertices is beside it |
-//! | a header of plain names, or none | CSV, its columns guessed from the first rows ([`plain`]) |
+//! | a header of plain names, or none | CSV, its columns guessed from the first rows ([`plain_header`]) |
 //! | texts of which every line has as many fields | the same, between tabs, commas or blanks ([`table`]) |
 //! | standard input and pipes without an ending | any of these, by the first bytes ([`stream`]) |
 //!

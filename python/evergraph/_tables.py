@@ -144,7 +144,5 @@ def ids_of(vertices: Any) -> np.ndarray[Any, np.dtype[np.uint64]]:
     if array.size == 0:
         return np.zeros(0, dtype=np.uint64)
     if array.ndim != 1 or array.dtype.kind not in "iu" or (array.dtype.kind == "i" and array.min() < 0):
-        raise InvalidError(
-            f"expected vertex ids, not an array of {array.dtype} and shape {array.shape}"
-        )
+        raise InvalidError(f"expected vertex ids, not an array of {array.dtype} and shape {array.shape}")
     return np.ascontiguousarray(array, dtype=np.uint64)

@@ -56,9 +56,7 @@ class View:
     ) -> None:
         """See the class."""
         if not isinstance(snapshot, Snapshot):
-            raise InvalidError(
-                f"expected a snapshot, as from database.snapshot(), not {type(snapshot).__name__}"
-            )
+            raise InvalidError(f"expected a snapshot, as from database.snapshot(), not {type(snapshot).__name__}")
         self._show(Live(snapshot, types, labels, key, self.is_directed(), self.is_multigraph()), {})
 
     def _show(self, content: Live, graph: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ __all__ = ["Algorithms", "Choices", "Condition", "Scope", "native_scope", "nativ
 class Algorithms(Centrality, Paths, Structure, Communities):
     """Algorithms on a snapshot.
 
-    They run on all cores without the GIL, directly on the database's lists, while writers continue. Ctrl-C stops them.
+    They run on all cores without the GIL, directly on the database's lists, while writers continue. Ctrl-C
+    stops them.
 
     All of them take:
 

@@ -64,16 +64,19 @@ impl DurableEngine for AnyEngine {
     /// A new database is the memory engine's.
     const NEW: &'static str = MemoryEngine::NEW;
 
+    #[inline]
     fn opens(engine: &str) -> bool {
         EngineKind::named(engine).is_some()
     }
 
+    #[inline]
     fn empty_section(engine: &str) -> Vec<u8> {
         match EngineKind::of(engine) {
             EngineKind::Memory => MemoryEngine::empty_section(engine),
         }
     }
 
+    #[inline]
     fn is_file(name: &str) -> bool {
         EngineKind::ALL.into_iter().any(|kind| kind.is_file(name))
     }
@@ -84,6 +87,7 @@ impl DurableEngine for AnyEngine {
         }
     }
 
+    #[inline]
     fn checkpoint(
         &self,
         sources: &CheckpointSources<'_>,
@@ -92,6 +96,7 @@ impl DurableEngine for AnyEngine {
         with_engine!(self, engine => engine.checkpoint(sources, progress))
     }
 
+    #[inline]
     fn wants_checkpoint(&self) -> bool {
         with_engine!(self, engine => engine.wants_checkpoint())
     }
@@ -100,16 +105,19 @@ impl DurableEngine for AnyEngine {
         with_engine!(self, engine => engine.holding(work))
     }
 
+    #[inline]
     fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
         with_engine!(self, engine => engine.pin_files(manifest))
     }
 
+    #[inline]
     fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<AnyLoad> {
         match self {
             Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
         }
     }
 
+    #[inline]
     fn view_load<'a>(&'a self, load: &'a AnyLoad, timestamp: Timestamp) -> AnyView<'a> {
         match (self, load) {
             (Self::Memory(engine), AnyLoad::Memory(load)) => {
@@ -118,6 +126,7 @@ impl DurableEngine for AnyEngine {
         }
     }
 
+    #[inline]
     fn install_load(&self, timestamp: Timestamp, load: &AnyLoad) -> AnyDisplaced {
         match (self, load) {
             (Self::Memory(engine), AnyLoad::Memory(load)) => {
@@ -126,6 +135,7 @@ impl DurableEngine for AnyEngine {
         }
     }
 
+    #[inline]
     fn run_background(&self) {
         with_engine!(self, engine => engine.run_background());
     }
@@ -134,10 +144,12 @@ impl DurableEngine for AnyEngine {
         with_engine!(self, engine => engine.step(step));
     }
 
+    #[inline]
     fn close(&self) {
         with_engine!(self, engine => engine.close());
     }
 
+    #[inline]
     fn check_files(
         directory: &dyn Directory,
         manifest: &Manifest,

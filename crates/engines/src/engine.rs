@@ -97,6 +97,7 @@ impl Engine for AnyEngine {
         }
     }
 
+    #[inline]
     fn open_group(&self, group: GroupId, label: LabelId) {
         with_engine!(self, engine => engine.open_group(group, label));
     }
@@ -148,6 +149,7 @@ impl Engine for AnyEngine {
         }
     }
 
+    #[inline]
     fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
         with_engine!(self, engine => engine.replay(mutations))
     }
@@ -157,6 +159,7 @@ impl Engine for AnyEngine {
         with_engine!(self, engine => engine.snapshot_ended());
     }
 
+    #[inline]
     fn statistics(&self) -> EngineStatistics {
         with_engine!(self, engine => engine.statistics())
     }

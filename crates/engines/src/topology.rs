@@ -26,6 +26,7 @@ macro_rules! with_topology {
 impl AnyTopology {
     /// The share of edges that were fresh when this was frozen, 0 to 1: those that a read pays more for.
     #[must_use]
+    #[inline]
     pub fn fresh_share(&self) -> f64 {
         with_topology!(self, topology => topology.fresh_share())
     }

@@ -50,6 +50,7 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads `input` from its beginning.
     #[must_use]
+    #[inline]
     pub fn new(input: &'a [u8]) -> Self {
         Self { input, offset: 0 }
     }
@@ -62,12 +63,14 @@ impl<'a> Reader<'a> {
 
     /// Bytes left.
     #[must_use]
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.input.len() - self.offset
     }
 
     /// Whether everything is read.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
@@ -103,6 +106,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If none is left.
+    #[inline]
     pub fn u8(&mut self) -> Decoded<u8> {
         Ok(self.array::<1>()?[0])
     }
@@ -111,6 +115,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If fewer are left.
+    #[inline]
     pub fn u16(&mut self) -> Decoded<u16> {
         Ok(u16::from_le_bytes(self.array()?))
     }
@@ -119,6 +124,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If fewer are left.
+    #[inline]
     pub fn u32(&mut self) -> Decoded<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
@@ -127,6 +133,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If fewer are left.
+    #[inline]
     pub fn u64(&mut self) -> Decoded<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }

@@ -18,12 +18,14 @@ pub struct CancelFlag {
 
 impl CancelFlag {
     /// Asks to stop, for good. The work returns `cancelled` within a few milliseconds.
+    #[inline]
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
     /// The same flag, which also counts as set after `deadline`. Other clones are not affected by the deadline.
     #[must_use]
+    #[inline]
     pub fn until(&self, deadline: Instant) -> Self {
         Self { cancelled: Arc::clone(&self.cancelled), deadline: Some(deadline) }
     }

@@ -53,18 +53,21 @@ pub struct Catalogue {
 impl Catalogue {
     /// The label called `name`.
     #[must_use]
+    #[inline]
     pub fn label(&self, name: &str) -> Option<LabelId> {
         self.label_ids.get(name).copied()
     }
 
     /// The edge type called `name`.
     #[must_use]
+    #[inline]
     pub fn edge_type(&self, name: &str) -> Option<TypeId> {
         self.edge_type_ids.get(name).copied()
     }
 
     /// The property key called `name`.
     #[must_use]
+    #[inline]
     pub fn key(&self, name: &str) -> Option<KeyId> {
         self.key_ids.get(name).copied()
     }
@@ -95,6 +98,7 @@ impl Catalogue {
 
     /// Whether a label has this number.
     #[must_use]
+    #[inline]
     pub fn has_label(&self, id: LabelId) -> bool {
         self.labels.has(id.0)
     }
@@ -129,6 +133,7 @@ impl Catalogue {
 
     /// What is known of an edge type.
     #[must_use]
+    #[inline]
     pub fn edge_type_definition(&self, id: TypeId) -> Option<&EdgeType> {
         self.edge_types.get(id.0)
     }
@@ -141,27 +146,32 @@ impl Catalogue {
     }
 
     /// All labels, by number.
+    #[inline]
     pub fn labels(&self) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
         self.labels.iter().map(|(id, name)| (LabelId(id), name))
     }
 
     /// All edge types, by number.
+    #[inline]
     pub fn edge_types(&self) -> impl Iterator<Item = (TypeId, &EdgeType)> {
         self.edge_types.iter().map(|(id, definition)| (TypeId(id), definition))
     }
 
     /// All property keys that have names, by number.
+    #[inline]
     pub fn keys(&self) -> impl Iterator<Item = (KeyId, &Arc<str>)> {
         self.keys.iter().map(|(id, name)| (KeyId(id), name))
     }
 
     /// The declared or learned type of a property.
     #[must_use]
+    #[inline]
     pub fn property_type(&self, owner: Owner, key: KeyId) -> Option<ValueType> {
         self.properties.get(&(owner, key)).copied()
     }
 
     /// The properties of one owner, by key.
+    #[inline]
     pub fn properties_of(&self, owner: Owner) -> impl Iterator<Item = (KeyId, ValueType)> {
         let range = (owner, KeyId(0))..=(owner, KeyId(u16::MAX));
         let all = self.properties.range(range).map(|((_, key), value_type)| (*key, *value_type));
@@ -169,17 +179,20 @@ impl Catalogue {
     }
 
     /// All indexes, by identity.
+    #[inline]
     pub fn indexes(&self) -> impl Iterator<Item = IndexDefinition> {
         self.indexes.iter().map(|(id, unique)| IndexDefinition { id: *id, unique: *unique })
     }
 
     /// Whether there is an index at all.
     #[must_use]
+    #[inline]
     pub fn has_indexes(&self) -> bool {
         !self.indexes.is_empty()
     }
 
     /// The indexes on a property: at most one of each kind.
+    #[inline]
     pub fn indexes_on(&self, owner: Owner, key: KeyId) -> impl Iterator<Item = IndexDefinition> {
         let ids = IndexKind::ALL.map(|kind| IndexId { owner, key, kind });
         ids.into_iter().filter_map(|id| Some(IndexDefinition { id, unique: *self.indexes.get(&id)? }))
@@ -187,17 +200,20 @@ impl Catalogue {
 
     /// The index with this identity.
     #[must_use]
+    #[inline]
     pub fn index(&self, id: IndexId) -> Option<IndexDefinition> {
         self.indexes.get(&id).map(|unique| IndexDefinition { id, unique: *unique })
     }
 
     /// Whether an index says that at most one item of `owner` has a value of `key`.
     #[must_use]
+    #[inline]
     pub fn is_unique(&self, owner: Owner, key: KeyId) -> bool {
         self.indexes_on(owner, key).any(|index| index.unique)
     }
 
     /// The labels' unique keys: what people name vertices by.
+    #[inline]
     pub fn unique_keys(&self) -> impl Iterator<Item = (LabelId, KeyId)> {
         let unique = self.indexes.iter().filter(|(_, unique)| **unique);
         let keys = unique.filter_map(|(id, _)| match id.owner {
@@ -217,6 +233,7 @@ impl Catalogue {
 
     /// The name of a label or edge type; its number in angle brackets if it has none here.
     #[must_use]
+    #[inline]
     pub fn owner_name(&self, owner: Owner) -> Arc<str> {
         match owner {
             Owner::Label(label) => self.label_name(label),
@@ -231,6 +248,7 @@ impl Catalogue {
     }
 
     /// The pairs of labels that edges of `edge_type` were ever seen to join.
+    #[inline]
     pub fn joins(&self, edge_type: TypeId) -> impl Iterator<Item = (LabelId, LabelId)> {
         let range = (edge_type, LabelId(0), LabelId(0))..=(edge_type, LabelId(u16::MAX), LabelId(u16::MAX));
         self.joins.range(range).map(|((_, source, target), ())| (*source, *target))
@@ -238,6 +256,7 @@ impl Catalogue {
 
     /// Whether edges of `edge_type` were seen from `source` to `target` before.
     #[must_use]
+    #[inline]
     pub fn has_join(&self, edge_type: TypeId, source: LabelId, target: LabelId) -> bool {
         self.joins.contains_key(&(edge_type, source, target))
     }
@@ -310,6 +329,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// Those of [`Catalogue::would_change`]; nothing is changed then.
+    #[inline]
     pub fn replay(&mut self, change: &SchemaChange) -> Result<()> {
         if matches!(change, SchemaChange::AddIndex(_)) || self.would_change(change)? {
             self.apply(change);

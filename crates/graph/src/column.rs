@@ -58,6 +58,7 @@ pub enum ColumnData {
 impl Column {
     /// An empty column of the shape that fits `value_type`.
     #[must_use]
+    #[inline]
     pub fn new(value_type: ValueType) -> Self {
         let data = match value_type {
             ValueType::I8 | ValueType::I16 | ValueType::I32 | ValueType::I64 => {
@@ -71,6 +72,7 @@ impl Column {
 
     /// Rows in the column.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         match &self.data {
             ColumnData::Integers(rows) => rows.len(),
@@ -128,6 +130,7 @@ impl Column {
 }
 
 impl ValueSink for Column {
+    #[inline]
     fn put(&mut self, value: Option<Value>) {
         self.push(value);
     }

@@ -22,18 +22,21 @@ pub struct VertexId(pub u32);
 impl VertexId {
     /// The vertex in row `row` of `group`.
     #[must_use]
+    #[inline]
     pub const fn new(group: GroupId, row: u16) -> Self {
         Self((group.0 << GROUP_BITS) | row as u32)
     }
 
     /// The group that this vertex belongs to.
     #[must_use]
+    #[inline]
     pub const fn group(self) -> GroupId {
         GroupId(self.0 >> GROUP_BITS)
     }
 
     /// The row of this vertex in its group, below [`GROUP_SIZE`].
     #[must_use]
+    #[inline]
     pub const fn row(self) -> u16 {
         (self.0 & (GROUP_SIZE - 1)) as u16
     }
@@ -83,6 +86,7 @@ impl GroupId {
 
     /// The first vertex id of the group.
     #[must_use]
+    #[inline]
     pub const fn first(self) -> VertexId {
         VertexId(self.0 << GROUP_BITS)
     }
@@ -135,6 +139,7 @@ pub enum Direction {
 impl Direction {
     /// The one or two plain directions that this one stands for, out before in.
     #[must_use]
+    #[inline]
     pub const fn sides(self) -> &'static [Direction] {
         match self {
             Self::Out => &[Self::Out],
@@ -145,6 +150,7 @@ impl Direction {
 
     /// The direction against this one.
     #[must_use]
+    #[inline]
     pub const fn reversed(self) -> Self {
         match self {
             Self::Out => Self::In,

@@ -147,6 +147,7 @@ impl Load {
 
     /// The table of `label`, if there is one.
     #[must_use]
+    #[inline]
     pub fn vertex_table(&self, label: &str) -> Option<&VertexTable> {
         self.vertices.iter().find(|table| table.label == label)
     }
@@ -178,6 +179,7 @@ impl VertexTable {
 
     /// The vertex that the number `end` stands for in an edge; `None` if it stands for none.
     #[must_use]
+    #[inline]
     pub fn end(&self, end: u32) -> Option<EdgeEnd> {
         if u64::from(end) < self.rows {
             return Some(EdgeEnd::New(end));
@@ -206,12 +208,14 @@ impl VertexTable {
 impl VertexBlock {
     /// `rows` vertices without properties.
     #[must_use]
+    #[inline]
     pub fn bare(rows: usize) -> Self {
         Self { rows, columns: Vec::new() }
     }
 
     /// The column of property `at` of the table, if a row has a value.
     #[must_use]
+    #[inline]
     pub fn column(&self, at: usize) -> Option<&PackedColumn> {
         self.columns.get(at)?.as_ref()
     }
@@ -277,12 +281,14 @@ impl EdgeBlock {
 
     /// How many edges.
     #[must_use]
+    #[inline]
     pub fn rows(&self) -> usize {
         self.sources.len()
     }
 
     /// As [`VertexBlock::column`].
     #[must_use]
+    #[inline]
     pub fn column(&self, at: usize) -> Option<&PackedColumn> {
         self.columns.get(at)?.as_ref()
     }

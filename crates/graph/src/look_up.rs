@@ -66,6 +66,7 @@ impl ValueRange {
 
     /// The values between two bounds, ascending.
     #[must_use]
+    #[inline]
     pub fn new(from: Bound<Value>, to: Bound<Value>) -> Self {
         Self { from, to, descending: false }
     }
@@ -97,12 +98,14 @@ impl ValueRange {
 
     /// Whether `value` lies in it.
     #[must_use]
+    #[inline]
     pub fn contains(&self, value: &Value) -> bool {
         !self.ends_before(value) && !self.begins_after(value)
     }
 
     /// Whether `value` lies above all that it holds.
     #[must_use]
+    #[inline]
     pub fn ends_before(&self, value: &Value) -> bool {
         match &self.to {
             Bound::Unbounded => false,
@@ -113,6 +116,7 @@ impl ValueRange {
 
     /// Whether `value` lies below all that it holds.
     #[must_use]
+    #[inline]
     pub fn begins_after(&self, value: &Value) -> bool {
         match &self.from {
             Bound::Unbounded => false,

@@ -38,6 +38,7 @@ pub struct NewestEdges {
 impl NewestEdges {
     /// All edges of `edge_type` from `source` that have a value of `key`.
     #[must_use]
+    #[inline]
     pub fn new(source: VertexId, edge_type: TypeId, key: KeyId) -> Self {
         Self { source, edge_type, key, range: ValueRange::ALL }
     }
@@ -50,6 +51,7 @@ impl NewestEdges {
 
     /// The edge to `target` among them.
     #[must_use]
+    #[inline]
     pub fn edge(&self, target: VertexId, discriminator: u16) -> EdgeId {
         EdgeId { source: self.source, edge_type: self.edge_type, target, discriminator }
     }
@@ -61,6 +63,7 @@ impl NewestEdges {
 
 /// Whether a property of this type can say how new an edge is: whole numbers up to 64 bits, dates, datetimes.
 #[must_use]
+#[inline]
 pub fn can_order(value_type: ValueType) -> bool {
     use ValueType::{Date, DateTime, I8, I16, I32, I64};
     matches!(value_type, I8 | I16 | I32 | I64 | Date | DateTime)
@@ -116,6 +119,7 @@ pub struct Overlay<'a> {
 impl<'a> Overlay<'a> {
     /// Nothing changed; the answer begins behind `after`.
     #[must_use]
+    #[inline]
     pub fn new(asked: &'a NewestEdges, after: Option<&'a Stamped>) -> Self {
         Self { asked, after, changed: Vec::new(), found: Vec::new() }
     }
@@ -130,12 +134,14 @@ impl<'a> Overlay<'a> {
 
     /// Edges that changed: so many of a list may drop out.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.changed.len()
     }
 
     /// Whether nothing changed.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty()
     }

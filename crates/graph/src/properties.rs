@@ -34,12 +34,14 @@ impl Properties {
 
     /// The changes, sorted by key.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[PropertyChange] {
         self.0.as_deref().unwrap_or_default()
     }
 
     /// Whether there are none.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }

@@ -93,6 +93,7 @@ const _: () = assert!(size_of::<Value>() == 24 && size_of::<Option<Value>>() == 
 impl Value {
     /// The value's type; never [`ValueType::Any`].
     #[must_use]
+    #[inline]
     pub const fn value_type(&self) -> ValueType {
         match self {
             Value::Bool(_) => ValueType::Bool,
@@ -150,6 +151,7 @@ impl Value {
 
     /// The text, if this is a string.
     #[must_use]
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => Some(text),
@@ -159,6 +161,7 @@ impl Value {
 
     /// The truth, if this is a bool.
     #[must_use]
+    #[inline]
     pub const fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(truth) => Some(*truth),
@@ -190,6 +193,7 @@ impl ValueType {
     ///
     /// Nothing is converted: an `int` is not accepted where a `long` is declared.
     #[must_use]
+    #[inline]
     pub fn accepts(self, value: &Value) -> bool {
         self == ValueType::Any || self == value.value_type()
     }

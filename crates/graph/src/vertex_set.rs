@@ -61,6 +61,7 @@ impl VertexSet {
 
     /// Whether no vertex is in the set.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -66,6 +66,7 @@ pub struct NeighborBatch {
 
 impl NeighborBatch {
     /// Empties the batch, and keeps its memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.rows.clear();
         self.neighbors.clear();
@@ -74,6 +75,7 @@ impl NeighborBatch {
 
     /// Neighbours in the batch.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.rows.len()
     }

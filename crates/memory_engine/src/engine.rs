@@ -269,12 +269,15 @@ impl Engine for MemoryEngine {
     type Prepared = Prepared;
     type Displaced = DisplacedVersions;
 
+    #[inline]
     fn pin(&self, _timestamp: Timestamp) {}
 
+    #[inline]
     fn view<'a>(&'a self, _pin: &'a (), timestamp: Timestamp) -> MemoryView<'a> {
         MemoryView::new(self.groups(), timestamp)
     }
 
+    #[inline]
     fn freeze(
         &self,
         _pin: &(),
@@ -296,14 +299,17 @@ impl Engine for MemoryEngine {
         Ok(prepared)
     }
 
+    #[inline]
     fn group_count(&self) -> u32 {
         self.groups().end()
     }
 
+    #[inline]
     fn has_group(&self, group: GroupId) -> bool {
         self.groups().get(group).is_some()
     }
 
+    #[inline]
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
         self.groups().edge_types(group, side)
     }
@@ -457,10 +463,12 @@ impl Engine for MemoryEngine {
         Ok(())
     }
 
+    #[inline]
     fn snapshot_ended(&self) {
         self.merger().snapshot_ended();
     }
 
+    #[inline]
     fn statistics(&self) -> EngineStatistics {
         self.segments.statistics()
     }

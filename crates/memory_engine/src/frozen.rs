@@ -234,6 +234,7 @@ impl FrozenTopology {
 }
 
 /// The groups that have vertices in `range`, ascending, and the rows of each.
+#[inline]
 fn groups_of(range: Range<u32>) -> impl Iterator<Item = (GroupId, Range<u16>)> {
     let groups = range.start / GROUP_SIZE..range.end.div_ceil(GROUP_SIZE);
     let groups = if range.is_empty() { 0..0 } else { groups };
@@ -245,18 +246,22 @@ fn groups_of(range: Range<u32>) -> impl Iterator<Item = (GroupId, Range<u16>)> {
 }
 
 impl Topology for FrozenTopology {
+    #[inline]
     fn bound(&self) -> u32 {
         self.bound
     }
 
+    #[inline]
     fn vertices(&self) -> &VertexSet {
         &self.vertices
     }
 
+    #[inline]
     fn direction(&self) -> Direction {
         self.direction
     }
 
+    #[inline]
     fn edge_count(&self) -> u64 {
         self.edge_count
     }

@@ -103,18 +103,22 @@ impl<'a> MemoryView<'a> {
 }
 
 impl View for MemoryView<'_> {
+    #[inline]
     fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
 
+    #[inline]
     fn group_count(&self) -> u32 {
         self.groups.end()
     }
 
+    #[inline]
     fn group_label(&self, group: GroupId) -> Option<LabelId> {
         Some(self.group(group)?.label)
     }
 
+    #[inline]
     fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
         self.groups.edge_types(group, side)
     }

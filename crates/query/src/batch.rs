@@ -75,6 +75,7 @@ impl Batch {
 
     /// How many traversers `row` represents.
     #[must_use]
+    #[inline]
     pub fn bulk(&self, row: usize) -> u64 {
         self.bulk.as_ref().map_or(1, |bulk| bulk[row])
     }

@@ -42,6 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Building takes as long as it takes; only what the index is named by is a transaction.
+#[inline]
 fn unhurried() -> TransactionOptions {
     TransactionOptions::default().timeout(Duration::MAX)
 }

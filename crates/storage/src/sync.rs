@@ -130,6 +130,7 @@ pub struct Condvar(base::Condvar);
 impl Condvar {
     /// No thread waits yet.
     #[allow(clippy::disallowed_types)]
+    #[inline]
     pub fn new() -> Self {
         Self(base::Condvar::new())
     }
@@ -151,11 +152,13 @@ impl Condvar {
     }
 
     /// Wakes one waiter.
+    #[inline]
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
     /// Wakes every waiter.
+    #[inline]
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
@@ -201,6 +204,7 @@ impl<T> ArcCell<T> {
     }
 
     /// Replaces the value and returns the old one, so that the caller chooses where it is freed.
+    #[inline]
     pub fn swap(&self, value: Arc<T>) -> Arc<T> {
         #[cfg(not(shuttle))]
         return self.inner.swap(value);

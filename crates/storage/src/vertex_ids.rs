@@ -156,6 +156,7 @@ impl State {
         &mut self.labels[at]
     }
 
+    #[inline]
     fn rows(&self, group: GroupId) -> u16 {
         self.groups[group.0 as usize].map_or(0, |group| group.rows)
     }

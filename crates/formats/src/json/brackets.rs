@@ -10,6 +10,7 @@ pub(crate) struct Brackets {
 
 impl Brackets {
     /// Bytes of `block` up to the end of the object, array or string that began first, if it is among them.
+    #[inline]
     pub(crate) fn end_in(&mut self, block: &[u8]) -> Option<usize> {
         block.iter().position(|byte| self.ends_at(*byte)).map(|place| place + 1)
     }

@@ -65,6 +65,7 @@ pub struct JsonReader<'a> {
 impl<'a> JsonReader<'a> {
     /// Starts at the beginning of `bytes`.
     #[must_use]
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, offset: 0, depth: 0, just_opened: false }
     }
@@ -249,6 +250,7 @@ impl<'a> JsonReader<'a> {
     ///
     /// # Errors
     /// If something is.
+    #[inline]
     pub fn finish(&mut self) -> Result<(), JsonError> {
         self.skip_blanks();
         if self.offset == self.bytes.len() { Ok(()) } else { Err(self.expected("the end of the text")) }

@@ -177,6 +177,7 @@ impl PackedColumnBuilder {
 
     /// Items so far.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.length
     }

@@ -91,6 +91,7 @@ pub enum Packing {
 impl Packing {
     /// How values of `value_type` are packed.
     #[must_use]
+    #[inline]
     pub fn of(value_type: ValueType) -> Self {
         match value_type {
             ValueType::Bool
@@ -146,36 +147,42 @@ impl PackedColumn {
 
     /// One bit an item, lowest first: whether it has a value. Empty if all have.
     #[must_use]
+    #[inline]
     pub fn present(&self) -> &[u64] {
         &self.present
     }
 
     /// How the values lie.
     #[must_use]
+    #[inline]
     pub fn data(&self) -> &PackedData {
         &self.data
     }
 
     /// The type of all values; `Any` if they differ.
     #[must_use]
+    #[inline]
     pub fn value_type(&self) -> ValueType {
         self.value_type
     }
 
     /// Items, with and without a value.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.length
     }
 
     /// Whether there is no item.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
     /// Whether item `at` has a value; false beyond the end.
     #[must_use]
+    #[inline]
     pub fn has(&self, at: usize) -> bool {
         at < self.length && (self.present.is_empty() || self.present[at / 64] >> (at % 64) & 1 == 1)
     }
@@ -205,6 +212,7 @@ impl PackedColumn {
 
     /// The plain array of numbers, if every item has one and they lie as `f64`.
     #[must_use]
+    #[inline]
     pub fn floats(&self) -> Option<&[f64]> {
         match &self.data {
             PackedData::Floats(values) if self.present.is_empty() => Some(values),
@@ -227,6 +235,7 @@ impl PackedColumn {
 
     /// Bytes on the heap.
     #[must_use]
+    #[inline]
     pub fn heap_bytes(&self) -> usize {
         let data = match &self.data {
             PackedData::Integers(values) => values.len() * 8,

@@ -41,6 +41,7 @@ use crate::value::{Value, ValueType};
 
 impl Value {
     /// Appends the value's code and payload to `out`.
+    #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.value_type().code());
         self.encode_payload(out);
@@ -100,6 +101,7 @@ impl Value {
     /// # Errors
     /// If the bytes end too early, have an unknown type code, are no value's one form, or hold
     /// collections nested deeper than [`DEPTH_MAX`]. `reader` then stands somewhere within.
+    #[inline]
     pub fn decode(reader: &mut Reader<'_>) -> Decoded<Value> {
         decode_at(ValueType::Any, reader, 0)
     }

@@ -50,12 +50,14 @@ impl List {
 
     /// The values.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[Value] {
         &self.0
     }
 
     /// Gives the values up.
     #[must_use]
+    #[inline]
     pub fn into_vec(self) -> Vec<Value> {
         self.0.into_vec()
     }
@@ -92,12 +94,14 @@ impl Set {
 
     /// The values, ascending.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[Value] {
         &self.0
     }
 
     /// Gives the values up, ascending.
     #[must_use]
+    #[inline]
     pub fn into_vec(self) -> Vec<Value> {
         self.0.into_vec()
     }
@@ -137,12 +141,14 @@ impl Map {
 
     /// Keys and values, ascending by key.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[(Value, Value)] {
         &self.0
     }
 
     /// Gives keys and values up, ascending by key.
     #[must_use]
+    #[inline]
     pub fn into_vec(self) -> Vec<(Value, Value)> {
         self.0.into_vec()
     }

@@ -27,6 +27,7 @@ pub struct Date {
 impl Date {
     /// The day `days` after 1970-01-01.
     #[must_use]
+    #[inline]
     pub const fn from_days(days: i32) -> Self {
         Self { days }
     }
@@ -52,6 +53,7 @@ impl Date {
 
     /// Days since 1970-01-01.
     #[must_use]
+    #[inline]
     pub const fn days(self) -> i32 {
         self.days
     }

@@ -61,24 +61,28 @@ impl DateTime {
 
     /// Whole seconds since 1970-01-01T00:00:00Z, rounded down.
     #[must_use]
+    #[inline]
     pub const fn seconds(self) -> i64 {
         self.seconds
     }
 
     /// Nanoseconds after [`Self::seconds`], below 10^9.
     #[must_use]
+    #[inline]
     pub const fn nanoseconds(self) -> u32 {
         self.nanoseconds
     }
 
     /// Seconds that local time is ahead of UTC.
     #[must_use]
+    #[inline]
     pub const fn offset_seconds(self) -> i32 {
         self.offset_seconds
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z, rounded down.
     #[must_use]
+    #[inline]
     pub fn epoch_milliseconds(self) -> i64 {
         self.seconds * 1000 + i64::from(self.nanoseconds / 1_000_000)
     }

@@ -44,6 +44,7 @@ impl Duration {
     ///
     /// # Errors
     /// [`TemporalError::OutOfRange`] if `nanoseconds` is 10^9 or more.
+    #[inline]
     pub fn new(months: i32, days: i32, seconds: i64, nanoseconds: u32) -> Result<Self, TemporalError> {
         check_range("nanosecond", nanoseconds, 0, 999_999_999)?;
         let fits = "each half of 64 bits has 32";
@@ -58,24 +59,28 @@ impl Duration {
 
     /// Months; twelve to a year.
     #[must_use]
+    #[inline]
     pub const fn months(self) -> i32 {
         self.months
     }
 
     /// Days; seven to a week.
     #[must_use]
+    #[inline]
     pub const fn days(self) -> i32 {
         self.days
     }
 
     /// Whole seconds, rounded down.
     #[must_use]
+    #[inline]
     pub const fn seconds(self) -> i64 {
         (self.seconds_high as i64) << 32 | self.seconds_low as i64
     }
 
     /// Nanoseconds after [`Self::seconds`], below 10^9.
     #[must_use]
+    #[inline]
     pub const fn nanoseconds(self) -> u32 {
         self.nanoseconds
     }

@@ -46,12 +46,14 @@ impl BigInteger {
 
     /// The integer.
     #[must_use]
+    #[inline]
     pub fn as_inner(&self) -> &BigInt {
         &self.0
     }
 
     /// Gives the integer up.
     #[must_use]
+    #[inline]
     pub fn into_inner(self) -> BigInt {
         *self.0
     }
@@ -122,6 +124,7 @@ impl Decimal {
 
     /// The number.
     #[must_use]
+    #[inline]
     pub fn as_inner(&self) -> &BigDecimal {
         &self.0
     }

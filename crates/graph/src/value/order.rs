@@ -61,6 +61,7 @@ impl Value {
     ///
     /// Cost: that of the shorter text, or one visit to what is inside.
     #[must_use]
+    #[inline]
     pub fn compare_alike(&self, other: &Value) -> Option<Ordering> {
         (class_of(self) == class_of(other)).then(|| self.compare_content(other))
     }
@@ -120,18 +121,21 @@ fn class_of(value: &Value) -> Class {
 }
 
 impl Ord for Value {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.compare_content(other).then_with(|| self.value_type().cmp(&other.value_type()))
     }
 }
 
 impl PartialOrd for Value {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Value {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.value_type() == other.value_type() && self.cmp(other) == Ordering::Equal
     }

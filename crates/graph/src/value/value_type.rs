@@ -104,6 +104,7 @@ impl ValueType {
 
     /// The byte that stands for the type in files, never 0.
     #[must_use]
+    #[inline]
     pub const fn code(self) -> u8 {
         self as u8
     }

@@ -100,6 +100,7 @@ impl Rows {
         }
     }
 
+    #[inline]
     fn for_each(&self, mut row: impl FnMut(u16, Range<usize>)) {
         let mut start = 0;
         let mut visit = |at: u16, end: u32| {
@@ -165,6 +166,7 @@ impl EdgeBody {
     }
 
     /// Calls `visit` with each row that has edges, ascending, and where its list lies.
+    #[inline]
     pub fn for_each_row(&self, visit: impl FnMut(u16, Range<usize>)) {
         self.rows.for_each(visit);
     }

@@ -150,6 +150,7 @@ impl Column {
     }
 
     /// The items, row by row; null where the label was not set.
+    #[inline]
     pub fn items(&self) -> impl Iterator<Item = Item> {
         (0..self.len()).map(|row| self.get(row).unwrap_or(Item::Null))
     }

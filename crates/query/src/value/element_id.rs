@@ -5,6 +5,7 @@ use evergraph_graph::id::{EdgeId, TypeId, VertexId};
 
 /// The id of an edge as users see it: its source, type, target and discriminator, `"17-0-4-0"`.
 #[must_use]
+#[inline]
 pub fn edge_id_text(edge: EdgeId) -> String {
     format!("{}-{}-{}-{}", edge.source.0, edge.edge_type.0, edge.target.0, edge.discriminator)
 }

@@ -42,6 +42,7 @@ impl Hash for ByValue {
 
 impl PartialEq for Item {
     /// Whether they are the same, numbers of different types being different.
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         is_same(self, other, Numbers::OfOneType)
     }
@@ -179,10 +180,12 @@ fn is_same_in_any_order<T: Eq + Hash>(left: &[T], right: &[T]) -> bool {
     left.iter().all(|one| right.contains(one))
 }
 
+#[inline]
 fn items_as(items: &[Item], numbers: Numbers) -> impl Iterator<Item = MemberKey<'_>> {
     items.iter().map(move |item| MemberKey(item, numbers))
 }
 
+#[inline]
 fn entries_as(entries: &[(Item, Item)], numbers: Numbers) -> impl Iterator<Item = [MemberKey<'_>; 2]> {
     entries.iter().map(move |(key, value)| [MemberKey(key, numbers), MemberKey(value, numbers)])
 }

@@ -111,6 +111,7 @@ pub struct Property {
 impl Item {
     /// The value, if this is one.
     #[must_use]
+    #[inline]
     pub fn as_value(&self) -> Option<&Value> {
         match self {
             Self::Value(value) => Some(value),
@@ -120,18 +121,21 @@ impl Item {
 
     /// The truth, if this is one.
     #[must_use]
+    #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         self.as_value().and_then(Value::as_bool)
     }
 
     /// The text, if this is one.
     #[must_use]
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         self.as_value().and_then(Value::as_str)
     }
 
     /// The vertex, if this is one.
     #[must_use]
+    #[inline]
     pub fn as_vertex(&self) -> Option<VertexId> {
         match self {
             Self::Vertex(vertex) => Some(*vertex),
@@ -202,6 +206,7 @@ impl Item {
 
     /// Whether both are copies of one thing in memory, and not only equal.
     #[must_use]
+    #[inline]
     pub fn shares(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::List(one), Self::List(other)) | (Self::Set(one), Self::Set(other)) => one.shares(other),
@@ -229,6 +234,7 @@ impl Property {
         Self { owner, key, value, nth: 0, equals: 1, known: Map::default() }
     }
 
+    #[inline]
     fn identity(&self) -> (Option<VertexId>, KeyId, &Value, u32) {
         let owner = match self.owner {
             Owner::Vertex(vertex) => Some(vertex),
@@ -239,6 +245,7 @@ impl Property {
 }
 
 impl PartialEq for Property {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.identity() == other.identity()
     }

@@ -180,6 +180,7 @@ fn narrowest(number: i64, bits: u8) -> Item {
     value.map_or_else(|_| narrowest(number, bits * 2), Item::Value)
 }
 
+#[inline]
 fn floats(how: Arithmetic, left: f64, right: f64, bits: u8) -> Item {
     let exact = match how {
         Arithmetic::Add => left + right,

@@ -158,6 +158,7 @@ fn entries(item: &Item) -> Option<Vec<(Item, Item)>> {
     }
 }
 
+#[inline]
 fn order_entries(left: &(Item, Item), right: &(Item, Item)) -> Ordering {
     order(&left.0, &right.0).then_with(|| order(&left.1, &right.1))
 }

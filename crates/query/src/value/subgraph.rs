@@ -18,11 +18,13 @@ impl Subgraph {
     }
 
     /// The vertices, ascending.
+    #[inline]
     pub fn vertices(&self) -> impl ExactSizeIterator<Item = VertexId> {
         self.vertices.iter().copied()
     }
 
     /// The edges, ascending.
+    #[inline]
     pub fn edges(&self) -> impl ExactSizeIterator<Item = EdgeId> {
         self.edges.iter().copied()
     }

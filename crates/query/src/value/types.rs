@@ -104,6 +104,7 @@ impl ItemType {
 
 /// What a number of this type is called in messages, as TinkerPop calls it.
 #[must_use]
+#[inline]
 pub fn number_name(number: ValueType) -> &'static str {
     match number {
         ValueType::I8 => "Byte",

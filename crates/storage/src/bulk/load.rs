@@ -235,6 +235,7 @@ impl<E: DurableEngine> Store<E> {
 struct HeldSnapshots<'a>(&'a Timeline);
 
 impl<'a> HeldSnapshots<'a> {
+    #[inline]
     fn back(timeline: &'a Timeline, newest: Timestamp) -> Self {
         timeline.hold_readable(newest);
         Self(timeline)
@@ -242,6 +243,7 @@ impl<'a> HeldSnapshots<'a> {
 }
 
 impl Drop for HeldSnapshots<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.0.hold_readable(Timestamp::MAX);
     }

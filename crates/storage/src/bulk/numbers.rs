@@ -22,6 +22,7 @@ pub struct Numbers {
 impl Numbers {
     /// The vertex in `row` of vertex table `table`.
     #[must_use]
+    #[inline]
     pub fn vertex(&self, table: usize, row: u32) -> VertexId {
         VertexId(self.tables[table].1.first().0 + row)
     }

@@ -131,6 +131,7 @@ impl<I: Item> ChangeList<I> {
 
 /// A 32-bit hash as the 64 bits that a hash table wants: it takes the place from the low bits and
 /// a tag from the high ones.
+#[inline]
 pub(crate) fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

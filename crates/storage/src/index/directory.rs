@@ -52,6 +52,7 @@ impl Indexed for EdgeId {
 impl Indexes {
     /// Whether there are none, so that a commit has nothing to keep up.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.vertices.is_empty() && self.edges.is_empty()
     }

@@ -108,6 +108,7 @@ impl<I: Item> Completion for PropertyIndex<I> {
             })
     }
 
+    #[inline]
     fn complete(&self) {
         self.ready.store(true, Ordering::Release);
     }

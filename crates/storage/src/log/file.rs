@@ -200,6 +200,7 @@ impl FileHeader {
 
     /// The log position of byte `offset` of the file.
     #[must_use]
+    #[inline]
     pub fn position(&self, offset: u64) -> u64 {
         self.first_position + (offset - FIRST_BATCH_OFFSET)
     }

@@ -161,6 +161,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::OutcomeUnknown`] if the write or sync failed.
+    #[inline]
     pub fn acknowledge(&self, ts: u64) -> Result<(), LogError> {
         if self.shared.options.durability == Durability::Sync && !planted(Bug::AcknowledgeBeforeSync) {
             return self.shared.wait_durable(ts);
@@ -179,6 +180,7 @@ impl Log {
     ///
     /// # Panics
     /// If `ts` was never appended.
+    #[inline]
     pub fn wait_durable(&self, ts: u64) -> Result<(), LogError> {
         self.shared.wait_durable(ts)
     }
@@ -188,12 +190,14 @@ impl Log {
     /// It may for a moment exceed what is published: a frame is appended before its commit is
     /// published, under the same latch. Who needs both takes the smaller.
     #[must_use]
+    #[inline]
     pub fn durable(&self) -> u64 {
         self.shared.durable()
     }
 
     /// Whether a write or sync failed, so that nothing can be committed any more. Cost: one load.
     #[must_use]
+    #[inline]
     pub fn is_poisoned(&self) -> bool {
         self.shared.poisoned.load(Ordering::Acquire)
     }
@@ -202,6 +206,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::Poisoned`], with the failure, if nothing can be committed any more.
+    #[inline]
     pub fn check_poison(&self) -> Result<(), LogError> {
         self.shared.check_poison()
     }
@@ -223,6 +228,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::Full`], and what the system says.
+    #[inline]
     pub fn make_end_file(&self) -> Result<(), LogError> {
         self.shared.end_file.make()
     }

@@ -217,10 +217,12 @@ impl<V: View> Reader<'_, V> {
 }
 
 /// The other end and the discriminator of an edge in the list of a vertex on a plain side.
+#[inline]
 fn entry_of(edge: EdgeId, side: Direction) -> (VertexId, u16) {
     (if side == Direction::Out { edge.target } else { edge.source }, edge.discriminator)
 }
 
+#[inline]
 fn edge_of(vertex: VertexId, edge_type: TypeId, side: Direction, entry: (VertexId, u16)) -> EdgeId {
     let (neighbor, discriminator) = entry;
     let (source, target) = if side == Direction::Out { (vertex, neighbor) } else { (neighbor, vertex) };

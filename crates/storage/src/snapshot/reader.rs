@@ -137,6 +137,7 @@ impl<'a, V: View> Reader<'a, V> {
 }
 
 /// The rows of `bits` from `first` on, ascending.
+#[inline]
 pub(crate) fn rows_from(bits: &GroupBits, first: u16) -> impl Iterator<Item = u16> + '_ {
     let start = usize::from(first / 64);
     (start..bits.len()).flat_map(move |at| {
@@ -165,6 +166,7 @@ fn changed(stored: Vec<(KeyId, Value)>, changes: &Properties) -> Vec<(KeyId, Val
     values(&stored.followed_by(changes))
 }
 
+#[inline]
 fn values(properties: &Properties) -> Vec<(KeyId, Value)> {
     properties.as_slice().iter().filter_map(|(key, value)| Some((*key, value.clone()?))).collect()
 }

@@ -85,6 +85,7 @@ impl Timeline {
 
     /// The same, which tells durations by `clock` instead of the system's.
     #[must_use]
+    #[inline]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
@@ -97,12 +98,14 @@ impl Timeline {
 
     /// W: the newest published commit.
     #[must_use]
+    #[inline]
     pub fn published(&self) -> Timestamp {
         Timestamp(self.published.load(Ordering::Acquire))
     }
 
     /// R: the newest commit that read-only snapshots see. Merges never go beyond it.
     #[must_use]
+    #[inline]
     pub fn readable(&self) -> Timestamp {
         let newest = match &self.readable {
             Readable::Published => self.published(),
@@ -112,6 +115,7 @@ impl Timeline {
         newest.min(self.ceiling())
     }
 
+    #[inline]
     fn ceiling(&self) -> Timestamp {
         Timestamp(self.ceiling.load(Ordering::Acquire))
     }
@@ -124,17 +128,20 @@ impl Timeline {
     }
 
     /// Takes the commit latch. Under it: memory only, no waiting, no freeing.
+    #[inline]
     pub fn latch(&self) -> MutexGuard<'_, LatchState> {
         self.latch.lock()
     }
 
     /// Takes the registry's lock; after the latch, if both are needed.
+    #[inline]
     pub fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock()
     }
 
     /// Makes commit `timestamp` visible. `_latch` shows that the caller holds the latch and has
     /// installed everything of the commit.
+    #[inline]
     pub fn publish(&self, timestamp: Timestamp, _latch: &mut MutexGuard<'_, LatchState>) {
         debug_assert!(timestamp > self.published(), "timestamps grow");
         let order = if planted(Bug::PublishRelaxed) { Ordering::Relaxed } else { Ordering::Release };

@@ -64,6 +64,7 @@ impl Registry {
     /// Whether a snapshot with `from <= timestamp < to` is open: whether a version that is exact
     /// from `from` until `to` is still needed.
     #[must_use]
+    #[inline]
     pub fn needs(&self, from: Timestamp, to: Timestamp) -> bool {
         let at = self.open.partition_point(|open| open.timestamp < from);
         self.open.get(at).is_some_and(|open| open.timestamp < to)
@@ -71,12 +72,14 @@ impl Registry {
 
     /// The oldest open snapshot.
     #[must_use]
+    #[inline]
     pub fn oldest(&self) -> Option<Timestamp> {
         self.open.first().map(|open| open.timestamp)
     }
 
     /// The oldest open snapshot that may write.
     #[must_use]
+    #[inline]
     pub fn oldest_writer(&self) -> Option<Timestamp> {
         self.open.iter().find(|open| open.writers > 0).map(|open| open.timestamp)
     }

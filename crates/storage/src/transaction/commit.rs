@@ -61,6 +61,7 @@ pub enum Failure {
 }
 
 impl From<Error> for Failure {
+    #[inline]
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }
@@ -164,10 +165,12 @@ fn attempt<E: Engine>(
 
 /// Whether somebody named a label, an edge type or a key since `base`: a serialisable transaction may have
 /// asked for it in vain, and read nothing that could tell.
+#[inline]
 fn has_new_names(current: &Arc<Catalogue>, base: &Arc<Catalogue>) -> bool {
     !Arc::ptr_eq(current, base) && current.names_count() != base.names_count()
 }
 
+#[inline]
 fn refused<E: Engine>(front: &Front<E>, error: Error) -> Failure {
     if error.is_conflict() {
         front.counters.conflicted();
@@ -193,6 +196,7 @@ struct Frame<'a> {
 
 impl Frame<'_> {
     /// Appends it to the log, once.
+    #[inline]
     fn append(&mut self, log: &Log, timestamp: Timestamp) {
         if let Some(space) = self.space.take() {
             log.append(space, timestamp.0, self.payload, self.crc);

@@ -41,6 +41,7 @@ pub struct Counters {
 
 impl Counters {
     /// A commit was published, with `renamed` edges renamed.
+    #[inline]
     pub fn committed(&self, renamed: usize) {
         self.commits.fetch_add(1, Ordering::Relaxed);
         if renamed > 0 {
@@ -49,12 +50,14 @@ impl Counters {
     }
 
     /// A commit was refused because another transaction was first.
+    #[inline]
     pub fn conflicted(&self) {
         self.conflicts.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Commits, conflicts and renamed edges so far.
     #[must_use]
+    #[inline]
     pub fn load(&self) -> (u64, u64, u64) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (load(&self.commits), load(&self.conflicts), load(&self.renamed))

@@ -73,6 +73,7 @@ impl Drop for LoadingGate<'_> {
 ///
 /// # Errors
 /// `busy`.
+#[inline]
 pub fn check_open(state: &LatchState) -> Result<()> {
     if state.loading {
         let text = "a bulk load is running: nothing was written, try again when it is done";

@@ -85,6 +85,7 @@ impl Subject {
     }
 
     /// Anything in it.
+    #[inline]
     fn whole(self) -> Option<Key> {
         match self {
             Self::Vertices(group) => Some(Key::Vertices(group)),

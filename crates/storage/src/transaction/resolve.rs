@@ -188,6 +188,7 @@ impl Resolved {
     }
 }
 
+#[inline]
 fn value(properties: &Properties, key: KeyId) -> Option<&Value> {
     properties.get(key).flatten()
 }

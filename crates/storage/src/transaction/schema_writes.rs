@@ -28,24 +28,28 @@ pub struct SchemaWrites {
 impl SchemaWrites {
     /// Nothing is changed yet.
     #[must_use]
+    #[inline]
     pub fn new(base: Arc<Catalogue>) -> Self {
         Self { current: Arc::clone(&base), base, changes: Vec::new() }
     }
 
     /// The catalogue that the transaction began with.
     #[must_use]
+    #[inline]
     pub fn base(&self) -> &Arc<Catalogue> {
         &self.base
     }
 
     /// The catalogue with the transaction's own changes.
     #[must_use]
+    #[inline]
     pub fn current(&self) -> &Arc<Catalogue> {
         &self.current
     }
 
     /// The changes, in order.
     #[must_use]
+    #[inline]
     pub fn changes(&self) -> &[SchemaChange] {
         &self.changes
     }

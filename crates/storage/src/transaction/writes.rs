@@ -68,12 +68,14 @@ impl EdgeWrite {
 
     /// Whether the edge was there at S.
     #[must_use]
+    #[inline]
     pub fn was_there(&self) -> bool {
         matches!(self, Self::Replace(_) | Self::Set(_) | Self::Delete)
     }
 
     /// By how many the edges between its ends change: 1, 0 or -1.
     #[must_use]
+    #[inline]
     pub fn balance(&self) -> i64 {
         match self {
             Self::Add(_) | Self::Insert(_) => 1,
@@ -106,6 +108,7 @@ pub struct Writes {
 impl Writes {
     /// No writes.
     #[must_use]
+    #[inline]
     pub const fn new() -> Self {
         Self {
             vertices: BTreeMap::new(),
@@ -118,24 +121,28 @@ impl Writes {
 
     /// Whether there are none.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.vertices.is_empty() && self.edges.is_empty()
     }
 
     /// Whether a vertex is written.
     #[must_use]
+    #[inline]
     pub fn has_vertices(&self) -> bool {
         !self.vertices.is_empty()
     }
 
     /// Whether an edge is written.
     #[must_use]
+    #[inline]
     pub fn has_edges(&self) -> bool {
         !self.edges.is_empty()
     }
 
     /// How many items are written.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.vertices.len() + self.edges.len()
     }
@@ -168,11 +175,13 @@ impl Writes {
     }
 
     /// All vertex writes, by id.
+    #[inline]
     pub fn vertices(&self) -> impl Iterator<Item = (VertexId, &VertexWrite)> {
         self.vertices.iter().map(|(vertex, write)| (*vertex, write))
     }
 
     /// The writes to vertices from `first` through `last`, by id.
+    #[inline]
     pub fn vertices_between(
         &self,
         first: VertexId,
@@ -182,6 +191,7 @@ impl Writes {
     }
 
     /// All edge writes, by id.
+    #[inline]
     pub fn edges(&self) -> impl Iterator<Item = (EdgeId, &EdgeWrite)> {
         self.edges.iter().map(|(edge, write)| (*edge, write))
     }
@@ -200,6 +210,7 @@ impl Writes {
     }
 
     /// The writes to edges of a type on a plain side of `vertex`, by neighbour, then discriminator.
+    #[inline]
     pub fn edges_of(
         &self,
         vertex: VertexId,
@@ -369,11 +380,13 @@ impl Writes {
     }
 
     /// Notes that `vertex` got a value of an indexed property.
+    #[inline]
     pub fn note_vertex(&mut self, label: LabelId, key: KeyId, value: Value, vertex: VertexId) {
         self.vertex_values.insert((Owner::Label(label), key, EntryBound::At(value, Some(vertex))));
     }
 
     /// Notes that `edge` got a value of an indexed property.
+    #[inline]
     pub fn note_edge(&mut self, key: KeyId, value: Value, edge: EdgeId) {
         self.edge_values.insert((Owner::EdgeType(edge.edge_type), key, EntryBound::At(value, Some(edge))));
     }

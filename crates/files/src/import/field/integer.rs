@@ -13,6 +13,7 @@ pub enum IntegerError {
 ///
 /// # Errors
 /// [`IntegerError`] if the bytes are something else.
+#[inline]
 pub fn parse_u64(text: &[u8]) -> Result<u64, IntegerError> {
     if text.is_empty() {
         return Err(IntegerError::Syntax);
@@ -42,6 +43,7 @@ pub fn parse_u64(text: &[u8]) -> Result<u64, IntegerError> {
 ///
 /// # Errors
 /// [`IntegerError`] if the bytes are something else.
+#[inline]
 pub fn parse_i64(text: &[u8]) -> Result<i64, IntegerError> {
     match text {
         [b'-', digits @ ..] => 0i64.checked_sub_unsigned(parse_u64(digits)?),

@@ -4,6 +4,7 @@
 //! --graph twitter-ego=twitter.e.gz                  anything that `evergraph import` reads: lists, CSV, Parquet,
 //! --graph snb=snb-interactive-mini/graph            packed or not; a folder of LDBC's generator
 //! --graph knows=person_0_0.csv,person_knows_person_0_0.csv    several files
+//! --graph road=rome99.gr --grow 20                  copies of it side by side, 2^20 vertices
 //! ```
 //!
 //! Our own importer reads them, so that no form is known in two places. What an engine gets is the pairs of
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const PURPOSE: u64 = 405;
+const GROWTH: u64 = 406;
 
 /// Where a graph is, and what it is called: `NAME=PATH,PATH`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,18 +94,57 @@ impl FileGraph {
         if edges.is_empty() {
             return Err(Error::invalid(format!("the graph {} has no edge", from.name)));
         }
-        // Fisher and Yates' shuffle.
-        let mut random = Random::new(seed, PURPOSE, 0);
-        for last in (1..edges.len()).rev() {
-            edges.swap(last, random.below(last as u64 + 1) as usize);
-        }
+        shuffle(&mut edges, seed);
         Ok(Self { name: from.name.clone(), vertices: topology.vertices().len() as u32, edges })
+    }
+
+    /// Copies of this graph side by side, in a square, as many as have 2^`scale` vertices together, or a few more. Each is
+    /// joined to those beside it by so many roads, both ways between vertices drawn at random, as a square of as many
+    /// vertices has along a side: a small road network becomes a large one, about as far across as a real one.
+    ///
+    /// # Errors
+    /// `invalid` if there would be 2^31 vertices or more.
+    pub fn grown(self, scale: u32, seed: u64) -> Result<Self> {
+        let side = (2_f64.powi(scale as i32) / f64::from(self.vertices)).sqrt().ceil().max(1.0) as u64;
+        let all = side * side * u64::from(self.vertices);
+        if all >= 1 << 31 {
+            return Err(Error::invalid(format!("{all} vertices are too many to measure: 2^31 is the end")));
+        }
+        let mut random = Random::new(seed, GROWTH, 0);
+        let first = |column: u64, row: u64| (row * side + column) as u32 * self.vertices;
+        let roads = f64::from(self.vertices).sqrt() as usize;
+        let mut edges = Vec::with_capacity((side * side) as usize * (self.edges.len() + 4 * roads));
+        for (row, column) in (0..side).flat_map(|row| (0..side).map(move |column| (row, column))) {
+            let here = first(column, row);
+            edges.extend(self.edges.iter().map(|(source, target)| (here + source, here + target)));
+            let right = (column + 1 < side).then(|| first(column + 1, row));
+            let below = (row + 1 < side).then(|| first(column, row + 1));
+            for there in [right, below].into_iter().flatten() {
+                for _ in 0..roads {
+                    let mut end = || random.below(u64::from(self.vertices)) as u32;
+                    let (one, other) = (here + end(), there + end());
+                    edges.extend([(one, other), (other, one)]);
+                }
+            }
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        shuffle(&mut edges, seed);
+        Ok(Self { name: self.name, vertices: all as u32, edges })
     }
 
     /// Edges a vertex, rounded.
     #[must_use]
     pub fn degree(&self) -> u32 {
         (self.edges.len() as f64 / f64::from(self.vertices.max(1))).round() as u32
+    }
+}
+
+/// Fisher and Yates' shuffle.
+fn shuffle(edges: &mut [Edge], seed: u64) {
+    let mut random = Random::new(seed, PURPOSE, 0);
+    for last in (1..edges.len()).rev() {
+        edges.swap(last, random.below(last as u64 + 1) as usize);
     }
 }
 
@@ -158,6 +199,27 @@ mod tests {
         let mut ends = [one, other, post];
         ends.sort_unstable();
         assert_eq!((ends, post), ([0, 1, 2], same));
+    }
+
+    #[test]
+    fn a_grown_graph_is_copies_with_roads_between_neighbours() {
+        let ring: Vec<Edge> = (0..100).map(|vertex| (vertex, (vertex + 1) % 100)).collect();
+        let graph = FileGraph { name: "ring".to_owned(), vertices: 100, edges: ring.clone() };
+        let grown = graph.clone().grown(10, 1).unwrap();
+        // 16 copies have 2^10 vertices; ten roads, both ways, cross each of the 24 borders.
+        assert_eq!(grown.vertices, 1600);
+        let (within, between): (Vec<Edge>, Vec<Edge>) =
+            grown.edges.iter().partition(|(source, target)| source / 100 == target / 100);
+        assert_eq!(within.len(), 16 * ring.len());
+        assert!(between.len() > 24 * 2 * 9 && between.len() <= 24 * 2 * 10, "{}", between.len());
+        for (source, target) in &between {
+            assert!(between.contains(&(*target, *source)), "a road leads both ways");
+            let [(column, row), (there, below)] =
+                [source, target].map(|vertex| (vertex / 100 % 4, vertex / 400));
+            assert_eq!(column.abs_diff(there) + row.abs_diff(below), 1, "from {source} to {target}");
+        }
+        assert_eq!(graph.clone().grown(10, 1).unwrap(), grown, "the seed says which");
+        assert!(graph.grown(31, 1).is_err());
     }
 
     #[test]

@@ -52,6 +52,10 @@ struct Arguments {
     /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static` and `queries`: anything that `evergraph import` reads.
     #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
+    /// Copies of each graph of files side by side, joined to their neighbours, until they have 2^SCALE vertices: a small
+    /// road network becomes a large one.
+    #[arg(long, value_name = "SCALE", requires = "graphs", value_parser = clap::value_parser!(u32).range(1..31))]
+    grow: Option<u32>,
     /// Only the graphs of files, not R-MAT.
     #[arg(long, requires = "graphs")]
     files_only: bool,
@@ -123,7 +127,10 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         runs.extend(chosen.iter().map(|part| (*part, plan.clone())));
     }
     for graph in &arguments.graphs {
-        let read = FileGraph::read(graph, plan.seed)?;
+        let mut read = FileGraph::read(graph, plan.seed)?;
+        if let Some(scale) = arguments.grow {
+            read = read.grown(scale, plan.seed)?;
+        }
         let (vertices, edges) = (read.vertices, read.edges.len());
         results.plan.insert(format!("graph {}", graph.name), format!("{vertices} vertices, {edges} edges"));
         let plan = Plan { file_graph: Some(Arc::new(read)), ..plan.clone() };

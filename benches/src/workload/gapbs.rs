@@ -1,8 +1,9 @@
 //! GAPBS: our kernels on a static array beside the programs of the GAP benchmark suite, on the same graph.
 //!
 //! ```text
-//! GAPBS_DIR/pr -f graph.el -n 3 -i 20 -t 0     graph.el     source target          an edge a line
-//! Read Time:           1.20134                 graph.wel    source target weight   for sssp
+//! GAPBS_DIR/converter -f edges.wel -b plain.sg     edges.wel    source target weight, an edge a line
+//! GAPBS_DIR/pr -f plain.sg -n 3 -i 20 -t 0
+//! Read Time:           0.20134
 //! Trial Time:          0.05713
 //! Average Time:        0.05713                 seconds, of the kernel alone
 //! ```
@@ -51,6 +52,7 @@ const RESOLUTION: f64 = 1e-5;
 struct Program {
     kernel: Kernel,
     name: &'static str,
+    form: Form,
     /// What it is told, beside its graph and how often to run.
     arguments: &'static [&'static str],
     /// What it is told when it checks itself.
@@ -59,11 +61,46 @@ struct Program {
     count: Option<(&'static str, &'static str)>,
 }
 
+/// In which of its own files a program reads the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Plain,
+    /// For shortest paths.
+    Weighted,
+    /// For triangles, which it wants in an undirected graph.
+    Undirected,
+}
+
+impl Form {
+    const ALL: [Self; 3] = [Self::Plain, Self::Weighted, Self::Undirected];
+
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Plain => "plain.sg",
+            Self::Weighted => "weighted.wsg",
+            Self::Undirected => "undirected.sg",
+        }
+    }
+
+    /// Writes it by GAPBS' own converter, from a file of lines.
+    fn convert(self, programs: &Path, from: &Path, folder: &Path) -> Result<()> {
+        let path = programs.join("converter");
+        let mut command = Command::new(&path);
+        match self {
+            Self::Plain => &mut command,
+            Self::Weighted => command.arg("-w"),
+            Self::Undirected => command.arg("-s"),
+        };
+        ended(&path, command.arg("-f").arg(from).arg("-b").arg(folder.join(self.file()))).map(drop)
+    }
+}
+
 /// Twenty iterations whatever they change; when it checks itself, as many as it takes.
 const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::PageRank,
         name: "pr",
+        form: Form::Plain,
         arguments: &["-i", "20", "-t", "0"],
         checked: &["-v", "-i", "200", "-t", "1e-4"],
         count: None,
@@ -71,6 +108,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Bfs,
         name: "bfs",
+        form: Form::Plain,
         arguments: &[],
         checked: &["-v"],
         count: Some(("BFS Tree has ", " nodes")),
@@ -78,6 +116,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Sssp,
         name: "sssp",
+        form: Form::Weighted,
         arguments: &[],
         checked: &["-v"],
         count: Some(("SSSP Tree reaches ", " nodes")),
@@ -85,6 +124,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Wcc,
         name: "cc",
+        form: Form::Plain,
         arguments: &[],
         checked: &["-v"],
         count: Some(("There are ", " components")),
@@ -92,6 +132,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Betweenness,
         name: "bc",
+        form: Form::Plain,
         arguments: &["-i", "1"],
         checked: &["-v", "-i", "1"],
         count: None,
@@ -99,9 +140,9 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Triangles,
         name: "tc",
-        // It wants an undirected graph.
-        arguments: &["-s"],
-        checked: &["-s"],
+        form: Form::Undirected,
+        arguments: &[],
+        checked: &[],
         count: Some(("", " triangles")),
     },
 ];
@@ -191,27 +232,36 @@ fn ours(kernel: Kernel, graph: &Graph) -> Result<Sample> {
     Ok(Sample::timed(Median::of(&seconds).median, whole.stop()))
 }
 
-/// Its programs, and the files that they read.
+/// Its programs, and the folder of the files that they read.
 struct Gapbs {
     programs: PathBuf,
-    edges: PathBuf,
-    weighted: PathBuf,
+    folder: PathBuf,
 }
 
 impl Gapbs {
-    /// Writes the graph into `folder` in both forms.
+    /// Writes the graph into `folder` in all forms.
     fn prepare(programs: &Path, folder: &Path, edges: &[Edge]) -> Result<Self> {
-        let [plain, weighted] = ["graph.el", "graph.wel"].map(|name| folder.join(name));
-        write_lines(&plain, |file| {
-            edges.iter().try_for_each(|(source, target)| writeln!(file, "{source} {target}"))
-        })?;
-        write_lines(&weighted, |file| {
-            edges.iter().try_for_each(|(source, target)| {
-                // Its weights are whole numbers, and so are ours.
-                writeln!(file, "{source} {target} {}", weight((*source, *target)))
-            })
-        })?;
-        Ok(Self { programs: programs.to_owned(), edges: plain, weighted })
+        // Its weights are whole numbers, and so are ours.
+        let lines = |name: &str, weighted: bool| {
+            let path = folder.join(name);
+            write_lines(&path, |file| {
+                edges.iter().try_for_each(|edge| {
+                    let (source, target) = edge;
+                    if weighted {
+                        writeln!(file, "{source} {target} {}", weight(*edge))
+                    } else {
+                        writeln!(file, "{source} {target}")
+                    }
+                })
+            })?;
+            Ok(path)
+        };
+        let (plain, weighted) = (lines("edges.el", false)?, lines("edges.wel", true)?);
+        for form in Form::ALL {
+            let from = if form == Form::Weighted { &weighted } else { &plain };
+            form.convert(programs, from, folder)?;
+        }
+        Ok(Self { programs: programs.to_owned(), folder: folder.to_owned() })
     }
 
     /// What a program prints.
@@ -224,9 +274,9 @@ impl Gapbs {
         more: &[&str],
     ) -> Result<String> {
         let path = self.programs.join(program.name);
-        let file = if program.kernel == Kernel::Sssp { &self.weighted } else { &self.edges };
         let mut command = Command::new(&path);
-        command.arg("-f").arg(file).args(["-n", &trials.to_string()]).args(more);
+        command.arg("-f").arg(self.folder.join(program.form.file()));
+        command.args(["-n", &trials.to_string()]).args(more);
         if matches!(program.kernel, Kernel::Bfs | Kernel::Sssp | Kernel::Betweenness) {
             command.args(["-r", &graph.source.to_string()]);
         }
@@ -235,13 +285,7 @@ impl Gapbs {
         }
         // Threads that spin while they wait take the cores from each other.
         command.env("OMP_NUM_THREADS", threads.to_string()).env("OMP_WAIT_POLICY", "passive");
-        let done = command.output().map_err(|error| crate::failed(&path, &error))?;
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        if !done.status.success() {
-            let text = format!("{} ended with {}: {}", path.display(), done.status, last_line(&said));
-            return Err(Error::new(ErrorKind::Io, text));
-        }
-        Ok(said)
+        ended(&path, &mut command)
     }
 
     /// Seconds of each trial.
@@ -266,6 +310,17 @@ impl Gapbs {
         }
         Ok(())
     }
+}
+
+/// What the program at `path` printed when it had run.
+fn ended(path: &Path, command: &mut Command) -> Result<String> {
+    let done = command.output().map_err(|error| crate::failed(path, &error))?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    if done.status.success() {
+        return Ok(said);
+    }
+    let text = format!("{} ended with {}: {}", path.display(), done.status, last_line(&said));
+    Err(Error::new(ErrorKind::Io, text))
 }
 
 fn write_lines(path: &Path, lines: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> Result<()> {

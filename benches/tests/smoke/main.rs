@@ -125,10 +125,10 @@ fn without_ldbc_s_files_its_reads_are_left_out_and_the_micro_benchmarks_make_a_g
     assert!(notes.contains("R-MAT: 128 vertices of 2 labels"), "{notes}");
 }
 
-/// A program of GAPBS as far as the harness sees it: it reads its list, checks what it is told, and counts what
-/// the harness counts in the ring of `ring`.
+/// A program of GAPBS as far as the harness sees it: its converter keeps the lines as they are, the others read them,
+/// check what they are told, and count what the harness counts in the ring of `ring`.
 const FAKE: &str = r#"#!/bin/sh
-program=${0##*/} file= trials=16 analysed= verified= source= threads=$OMP_NUM_THREADS
+program=${0##*/} file= trials=16 analysed= verified= source= converted= option= threads=$OMP_NUM_THREADS
 while [ $# -gt 0 ]; do
     case $1 in
         -f) file=$2; shift ;;
@@ -137,11 +137,20 @@ while [ $# -gt 0 ]; do
         -i|-t|-d) shift ;;
         -a) analysed=1 ;;
         -v) verified=1 ;;
-        -s) ;;
+        -b) converted=$2; shift ;;
+        -s|-w) option=$1 ;;
         *) echo "unknown option $1"; exit 2 ;;
     esac
     shift
 done
+if [ "$program" = converter ]; then
+    case $option$converted in -s*/undirected.sg|-w*/weighted.wsg|/*/plain.sg) ;; *) exit 6 ;; esac
+    cp "$file" "$converted"
+    exit
+fi
+[ -z "$option$converted" ] || exit 7
+case $program in tc) form=undirected.sg ;; sssp) form=weighted.wsg ;; *) form=plain.sg ;; esac
+[ "${file##*/}" = $form ] || exit 8
 [ -n "$threads" ] || exit 3
 case $program in sssp) fields=3 ;; *) fields=2 ;; esac
 [ "$(awk '{ print NF }' "$file" | sort -u)" = "$fields" ] || exit 4
@@ -175,7 +184,7 @@ fn programs_of_gapbs_are_told_the_same_graph_and_their_counts_are_compared() {
     let programs = folder.path().join("programs");
     fs::create_dir(&programs).expect("a folder for programs");
     let install = |nodes: &str| {
-        for name in ["pr", "bfs", "sssp", "cc", "bc", "tc"] {
+        for name in ["converter", "pr", "bfs", "sssp", "cc", "bc", "tc"] {
             let path = programs.join(name);
             let text = FAKE.replace("NODES", nodes).replace("TRIANGLES", "30");
             fs::write(&path, text).expect("a program is written");

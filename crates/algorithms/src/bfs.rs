@@ -10,8 +10,18 @@
 //! bottom-up leaves nearly all of those unread. It needs the lists against the direction of the
 //! search; if only those along it are frozen, the search is top-down throughout.
 //!
+//! A slot a vertex says which it is, so that claiming a vertex tells how many edges the next frontier has, and
+//! needs no second look:
+//!
+//! ```text
+//! reached        its level                    below 2^31
+//! not reached    2^31 + its degree            u32::MAX if it must not be claimed
+//! ```
+//!
+//! Who has no edges towards it, or is reached, is not looked at again in the bottom-up rounds behind.
+//!
 //! Cost: top-down alone reads every reachable edge once. Memory: at most 17 bytes a vertex: a level,
-//! a degree, a frontier and its making, some bits.
+//! what bottom-up has still to look at, a frontier and its making, some bits.
 //!
 //! Source: Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (SC 2012), with
 //! the parameters of the GAP benchmark suite. Differs: levels instead of parents, which makes the
@@ -23,7 +33,7 @@ use crate::parts::{Parts, share_out};
 use crate::range::WholeRange;
 use crate::scope::{Scope, covers, source_in};
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use evergraph_graph::view::Freeze;
@@ -132,8 +142,17 @@ pub fn bfs<T: Topology>(
 
 const PHASE: &str = "bfs";
 
-/// While a search runs, in place of the level of a vertex that must not be claimed.
-const OUT_OF_SCOPE: u32 = u32::MAX - 1;
+/// In a slot, in place of a level: the vertex is not reached, and the other bits are its degree.
+const NOT_REACHED: u32 = 1 << 31;
+
+/// In the slot of a vertex that must not be claimed.
+const OUT_OF_SCOPE: u32 = u32::MAX;
+
+/// Whether who has this slot waits to be claimed.
+#[inline]
+fn is_open(slot: u32) -> bool {
+    slot >= NOT_REACHED && slot != OUT_OF_SCOPE
+}
 
 /// Vertices of a frontier that one task visits.
 const FRONTIER_CHUNK: usize = 256;
@@ -144,68 +163,86 @@ struct Search<'a, T> {
     control: &'a Control<'a>,
     /// Relaxed: who claims a vertex writes nothing but its level, and levels of one round are all
     /// the same; rayon orders the rounds.
-    levels: Vec<AtomicU32>,
+    slots: Vec<AtomicU32>,
     /// Only if the search may go bottom-up.
-    bottom_up: Option<BottomUp>,
+    parts: Option<Parts>,
     _state: Reservation,
 }
 
 /// Bytes that a search may need for each vertex.
 const STATE_BYTES: usize = 17;
 
-/// What bottom-up rounds need.
-struct BottomUp {
-    parts: Parts,
-    /// Edges of each vertex along the direction of the search.
-    degrees: Vec<u32>,
+/// What a round top-down has reached.
+#[derive(Default)]
+struct Reached {
+    /// In any order.
+    vertices: Vec<u32>,
+    /// Their edges along the direction of the search; zero if the search has no choice.
+    edges: u64,
+}
+
+/// The last frontier of some rounds bottom-up, and its level.
+struct Climbed {
+    frontier: Vec<u32>,
+    level: u32,
 }
 
 impl<'a, T: Topology> Search<'a, T> {
     fn new(topology: &'a T, parameters: &'a BfsParameters, control: &'a Control<'a>) -> Result<Self> {
         let state = control.reserve("bfs levels and frontiers", topology.bound(), STATE_BYTES)?;
         let both_ways = covers(topology.direction(), parameters.direction.reversed());
-        let levels = if topology.vertices().is_full() {
-            (0..topology.bound()).map(|_| AtomicU32::new(Bfs::UNREACHED)).collect()
-        } else {
-            let level = |vertex| {
-                let within = topology.vertices().contains(vertex);
-                AtomicU32::new(if within { Bfs::UNREACHED } else { OUT_OF_SCOPE })
-            };
-            (0..topology.bound()).map(level).collect()
-        };
-        let bottom_up = if both_ways { Some(BottomUp::new(topology, parameters, control)?) } else { None };
-        Ok(Self { topology, parameters, control, levels, bottom_up, _state: state })
+        let parts = Parts::of_words(topology);
+        let mut slots = vec![0; topology.bound() as usize];
+        let scope = topology.vertices();
+        parts.map(control, parts.split(&mut slots), |range, slots, _| {
+            if both_ways {
+                topology.degrees(parameters.direction, range.clone(), slots)?;
+            }
+            for (vertex, slot) in range.zip(slots) {
+                let within = scope.is_full() || scope.contains(vertex);
+                *slot = if within { NOT_REACHED + (*slot).min(NOT_REACHED - 2) } else { OUT_OF_SCOPE };
+            }
+            Ok(())
+        })?;
+        let slots = slots.into_iter().map(AtomicU32::new).collect();
+        Ok(Self { topology, parameters, control, slots, parts: both_ways.then_some(parts), _state: state })
     }
 
     fn run(self, source: u32) -> Result<Bfs> {
         let count = self.topology.vertices().len();
         self.control.report(PHASE, 0.0);
-        self.levels[source as usize].store(0, Relaxed);
+        let mut edges = u64::from(self.slots[source as usize].swap(0, Relaxed) - NOT_REACHED);
         let mut ordering = Ordering::new(self.topology.bound());
         let (mut frontier, mut level, mut reached) = (vec![source], 0, 1_u64);
         let mut edges_left = self.directed_edges();
         while !frontier.is_empty() {
             self.control.check()?;
-            let edges = self.edges_of(&frontier);
-            if let Some(bottom_up) = &self.bottom_up
+            if let Some(parts) = &self.parts
                 && edges > edges_left / u64::from(self.parameters.alpha)
             {
-                (frontier, level) = self.climb(bottom_up, &frontier, level, &mut reached)?;
+                let climbed = self.climb(parts, &frontier, level, &mut reached)?;
+                (frontier, level) = (climbed.frontier, climbed.level);
+                // It is small, and shrinking.
+                edges = 0;
             } else {
                 edges_left = edges_left.saturating_sub(edges);
-                frontier = self.top_down(&frontier, level + 1)?;
+                let found = self.top_down(&frontier, level + 1)?;
+                (frontier, edges) = (found.vertices, found.edges);
                 reached += frontier.len() as u64;
                 ordering.order(&mut frontier);
-                level += u32::from(!frontier.is_empty());
+                if !frontier.is_empty() {
+                    level += 1;
+                    check_level(level)?;
+                }
             }
             self.control.report(PHASE, reached as f64 / count as f64);
         }
         self.control.report(PHASE, 1.0);
-        let level_of = |level: AtomicU32| match level.into_inner() {
-            OUT_OF_SCOPE => Bfs::UNREACHED,
+        let level_of = |slot: AtomicU32| match slot.into_inner() {
+            NOT_REACHED.. => Bfs::UNREACHED,
             level => level,
         };
-        let levels = self.levels.into_iter().map(level_of).collect();
+        let levels = self.slots.into_iter().map(level_of).collect();
         Ok(Bfs { levels, reached, depth: level })
     }
 
@@ -214,23 +251,17 @@ impl<'a, T: Topology> Search<'a, T> {
         self.topology.edge_count() * self.parameters.direction.sides().len() as u64
     }
 
-    /// Edges that a top-down round would read; zero if there is no choice.
-    fn edges_of(&self, frontier: &[u32]) -> u64 {
-        let Some(bottom_up) = &self.bottom_up else { return 0 };
-        frontier.iter().map(|vertex| u64::from(bottom_up.degrees[*vertex as usize])).sum()
-    }
-
-    /// One round from the frontier outwards: the vertices that are new, in any order.
-    fn top_down(&self, frontier: &[u32], level: u32) -> Result<Vec<u32>> {
+    /// One round from the frontier outwards.
+    fn top_down(&self, frontier: &[u32], level: u32) -> Result<Reached> {
         let visit = |chunk: &[u32], buffer: &mut PieceBuffer| {
-            let mut found = Vec::new();
+            let mut found = Reached::default();
             self.topology.visit_each(self.parameters.direction, chunk, buffer, |_, piece| {
                 for neighbor in piece.neighbors {
-                    let slot = &self.levels[*neighbor as usize];
-                    if slot.load(Relaxed) == Bfs::UNREACHED
-                        && slot.compare_exchange(Bfs::UNREACHED, level, Relaxed, Relaxed).is_ok()
-                    {
-                        found.push(*neighbor);
+                    let slot = &self.slots[*neighbor as usize];
+                    let open = slot.load(Relaxed);
+                    if is_open(open) && slot.compare_exchange(open, level, Relaxed, Relaxed).is_ok() {
+                        found.vertices.push(*neighbor);
+                        found.edges += u64::from(open - NOT_REACHED);
                     }
                 }
                 Visit::Continue
@@ -240,28 +271,28 @@ impl<'a, T: Topology> Search<'a, T> {
         if frontier.len() <= FRONTIER_CHUNK {
             return visit(frontier, &mut PieceBuffer::default());
         }
-        Ok(share_out(self.control, frontier.chunks(FRONTIER_CHUNK), visit)?.concat())
+        let found = share_out(self.control, frontier.chunks(FRONTIER_CHUNK), visit)?;
+        let edges = found.iter().map(|found| found.edges).sum();
+        let lists: Vec<Vec<u32>> = found.into_iter().map(|found| found.vertices).collect();
+        Ok(Reached { vertices: lists.concat(), edges })
     }
 
-    /// Rounds of bottom-up while they pay, from the `frontier` at `level`; the last frontier and
-    /// its level.
-    fn climb(
-        &self,
-        bottom_up: &BottomUp,
-        frontier: &[u32],
-        mut level: u32,
-        reached: &mut u64,
-    ) -> Result<(Vec<u32>, u32)> {
+    /// Rounds of bottom-up while they pay, from the `frontier` at `level`.
+    fn climb(&self, parts: &Parts, frontier: &[u32], mut level: u32, reached: &mut u64) -> Result<Climbed> {
         let count = self.topology.vertices().len();
         let mut current = vec![0_u64; (self.topology.bound() as usize).div_ceil(64)];
         for vertex in frontier {
             current[*vertex as usize / 64] |= 1 << (vertex % 64);
         }
         let mut next = vec![0; current.len()];
+        let mut waiting = None;
         let mut awake = frontier.len() as u64;
         loop {
             let before = awake;
-            awake = self.bottom_up_round(&bottom_up.parts, &current, &mut next, level + 1)?;
+            check_level(level + 1)?;
+            let round;
+            (awake, round) = self.bottom_up(parts, &current, &mut next, waiting, level + 1)?;
+            waiting = Some(round);
             *reached += awake;
             level += u32::from(awake > 0);
             std::mem::swap(&mut current, &mut next);
@@ -274,46 +305,64 @@ impl<'a, T: Topology> Search<'a, T> {
         for (base, word) in (0..).step_by(64).zip(current) {
             push_members(base, word, &mut frontier);
         }
-        Ok((frontier, level))
+        Ok(Climbed { frontier, level })
     }
 
-    /// One round in which every vertex that isn't reached looks for a neighbour in `current`;
-    /// `next` becomes those that found one. Returns their number.
-    fn bottom_up_round(&self, parts: &Parts, current: &[u64], next: &mut [u64], level: u32) -> Result<u64> {
+    /// One round in which every vertex that waits looks for a neighbour in `current`; `next` becomes those that
+    /// found one. `waiting` has them part by part, if a round has been before. Returns how many found one, and who
+    /// waits on.
+    fn bottom_up(
+        &self,
+        parts: &Parts,
+        current: &[u64],
+        next: &mut [u64],
+        waiting: Option<Vec<Vec<u32>>>,
+        level: u32,
+    ) -> Result<(u64, Vec<Vec<u32>>)> {
         let against = self.parameters.direction.reversed();
-        let found = parts.map(self.control, parts.split_words(next), |range, next, buffer| {
+        let first = waiting.is_none();
+        let waiting = waiting.unwrap_or_else(|| parts.ranges().map(|_| Vec::new()).collect());
+        let slices = parts.split_words(next).into_iter().zip(waiting).collect();
+        let found = parts.map(self.control, slices, |range, (next, mut waiting), buffer| {
             next.fill(0);
-            let unreached: Vec<u32> = range
-                .clone()
-                .filter(|vertex| self.levels[*vertex as usize].load(Relaxed) == Bfs::UNREACHED)
-                .collect();
-            let mut found = 0;
-            self.topology.visit_each(against, &unreached, buffer, |vertex, piece| {
+            if first {
+                let open = |vertex: &u32| is_open(self.slots[*vertex as usize].load(Relaxed));
+                waiting.extend(range.clone().filter(open));
+            }
+            let (mut found, mut wait_on) = (0, Vec::new());
+            self.topology.visit_each(against, &waiting, buffer, |vertex, piece| {
                 let is_current =
                     |neighbor: &u32| current[*neighbor as usize / 64] >> (neighbor % 64) & 1 == 1;
-                if !piece.neighbors.iter().any(is_current) {
-                    return Visit::Continue;
+                // Another piece of it may have been here.
+                let waits = wait_on.last() == Some(&vertex);
+                if piece.neighbors.iter().any(is_current) {
+                    self.slots[vertex as usize].store(level, Relaxed);
+                    next[(vertex - range.start) as usize / 64] |= 1 << (vertex % 64);
+                    found += 1;
+                    if waits {
+                        wait_on.pop();
+                    }
+                    return Visit::NextVertex;
                 }
-                self.levels[vertex as usize].store(level, Relaxed);
-                next[(vertex - range.start) as usize / 64] |= 1 << (vertex % 64);
-                found += 1;
-                Visit::NextVertex
+                if !waits && !piece.neighbors.is_empty() {
+                    wait_on.push(vertex);
+                }
+                Visit::Continue
             })?;
-            Ok(found)
+            Ok((found, wait_on))
         })?;
-        Ok(found.iter().sum())
+        let (found, waiting): (Vec<u64>, Vec<_>) = found.into_iter().unzip();
+        Ok((found.iter().sum(), waiting))
     }
 }
 
-impl BottomUp {
-    fn new<T: Topology>(topology: &T, parameters: &BfsParameters, control: &Control<'_>) -> Result<Self> {
-        let parts = Parts::of_words(topology);
-        let mut degrees = vec![0; topology.bound() as usize];
-        parts.map(control, parts.split(&mut degrees), |range, degrees, _| {
-            topology.degrees(parameters.direction, range, degrees)
-        })?;
-        Ok(Self { parts, degrees })
+/// # Errors
+/// `limit` for a level that a slot can't hold.
+fn check_level(level: u32) -> Result<()> {
+    if level < NOT_REACHED {
+        return Ok(());
     }
+    Err(Error::new(ErrorKind::Limit, format!("a search can't go farther than {} edges", NOT_REACHED - 1)))
 }
 
 #[cfg(test)]
@@ -321,7 +370,6 @@ mod tests {
     use super::*;
     use crate::graphs::{Graph, any_direction, any_graph, assert_stops, large_graph, same_for_any_threads};
     use crate::view::FrozenOnly;
-    use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
@@ -451,5 +499,11 @@ mod tests {
         let poor = FrozenOnly::new(graph, 2 * 17 - 1);
         let error = run(&poor, &scope, VertexId(0), &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn a_level_that_a_slot_cannot_hold_is_an_error() {
+        assert!(check_level(NOT_REACHED - 1).is_ok());
+        assert_eq!(check_level(NOT_REACHED).unwrap_err().kind(), ErrorKind::Limit);
     }
 }

@@ -18,9 +18,7 @@
 //! Each round leaves at most d times the error of the one before: 100 rounds with damping 0.85 are within
 //! 1e-6 of the answer, all vertices together.
 //!
-//! Cost: a round reads every edge once, at random in 8 bytes a vertex. Memory: 32 bytes a vertex. The
-//! scores are the same for any number of threads; they may differ in the last bits between topologies
-//! that hold the same lists in other pieces, since the sums then run in another order.
+//! Cost, memory and precision are PageRank's.
 //!
 //! Source: Page, Brin et al. 1999, section 6; as restarts from chosen pages Haveliwala: Topic-sensitive
 //! PageRank (WWW 2002). Vertices without edges as in igraph. `random_walk` has the rounds.

@@ -235,6 +235,9 @@ impl<'a> Forest<'a> {
     /// The vertices of `range` in scope that don't have the label `largest`, ascending.
     fn vertices_outside(&self, range: std::ops::Range<u32>, largest: Option<u32>) -> Vec<u32> {
         let outside = |vertex: &u32| largest.is_none_or(|largest| self.label(*vertex) != largest);
+        if self.scope.is_full() {
+            return range.filter(outside).collect();
+        }
         self.scope.range(range).filter(outside).collect()
     }
 

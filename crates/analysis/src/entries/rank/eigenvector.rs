@@ -34,8 +34,8 @@ pub(crate) static EIGENVECTOR: Algorithm = Algorithm {
     figures: &["iterations", "change", "change_mean", "converged"],
     cost: Cost {
         time: "*E* a round, until it converges",
-        memory: "16 B · *V*",
-        memory_bytes: Some(|of| 16 * of.vertices),
+        memory: "20 B · *V*",
+        memory_bytes: Some(|of| 20 * of.vertices),
     },
     stops: Stops::Soon,
     kernel: run,

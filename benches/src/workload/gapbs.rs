@@ -242,7 +242,7 @@ impl Gapbs {
     /// Writes the graph into `folder` in all forms.
     fn prepare(programs: &Path, folder: &Path, edges: &[Edge]) -> Result<Self> {
         // Its weights are whole numbers, and so are ours.
-        let lines = |name: &str, weighted: bool| {
+        let lines = |name: &str, weighted: bool| -> Result<PathBuf> {
             let path = folder.join(name);
             write_lines(&path, |file| {
                 edges.iter().try_for_each(|edge| {

@@ -10,15 +10,15 @@
 //! bottom-up leaves nearly all of those unread. It needs the lists against the direction of the
 //! search; if only those along it are frozen, the search is top-down throughout.
 //!
-//! A slot a vertex says which it is, so that claiming a vertex tells how many edges the next frontier has, and
-//! needs no second look:
+//! One slot a vertex holds its level, or its degree until it is reached, so claiming a vertex also counts the next
+//! frontier's edges:
 //!
 //! ```text
 //! reached        its level                    below 2^31
 //! not reached    2^31 + its degree            u32::MAX if it must not be claimed
 //! ```
 //!
-//! Who has no edges towards it, or is reached, is not looked at again in the bottom-up rounds behind.
+//! Later bottom-up rounds skip vertices that are reached or have no edges towards them.
 //!
 //! Cost: top-down alone reads every reachable edge once. Memory: at most 17 bytes a vertex: a level,
 //! what bottom-up has still to look at, a frontier and its making, some bits.
@@ -148,7 +148,7 @@ const NOT_REACHED: u32 = 1 << 31;
 /// In the slot of a vertex that must not be claimed.
 const OUT_OF_SCOPE: u32 = u32::MAX;
 
-/// Whether who has this slot waits to be claimed.
+/// Whether the vertex of this slot is still to be reached.
 #[inline]
 fn is_open(slot: u32) -> bool {
     slot >= NOT_REACHED && slot != OUT_OF_SCOPE
@@ -174,7 +174,7 @@ const STATE_BYTES: usize = 17;
 
 /// What a round top-down has reached.
 #[derive(Default)]
-struct Reached {
+struct NextFrontier {
     /// In any order.
     vertices: Vec<u32>,
     /// Their edges along the direction of the search; zero if the search has no choice.
@@ -182,7 +182,7 @@ struct Reached {
 }
 
 /// The last frontier of some rounds bottom-up, and its level.
-struct Climbed {
+struct BottomUpEnd {
     frontier: Vec<u32>,
     level: u32,
 }
@@ -222,7 +222,7 @@ impl<'a, T: Topology> Search<'a, T> {
             {
                 let climbed = self.climb(parts, &frontier, level, &mut reached)?;
                 (frontier, level) = (climbed.frontier, climbed.level);
-                // It is small, and shrinking.
+                // One round top-down follows in any case, as in GAPBS.
                 edges = 0;
             } else {
                 edges_left = edges_left.saturating_sub(edges);
@@ -252,9 +252,9 @@ impl<'a, T: Topology> Search<'a, T> {
     }
 
     /// One round from the frontier outwards.
-    fn top_down(&self, frontier: &[u32], level: u32) -> Result<Reached> {
+    fn top_down(&self, frontier: &[u32], level: u32) -> Result<NextFrontier> {
         let visit = |chunk: &[u32], buffer: &mut PieceBuffer| {
-            let mut found = Reached::default();
+            let mut found = NextFrontier::default();
             self.topology.visit_each(self.parameters.direction, chunk, buffer, |_, piece| {
                 for neighbor in piece.neighbors {
                     let slot = &self.slots[*neighbor as usize];
@@ -274,11 +274,17 @@ impl<'a, T: Topology> Search<'a, T> {
         let found = share_out(self.control, frontier.chunks(FRONTIER_CHUNK), visit)?;
         let edges = found.iter().map(|found| found.edges).sum();
         let lists: Vec<Vec<u32>> = found.into_iter().map(|found| found.vertices).collect();
-        Ok(Reached { vertices: lists.concat(), edges })
+        Ok(NextFrontier { vertices: lists.concat(), edges })
     }
 
     /// Rounds of bottom-up while they pay, from the `frontier` at `level`.
-    fn climb(&self, parts: &Parts, frontier: &[u32], mut level: u32, reached: &mut u64) -> Result<Climbed> {
+    fn climb(
+        &self,
+        parts: &Parts,
+        frontier: &[u32],
+        mut level: u32,
+        reached: &mut u64,
+    ) -> Result<BottomUpEnd> {
         let count = self.topology.vertices().len();
         let mut current = vec![0_u64; (self.topology.bound() as usize).div_ceil(64)];
         for vertex in frontier {
@@ -305,7 +311,7 @@ impl<'a, T: Topology> Search<'a, T> {
         for (base, word) in (0..).step_by(64).zip(current) {
             push_members(base, word, &mut frontier);
         }
-        Ok(Climbed { frontier, level })
+        Ok(BottomUpEnd { frontier, level })
     }
 
     /// One round in which every vertex that waits looks for a neighbour in `current`; `next` becomes those that
@@ -326,10 +332,11 @@ impl<'a, T: Topology> Search<'a, T> {
         let found = parts.map(self.control, slices, |range, (next, mut waiting), buffer| {
             next.fill(0);
             if first {
+                waiting.reserve_exact(range.len());
                 let open = |vertex: &u32| is_open(self.slots[*vertex as usize].load(Relaxed));
                 waiting.extend(range.clone().filter(open));
             }
-            let (mut found, mut wait_on) = (0, Vec::new());
+            let (mut found, mut wait_on) = (0, Vec::with_capacity(waiting.len()));
             self.topology.visit_each(against, &waiting, buffer, |vertex, piece| {
                 let is_current =
                     |neighbor: &u32| current[*neighbor as usize / 64] >> (neighbor % 64) & 1 == 1;
@@ -349,6 +356,7 @@ impl<'a, T: Topology> Search<'a, T> {
                 }
                 Visit::Continue
             })?;
+            wait_on.shrink_to_fit();
             Ok((found, wait_on))
         })?;
         let (found, waiting): (Vec<u64>, Vec<_>) = found.into_iter().unzip();
@@ -499,6 +507,25 @@ mod tests {
         let poor = FrozenOnly::new(graph, 2 * 17 - 1);
         let error = run(&poor, &scope, VertexId(0), &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn a_round_top_down_counts_the_edges_of_what_it_found() {
+        let graph = large_graph();
+        let csr = graph.csr(Direction::Both);
+        let (parameters, control) = (BfsParameters::default(), Control::default());
+        let mut degrees = vec![0; csr.bound() as usize];
+        csr.degrees(Direction::Out, 0..csr.bound(), &mut degrees).unwrap();
+        // One task, and several.
+        for chosen in [1, 3 * FRONTIER_CHUNK] {
+            let frontier: Vec<u32> = graph.vertices.iter().take(chosen).collect();
+            let search = Search::new(&csr, &parameters, &control).unwrap();
+            frontier.iter().for_each(|vertex| search.slots[*vertex as usize].store(0, Relaxed));
+            let found = search.top_down(&frontier, 1).unwrap();
+            let edges: u64 = found.vertices.iter().map(|vertex| u64::from(degrees[*vertex as usize])).sum();
+            assert!(!found.vertices.is_empty() && edges > 0);
+            assert_eq!(found.edges, edges);
+        }
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //!
 //! A parallel edge counts as often as it is there.
 //!
-//! Each round makes its scores anew, so that what an earlier one rounded is forgotten as fast as the start is. So on
-//! large graphs, where numbers of 4 bytes are read faster, rounds sum over scores in single precision as long as
-//! they change much; the last ones are in double precision.
+//! Every round computes its scores anew, so earlier rounding errors fade as fast as the start does. On large graphs rounds
+//! read scores in single precision while they still change much; the last ones don't. If the largest eigenvalue
+//! isn't unique, the start never fades, and about 1e-8 of a score may remain of rounding.
 //!
 //! Cost: a round reads every edge once, at random in 8 bytes a vertex, or in 4. Memory: 20 bytes a vertex.
 //! The scores are the same for any number of threads; they may differ in the last bits between
@@ -24,7 +24,7 @@
 //! Source: Bonacich: Power and Centrality (1987); start, shift, norm and end as in NetworkX 3.
 
 use crate::control::Control;
-use crate::gather::{ROUNDED_FROM, sum_of, weighted_sum_of};
+use crate::gather::{ROUNDING_BOUND_MIN, sum_of, weighted_sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
 use crate::scope::Scope;
@@ -109,7 +109,7 @@ pub fn eigenvector<T: Topology>(
     parameters: &EigenvectorParameters,
     control: &Control<'_>,
 ) -> Result<Eigenvector> {
-    iterate(topology, parameters, topology.bound() >= ROUNDED_FROM, control)
+    iterate(topology, parameters, topology.bound() >= ROUNDING_BOUND_MIN, control)
 }
 
 /// As [`eigenvector`]; the first rounds sum over rounded scores if `may_round`.
@@ -131,18 +131,19 @@ fn iterate<T: Topology>(
     let parts = Parts::of(topology);
     let mut next = vec![0.0; bound as usize];
     // The scores, rounded; empty if they don't change much any more, and on a small graph.
-    let mut rounded: Vec<f32> = Vec::new();
-    if may_round {
-        rounded.extend(found.scores.iter().map(|score| *score as f32));
-    }
-    let change_min = (CLOSE * count * parameters.tolerance).max(ROUNDING_MATTERS * count.sqrt());
+    let mut rounded = vec![0.0; if may_round { bound as usize } else { 0 }];
+    let mut norm_before = 1.0 / count.sqrt();
+    let change_min =
+        (DOUBLE_PRECISION_FACTOR * count * parameters.tolerance).max(ROUNDED_CHANGE_MIN * count.sqrt());
     while found.iterations < parameters.iterations && !found.converged && !vertices.is_empty() {
         found.iterations += 1;
+        let reads_rounded = !rounded.is_empty() && found.iterations < parameters.iterations;
         let pull = Pull { topology, direction: parameters.direction.reversed(), parts: &parts, control };
-        let norm = if rounded.is_empty() || found.iterations == parameters.iterations {
-            pull.run(&found.scores, &found.scores, &mut next)?
-        } else {
+        let norm = if reads_rounded {
+            round(&parts, &found.scores, &mut rounded, control)?;
             pull.run(&rounded, &found.scores, &mut next)?
+        } else {
+            pull.run(&found.scores, &found.scores, &mut next)?
         };
         if !norm.is_finite() {
             let round = found.iterations;
@@ -151,11 +152,12 @@ fn iterate<T: Topology>(
             )));
         }
         found.change = scale(&parts, norm, &mut found.scores, &next, control)?;
-        if found.change <= change_min {
+        // Negative weights may leave nothing but rounding errors of a score: with others a norm never falls.
+        if found.change <= change_min || norm < norm_before {
             rounded = Vec::new();
         }
-        round(&parts, &found.scores, &mut rounded, control)?;
-        found.converged = found.change < count * parameters.tolerance;
+        norm_before = 1.0;
+        found.converged = !reads_rounded && found.change < count * parameters.tolerance;
         control.report(PHASE, f64::from(found.iterations) / f64::from(parameters.iterations));
     }
     control.report(PHASE, 1.0);
@@ -165,11 +167,11 @@ fn iterate<T: Topology>(
 const PHASE: &str = "eigenvector";
 
 /// Scores that change by no more than so many times what the tolerance allows are not rounded.
-const CLOSE: f64 = 8.0;
+const DOUBLE_PRECISION_FACTOR: f64 = 8.0;
 
-/// Nor are those of n vertices that change by less than this times the root of n: it is the most that scores whose squares
-/// sum to one sum to, and rounding takes a 10 millionth of a score.
-const ROUNDING_MATTERS: f64 = 1e-5;
+/// Nor are scores of n vertices whose change is below this times the root of n: scores whose squares sum to 1 sum to at
+/// most the root of n, and rounding changes each by at most 6e-8 of itself.
+const ROUNDED_CHANGE_MIN: f64 = 1e-5;
 
 /// What every round reads.
 struct Pull<'a, T> {
@@ -202,11 +204,8 @@ impl<T: Topology> Pull<'_, T> {
     }
 }
 
-/// Rounds `scores` into `rounded`, unless that is empty.
+/// Rounds `scores` into `rounded`.
 fn round(parts: &Parts, scores: &[f64], rounded: &mut [f32], control: &Control<'_>) -> Result<()> {
-    if rounded.is_empty() {
-        return Ok(());
-    }
     parts.map(control, parts.split(rounded), |range, rounded, _| {
         for (rounded, score) in rounded.iter_mut().zip(&scores[range.start as usize..range.end as usize]) {
             *rounded = *score as f32;
@@ -366,6 +365,19 @@ mod tests {
         }
     }
 
+    /// A matching whose edges take from each vertex what it has: rounding errors must not stand for scores.
+    #[test]
+    fn scores_that_negative_weights_cancel_are_zero_though_others_are_rounded() {
+        let mut graph = Graph::new(6, &[(0, 1), (2, 3), (4, 5)]);
+        graph.weights = vec![-1.0; 3];
+        let csr = graph.csr(Direction::Both);
+        let parameters = EigenvectorParameters { direction: Direction::Both, ..Default::default() };
+        let run = |may_round| iterate(&csr, &parameters, may_round, &Control::default()).unwrap();
+        let (rounded, double) = (run(true), run(false));
+        assert_eq!(double.scores, [0.0; 6]);
+        assert_eq!(rounded.scores, double.scores);
+    }
+
     #[test]
     fn rounds_in_single_precision_lead_to_the_same_scores() {
         let graph = large_graph();
@@ -378,8 +390,10 @@ mod tests {
                 let run = |may_round| iterate(&csr, &parameters, may_round, &Control::default()).unwrap();
                 let (rounded, double) = (run(true), run(false));
                 assert!(rounded.converged && double.converged, "{direction:?} {tolerance:e}");
-                assert_eq!(rounded.iterations, double.iterations, "{direction:?} {tolerance:e}");
-                assert_close(&rounded.scores, &double.scores, 1e-9);
+                // A round that reads rounded scores never ends it.
+                let more = rounded.iterations - double.iterations;
+                assert!(more <= 1, "{more} rounds more, {direction:?} {tolerance:e}");
+                assert_close(&rounded.scores, &double.scores, tolerance.max(1e-9));
                 assert_ne!(rounded.scores, double.scores, "the first rounds were rounded");
             }
         }

@@ -3,8 +3,8 @@
 //! A sum is made by one thread in the order of the list, so that it is the same for any number of
 //! threads. Sums are in double precision, whatever the values are kept in.
 
-/// From so many vertices on, numbers of 8 bytes are more than a core's own cache holds, and it pays to sum over such of 4.
-pub(crate) const ROUNDED_FROM: u32 = 128 * 1024;
+/// From this many vertex ids on, 8 bytes a vertex exceed a core's own cache, and values in single precision are faster.
+pub(crate) const ROUNDING_BOUND_MIN: u32 = 128 * 1024;
 
 /// The sum of the `values` of `neighbors`.
 #[inline]

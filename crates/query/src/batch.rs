@@ -235,6 +235,19 @@ impl Batch {
         Ok(made)
     }
 
+    /// The rows `made` of a traversal that ran for each row of this batch alone, with the past of these rows in place of
+    /// their own: each stands for as many as both together.
+    ///
+    /// # Errors
+    /// `limit` beyond 2^64 - 1.
+    pub fn become_rows(self, made: Self) -> Result<Self> {
+        let mut became = self.follow(&Rows::Some(made.origin.into()), made.current);
+        if let Some(bulk) = made.bulk {
+            became.multiply_bulk(bulk.into_iter())?;
+        }
+        Ok(became)
+    }
+
     fn gather_rest(&self, current: Column, rows: &Arc<[u32]>, mut gathering: RowSelection<'_>) -> Self {
         fn chosen<T: Copy>(of: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|row| of[*row as usize]).collect()

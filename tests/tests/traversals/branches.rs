@@ -101,6 +101,26 @@ fn an_edge_knows_where_it_came_from_behind_a_child() {
     check("g.V().has('name', 'josh').flatMap(bothE()).otherV().values('name')", &["lop", "marko", "ripple"]);
 }
 
+/// Equal rows of a wave are merged: one stands for three.
+#[test]
+fn rows_that_a_child_merged_count_as_often_as_they_came() {
+    let twice = ["josh", "lop", "marko", "marko", "marko", "peter", "ripple"];
+    for child in ["repeat(both()).times(2)", "both().both().barrier()", "both().barrier().both()"] {
+        for step in ["local", "flatMap", "coalesce", "optional", "union"] {
+            check(&format!("g.V().has('name', 'marko').{step}(__.{child}).values('name')"), &twice);
+        }
+        check(&format!("g.V().has('name', 'marko').choose(has('age'), __.{child}).values('name')"), &twice);
+        check(&format!("g.V().has('name', 'marko').flatMap(flatMap(__.{child})).count()"), &["7"]);
+        check(&format!("g.V().has('name', 'marko').coalesce(flatMap(__.{child})).count()"), &["7"]);
+        check(&format!("g.V().has('name', 'marko').map(__.{child}).count()"), &["1"]);
+        // Rows that are several before, too: three times those of marko.
+        check(
+            &format!("g.V().in('created').has('name', 'josh').barrier().flatMap(__.{child}).count()"),
+            &["14"],
+        );
+    }
+}
+
 #[test]
 fn a_loop_asks_what_it_gathers_only_at_its_end() {
     check(

@@ -175,8 +175,9 @@ impl Step for Coalesce {
         // What became of a row comes where the row stood, whichever child it is of.
         let found = Batch { origin: made.concat(), ..Batch::concat(&past) }.sort_by_origin();
         drop(past);
-        let mut made = batch.follow(&Rows::Some(found.origin.into()), found.current);
-        remember(&mut made, self.came_from, &found.slots);
+        let slots = found.slots.clone();
+        let mut made = batch.become_rows(found)?;
+        remember(&mut made, self.came_from, &slots);
         Ok(Some(made))
     }
 }
@@ -209,10 +210,11 @@ impl FlatMap {
     }
 
     /// The rows `of` that became `found`.
-    fn made(&self, of: Batch, found: Batch) -> Batch {
-        let mut made = of.follow(&Rows::Some(found.origin.into()), found.current);
-        remember(&mut made, self.came_from, &found.slots);
-        made
+    fn made(&self, of: Batch, found: Batch) -> Result<Batch> {
+        let slots = found.slots.clone();
+        let mut made = of.become_rows(found)?;
+        remember(&mut made, self.came_from, &slots);
+        Ok(made)
     }
 }
 
@@ -226,7 +228,7 @@ impl Step for FlatMap {
             }
             ChildResults::AllInOrder => {
                 let (found, _holding) = self.child.all(batch, cx)?;
-                return Ok(input.take().map(|batch| self.made(batch, found)));
+                return input.take().map(|batch| self.made(batch, found)).transpose();
             }
             ChildResults::All => {}
         }
@@ -234,7 +236,7 @@ impl Step for FlatMap {
             self.child.begin(batch);
         }
         match self.child.next(cx)? {
-            Some(found) => Ok(Some(self.made(batch.clone(), found))),
+            Some(found) => self.made(batch.clone(), found).map(Some),
             None => {
                 (*input, self.running) = (None, false);
                 Ok(None)

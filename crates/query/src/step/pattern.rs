@@ -432,10 +432,7 @@ impl Path {
 
 /// What a child made of `rows`, with their own past.
 fn follow(rows: &Batch, made: Batch, cx: &mut Context<'_>) -> Result<Batch> {
-    let mut found = rows.clone().follow(&Rows::Some(made.origin.into()), made.current);
-    if let Some(bulk) = made.bulk {
-        found.multiply_bulk(bulk.into_iter())?;
-    }
+    let mut found = rows.clone().become_rows(made)?;
     if let Some(paths) = &mut found.path {
         for (path, item) in paths.iter_mut().zip(found.current.items()) {
             *path = cx.extend_path(*path, item)?;

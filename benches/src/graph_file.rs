@@ -98,9 +98,9 @@ impl FileGraph {
         Ok(Self { name: from.name.clone(), vertices: topology.vertices().len() as u32, edges })
     }
 
-    /// Copies of this graph side by side, in a square, as many as have 2^`scale` vertices together, or a few more. Each is
-    /// joined to those beside it by so many roads, both ways between vertices drawn at random, as a square of as many
-    /// vertices has along a side: a small road network becomes a large one, about as far across as a real one.
+    /// Copies of this graph in a square grid, with at least 2^`scale` vertices together. So many roads as the root of its
+    /// vertices, both ways, join a copy to each neighbour, between random vertices: a small road network becomes a large
+    /// one, though one that is much less far across than a real one of its size.
     ///
     /// # Errors
     /// `invalid` if there would be 2^31 vertices or more.
@@ -130,7 +130,7 @@ impl FileGraph {
         edges.sort_unstable();
         edges.dedup();
         shuffle(&mut edges, seed);
-        Ok(Self { name: self.name, vertices: all as u32, edges })
+        Ok(Self { name: format!("{}-{scale}", self.name), vertices: all as u32, edges })
     }
 
     /// Edges a vertex, rounded.

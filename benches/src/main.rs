@@ -52,8 +52,8 @@ struct Arguments {
     /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static` and `queries`: anything that `evergraph import` reads.
     #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
-    /// Copies of each graph of files side by side, joined to their neighbours, until they have 2^SCALE vertices: a small
-    /// road network becomes a large one.
+    /// Copies of each graph of files in a grid, joined to their neighbours, with at least 2^SCALE vertices: a small road
+    /// network becomes a large one.
     #[arg(long, value_name = "SCALE", requires = "graphs", value_parser = clap::value_parser!(u32).range(1..31))]
     grow: Option<u32>,
     /// Only the graphs of files, not R-MAT.

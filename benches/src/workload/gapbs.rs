@@ -1,7 +1,8 @@
 //! GAPBS: our kernels on a static array beside the programs of the GAP benchmark suite, on the same graph.
 //!
 //! ```text
-//! GAPBS_DIR/converter -f edges.wel -b plain.sg     edges.wel    source target weight, an edge a line
+//! GAPBS_DIR/converter -f edges.el -b plain.sg      edges.el     source target          an edge a line
+//! GAPBS_DIR/converter -w -f edges.wel -b weighted.wsg           source target weight
 //! GAPBS_DIR/pr -f plain.sg -n 3 -i 20 -t 0
 //! Read Time:           0.20134
 //! Trial Time:          0.05713

@@ -53,7 +53,7 @@ const RESOLUTION: f64 = 1e-5;
 struct Program {
     kernel: Kernel,
     name: &'static str,
-    form: Form,
+    form: GraphFileForm,
     /// What it is told, beside its graph and how often to run.
     arguments: &'static [&'static str],
     /// What it is told when it checks itself.
@@ -64,7 +64,7 @@ struct Program {
 
 /// In which of its own files a program reads the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum GraphFileForm {
     Plain,
     /// For shortest paths.
     Weighted,
@@ -72,7 +72,7 @@ enum Form {
     Undirected,
 }
 
-impl Form {
+impl GraphFileForm {
     const ALL: [Self; 3] = [Self::Plain, Self::Weighted, Self::Undirected];
 
     const fn file(self) -> &'static str {
@@ -101,7 +101,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::PageRank,
         name: "pr",
-        form: Form::Plain,
+        form: GraphFileForm::Plain,
         arguments: &["-i", "20", "-t", "0"],
         checked: &["-v", "-i", "200", "-t", "1e-4"],
         count: None,
@@ -109,7 +109,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Bfs,
         name: "bfs",
-        form: Form::Plain,
+        form: GraphFileForm::Plain,
         arguments: &[],
         checked: &["-v"],
         count: Some(("BFS Tree has ", " nodes")),
@@ -117,7 +117,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Sssp,
         name: "sssp",
-        form: Form::Weighted,
+        form: GraphFileForm::Weighted,
         arguments: &[],
         checked: &["-v"],
         count: Some(("SSSP Tree reaches ", " nodes")),
@@ -125,7 +125,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Wcc,
         name: "cc",
-        form: Form::Plain,
+        form: GraphFileForm::Plain,
         arguments: &[],
         checked: &["-v"],
         count: Some(("There are ", " components")),
@@ -133,7 +133,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Betweenness,
         name: "bc",
-        form: Form::Plain,
+        form: GraphFileForm::Plain,
         arguments: &["-i", "1"],
         checked: &["-v", "-i", "1"],
         count: None,
@@ -141,7 +141,7 @@ const PROGRAMS: [Program; 6] = [
     Program {
         kernel: Kernel::Triangles,
         name: "tc",
-        form: Form::Undirected,
+        form: GraphFileForm::Undirected,
         arguments: &[],
         checked: &[],
         count: Some(("", " triangles")),
@@ -258,8 +258,8 @@ impl Gapbs {
             Ok(path)
         };
         let (plain, weighted) = (lines("edges.el", false)?, lines("edges.wel", true)?);
-        for form in Form::ALL {
-            let from = if form == Form::Weighted { &weighted } else { &plain };
+        for form in GraphFileForm::ALL {
+            let from = if form == GraphFileForm::Weighted { &weighted } else { &plain };
             form.convert(programs, from, folder)?;
         }
         Ok(Self { programs: programs.to_owned(), folder: folder.to_owned() })

@@ -15,14 +15,15 @@
 //! Cost: a round reads every edge once, at random in 8 bytes a vertex, or in 4 on large graphs. Memory: 40 bytes a
 //! vertex. The scores are the same for any number of threads; they may differ in the last bits between
 //! topologies that hold the same lists in other pieces, since the sums then run in another order. From 131,072
-//! vertex ids on contributions are rounded (`random_walk` says how): scores are then estimated to differ from those in
+//! vertex ids on contributions are rounded (`contributions` says how): scores are then estimated to differ from those in
 //! double precision by at most 3e-9 of their sum, and never by more than 1e-8; measured 1e-12 on R-MAT, 7e-11 on a grid.
 //!
 //! Source: Page, Brin et al. 1999; dangling vertices as LDBC Graphalytics 1.0 (section 2.3.2) has
 //! them. `random_walk` has the rounds.
 
 use crate::control::Control;
-use crate::random_walk::{self, Restarts, Walk, WalkScores};
+use crate::random_walk::{self, Walk, WalkScores};
+use crate::restarts::Restarts;
 use crate::scope::Scope;
 use crate::vertex_numbers;
 use evergraph_graph::error::Result;

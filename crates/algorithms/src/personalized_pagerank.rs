@@ -25,7 +25,8 @@
 
 use crate::control::Control;
 use crate::pagerank::PageRank;
-use crate::random_walk::{self, Restarts, Walk};
+use crate::random_walk::{self, Walk};
+use crate::restarts::Restarts;
 use crate::scope::Scope;
 use crate::sources::Sources;
 use evergraph_graph::error::Result;

@@ -15,30 +15,17 @@
 //! sum the parts' dangling scores and changes, in order;   swap(contributions, next)
 //! ```
 //!
-//! Contributions are read at random. On a graph larger than the cache these reads dominate, and single precision fits
-//! twice as many into it. So on large graphs a vertex sends the *change* of its contribution in single precision,
-//! and adds the rounding error to the next change. Sums are in double precision:
-//!
-//! ```text
-//! score[v] += change of base(v) + d * sum(v)
-//! exact    = change of score[v] * inverse_degree[v] + kept_back[v]
-//! next[v]  = exact, rounded;      kept_back[v] = exact - next[v]
-//! ```
-//!
-//! What is kept back comes a round too late. So the scores differ from those in double precision by what was kept back,
-//! times the damping for each round behind, or less. This is summed up, as what rounding keeps back on average; a round
-//! for which the sum would pass [`ERROR_MAX`] sends scores in double precision instead. These are the first rounds of a
-//! short walk, and of one with a tolerance, which may end after any round. On R-MAT of 2^20 vertices scores differed by
-//! 1e-12 of all, on a grid by 7e-11: errors of both signs meet.
+//! On large graphs contributions are rounded: `contributions` says how.
 //!
 //! Source: the pull form of the GAP benchmark suite. Differs: sums in double precision, and the contributions of
-//! the next round are made in this one instead of in a pass of their own. Giving what was kept back later is
-//! the error feedback of quantised gradients (Seide et al., Interspeech 2014).
+//! the next round are made in this one instead of in a pass of their own.
 
+use crate::contributions::{Contributions, PartScores, Rounding, pairs, send_changes, send_scores};
 use crate::control::Control;
 use crate::gather::{ROUNDING_BOUND_MIN, sum_of};
 use crate::parts::Parts;
 use crate::range::RealRange;
+use crate::restarts::Restarts;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Visit};
@@ -73,48 +60,6 @@ pub(crate) struct WalkScores {
 /// Bytes for each vertex, which the caller reserves: scores, inverse degrees, two arrays of contributions, and sums of the
 /// parts at work, which are all parts of a small graph.
 pub(crate) const BYTES: usize = 5 * size_of::<f64>();
-
-/// Where the walk begins again, with equal chances.
-pub(crate) struct Restarts {
-    /// Ids of these vertices: ascending ranges, apart from each other. Those out of scope don't count.
-    ranges: Vec<Range<u32>>,
-    /// How many vertices these are.
-    count: u64,
-}
-
-impl Restarts {
-    /// At every vertex of `topology`.
-    pub(crate) fn anywhere<T: Topology>(topology: &T) -> Self {
-        Self { ranges: std::iter::once(0..topology.bound()).collect(), count: topology.vertices().len() }
-    }
-
-    /// At these `sources`, which ascend and are in scope.
-    pub(crate) fn at(sources: &[u32]) -> Self {
-        let runs = sources.chunk_by(|one, next| one + 1 == *next);
-        let ranges = runs.map(|run| run[0]..run[0] + run.len() as u32).collect();
-        Self { ranges, count: sources.len() as u64 }
-    }
-
-    /// `part`, cut where the walk stops or starts to begin again: each piece, with whether it does there.
-    fn cut(&self, part: Range<u32>) -> impl Iterator<Item = (Range<u32>, bool)> + '_ {
-        let first = self.ranges.partition_point(|range| range.end <= part.start);
-        let mut within =
-            self.ranges[first..].iter().map(move |range| range.start.max(part.start)..range.end).peekable();
-        let mut start = part.start;
-        std::iter::from_fn(move || {
-            if start == part.end {
-                return None;
-            }
-            let range = within.peek().map_or(part.end..part.end, Range::clone);
-            let begins_here = range.start == start;
-            let end =
-                if begins_here { within.next().map_or(part.end, |range| range.end) } else { range.start };
-            let piece = start..end.min(part.end);
-            start = piece.end;
-            Some((piece, begins_here))
-        })
-    }
-}
 
 impl Walk {
     /// Whether the parameters are in their ranges; `tolerance` is what the caller said of the change.
@@ -159,18 +104,6 @@ impl Walk {
 /// In place of the inverse degree of a vertex out of scope.
 const OUT_OF_SCOPE: f64 = -1.0;
 
-/// How far scores may be from those in double precision, summed, as a part of all scores: by rounding on average. At worst
-/// it is three times as far.
-const ERROR_MAX: f64 = 3e-9;
-
-/// Mean relative error of rounding to single precision: a quarter of an epsilon, times 0.72, the mean of 1/m for
-/// mantissas m spread evenly by logarithm.
-const ROUNDING_ERROR_MEAN: f64 = f32::EPSILON as f64 / 4.0 * 0.72;
-
-/// All scores summed, if they may be rounded: single precision can't hold much less than the lower end, once it is
-/// divided by vertices and edges, nor more than the upper one.
-const ROUNDED_TOTALS: Range<f64> = 1e-15..1e30;
-
 /// What one round hands to the next.
 struct Round {
     scores: Vec<f64>,
@@ -190,49 +123,6 @@ struct Round {
     /// How much the next one changes them, at most.
     change_next: f64,
     rounding: Rounding,
-}
-
-/// The error that rounding may cause, and has caused.
-struct Rounding {
-    allowed: bool,
-    /// How far the scores will be from those in double precision when the walk ends, summed: about.
-    error: f64,
-    /// How far they may be.
-    error_max: f64,
-}
-
-impl Rounding {
-    /// Whether the contributions of scores that change by at most `change` may be rounded, if at most `left` more rounds
-    /// come.
-    fn may(&self, walk: &Walk, left: u32, change: f64) -> bool {
-        let error = walk.remains_of(ROUNDING_ERROR_MEAN * change, left);
-        let budget = self.error_max - self.error;
-        // A walk that may end after any round must not spend all of it at once, and turn back to double precision.
-        // Changes shrink by the damping, and so with this part of it the rounds behind may round, too.
-        let part = if walk.change_max.is_some() { 1.0 - walk.damping } else { 1.0 };
-        self.allowed && error <= part * budget
-    }
-
-    /// Notes that the contributions of scores that changed by `change` were rounded.
-    fn note(&mut self, walk: &Walk, left: u32, change: f64) {
-        self.error += walk.remains_of(ROUNDING_ERROR_MEAN * change, left);
-    }
-}
-
-/// What each vertex sends to its neighbours, and where the next round's is made.
-enum Contributions {
-    Double { now: Vec<f64>, next: Vec<f64> },
-    Single { now: Vec<f32>, next: Vec<f32>, kept_back: Vec<f32> },
-}
-
-impl Walk {
-    /// What an error in the contributions of a round is at the end of the walk, summed over the vertices, if it is
-    /// `error` now and at most `left` more rounds come.
-    fn remains_of(&self, error: f64, left: u32) -> f64 {
-        // A walk that ends when little changes may end with the next round.
-        let rounds = if self.change_max.is_some() { left.min(1) } else { left };
-        if rounds == 0 { 0.0 } else { error * self.damping.powf(f64::from(rounds)) }
-    }
 }
 
 impl Round {
@@ -267,9 +157,8 @@ impl Round {
             }
             Ok(dangling)
         })?;
-        let allowed = may_round && ROUNDED_TOTALS.contains(&total);
-        let mut rounding = Rounding { allowed, error: 0.0, error_max: ERROR_MAX * total };
-        let single = rounding.may(walk, walk.iterations, total);
+        let mut rounding = Rounding::new(may_round, walk.damping, walk.change_max.is_some(), total);
+        let single = rounding.may(walk.iterations, total);
         // Before the first round all scores are a change.
         let finished = |range: &Range<u32>| {
             let range = range.start as usize..range.end as usize;
@@ -282,7 +171,7 @@ impl Round {
                 send_changes(&mut slices, finished(&range));
                 Ok(())
             })?;
-            rounding.note(walk, walk.iterations, total);
+            rounding.note(walk.iterations, total);
             Contributions::Single { now, next: vec![0.0; bound], kept_back }
         } else {
             let mut now = vec![0.0; bound];
@@ -318,8 +207,8 @@ impl Round {
         control: &Control<'_>,
     ) -> Result<()> {
         let damping = walk.damping;
-        let single = self.rounding.may(walk, left, self.change_next);
-        let base = ((1.0 - damping) * self.total + damping * self.dangling) / restarts.count as f64;
+        let single = self.rounding.may(left, self.change_next);
+        let base = ((1.0 - damping) * self.total + damping * self.dangling) / restarts.count() as f64;
         let pass = PullPass {
             topology,
             direction: walk.direction.reversed(),
@@ -372,41 +261,10 @@ impl Round {
         }
         self.change_next = damping * self.change;
         if single {
-            self.rounding.note(walk, left, self.change);
+            self.rounding.note(left, self.change);
         }
         Ok(())
     }
-}
-
-/// Each part's slices of both.
-fn pairs<'s>(parts: &Parts, one: &'s mut [f32], other: &'s mut [f32]) -> Vec<(&'s mut [f32], &'s mut [f32])> {
-    parts.split(one).into_iter().zip(parts.split(other)).collect()
-}
-
-/// Makes the next contributions of scores.
-fn send_scores(next: &mut &mut [f64], finished: PartScores<'_>) {
-    for ((next, score), inverse) in next.iter_mut().zip(finished.scores).zip(finished.inverse_degrees) {
-        *next = score * inverse;
-    }
-}
-
-/// Makes the next contributions of what has changed and what was kept back.
-fn send_changes((next, kept_back): &mut (&mut [f32], &mut [f32]), finished: PartScores<'_>) {
-    let sent = next.iter_mut().zip(kept_back.iter_mut());
-    let read = finished.changes.iter().zip(finished.inverse_degrees);
-    for ((next, kept_back), (change, inverse)) in sent.zip(read) {
-        let exact = change * inverse + f64::from(*kept_back);
-        *next = exact as f32;
-        *kept_back = (exact - f64::from(*next)) as f32;
-    }
-}
-
-/// A part of the vertices, whose scores of this round are there.
-struct PartScores<'a> {
-    scores: &'a [f64],
-    /// By how much they changed; zero out of scope.
-    changes: &'a [f64],
-    inverse_degrees: &'a [f64],
 }
 
 /// Sums over a part.
@@ -506,6 +364,7 @@ const WIDTH: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contributions::ERROR_MAX;
     use crate::graphs::{Graph, any_direction, any_graph, large_graph, same_for_any_threads};
     use proptest::prelude::*;
 
@@ -555,7 +414,7 @@ mod tests {
             for (done, want) in (1..=walk.iterations).zip(self.in_double_precision()) {
                 single += u32::from(matches!(round.contributions, Contributions::Single { .. }));
                 // What this round keeps back is missing in the next ones only.
-                let error = round.rounding.error;
+                let error = round.rounding.error();
                 round.run(topology, walk, &restarts, walk.iterations - done, &parts, &control).unwrap();
                 // It may end after any round only if it was told that it might.
                 if walk.change_max.is_some() || done == walk.iterations {
@@ -566,7 +425,7 @@ mod tests {
                 }
             }
             // Sums of scores are rounded themselves.
-            assert!(round.rounding.error <= 1.001 * ERROR_MAX * total);
+            assert!(round.rounding.error() <= 1.001 * ERROR_MAX * total);
             (single, worst)
         }
     }
@@ -651,20 +510,5 @@ mod tests {
             };
             assert_eq!(case.rounded(&graph.csr(Direction::Both)).0, 0);
         }
-    }
-
-    #[test]
-    fn a_part_is_cut_where_the_walk_begins_again() {
-        let cut = |sources: &[u32], part| Restarts::at(sources).cut(part).collect::<Vec<_>>();
-        assert_eq!(
-            cut(&[3, 4, 7], 0..10),
-            [(0..3, false), (3..5, true), (5..7, false), (7..8, true), (8..10, false)]
-        );
-        assert_eq!(cut(&[3, 4, 7], 4..8), [(4..5, true), (5..7, false), (7..8, true)]);
-        assert_eq!(cut(&[3, 4, 7], 5..7), [(5..7, false)]);
-        assert_eq!(cut(&[3, 4, 7], 8..9), [(8..9, false)]);
-        assert_eq!(cut(&[3, 4, 5, 6], 4..6), [(4..6, true)]);
-        assert_eq!(cut(&[], 0..2), [(0..2, false)]);
-        assert_eq!(cut(&[1], 2..2), []);
     }
 }

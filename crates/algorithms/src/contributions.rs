@@ -86,37 +86,49 @@ pub(crate) enum Contributions {
     Single { now: Vec<f32>, next: Vec<f32>, kept_back: Vec<f32> },
 }
 
-/// Each part's slices of both.
-pub(crate) fn pairs<'s>(
-    parts: &Parts,
-    one: &'s mut [f32],
-    other: &'s mut [f32],
-) -> Vec<(&'s mut [f32], &'s mut [f32])> {
-    parts.split(one).into_iter().zip(parts.split(other)).collect()
+/// A part's contributions to the next round, while they are made.
+pub(crate) trait NextContributions: Send {
+    /// Notes what the vertex `at` sends along each edge, whose `score` is new, and by how much it changed.
+    fn send(&mut self, at: usize, score: f64, change: f64, inverse_degree: f64);
 }
 
-/// Makes the next contributions of scores.
-pub(crate) fn send_scores(next: &mut &mut [f64], finished: PartScores<'_>) {
-    for ((next, score), inverse) in next.iter_mut().zip(finished.scores).zip(finished.inverse_degrees) {
-        *next = score * inverse;
+/// Contributions of scores.
+pub(crate) struct Scores<'a>(&'a mut [f64]);
+
+impl<'a> Scores<'a> {
+    /// Those of each part.
+    pub(crate) fn of(parts: &Parts, next: &'a mut [f64]) -> Vec<Self> {
+        parts.split(next).into_iter().map(Self).collect()
     }
 }
 
-/// Makes the next contributions of what has changed and what was kept back.
-pub(crate) fn send_changes((next, kept_back): &mut (&mut [f32], &mut [f32]), finished: PartScores<'_>) {
-    let sent = next.iter_mut().zip(kept_back.iter_mut());
-    let read = finished.changes.iter().zip(finished.inverse_degrees);
-    for ((next, kept_back), (change, inverse)) in sent.zip(read) {
-        let exact = change * inverse + f64::from(*kept_back);
-        *next = exact as f32;
-        *kept_back = (exact - f64::from(*next)) as f32;
+impl NextContributions for Scores<'_> {
+    #[inline]
+    fn send(&mut self, at: usize, score: f64, _: f64, inverse_degree: f64) {
+        self.0[at] = score * inverse_degree;
     }
 }
 
-/// A part of the vertices, whose scores of this round are there.
-pub(crate) struct PartScores<'a> {
-    pub(crate) scores: &'a [f64],
-    /// By how much they changed; zero out of scope.
-    pub(crate) changes: &'a [f64],
-    pub(crate) inverse_degrees: &'a [f64],
+/// Contributions of what has changed and what was kept back.
+pub(crate) struct Changes<'a> {
+    next: &'a mut [f32],
+    kept_back: &'a mut [f32],
+}
+
+impl<'a> Changes<'a> {
+    /// Those of each part.
+    pub(crate) fn of(parts: &Parts, next: &'a mut [f32], kept_back: &'a mut [f32]) -> Vec<Self> {
+        let slices = parts.split(next).into_iter().zip(parts.split(kept_back));
+        slices.map(|(next, kept_back)| Self { next, kept_back }).collect()
+    }
+}
+
+impl NextContributions for Changes<'_> {
+    #[inline]
+    fn send(&mut self, at: usize, _: f64, change: f64, inverse_degree: f64) {
+        let exact = change * inverse_degree + f64::from(self.kept_back[at]);
+        let sent = exact as f32;
+        self.next[at] = sent;
+        self.kept_back[at] = (exact - f64::from(sent)) as f32;
+    }
 }

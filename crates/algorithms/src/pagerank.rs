@@ -12,7 +12,7 @@
 //! is there. On undirected graphs (direction `Both`) each edge is walked both ways, a self loop
 //! counts twice on either side of the fraction.
 //!
-//! Cost: a round reads every edge once, at random in 8 bytes a vertex, or in 4 on large graphs. Memory: 40 bytes a
+//! Cost: a round reads every edge once, at random in 8 bytes a vertex, or in 4 on large graphs. Memory: 32 bytes a
 //! vertex. The scores are the same for any number of threads; they may differ in the last bits between
 //! topologies that hold the same lists in other pieces, since the sums then run in another order. From 131,072
 //! vertex ids on contributions are rounded (`contributions` says how): scores are then estimated to differ from those in
@@ -95,7 +95,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `invalid` for a parameter out of range, first scores that aren't one for each id, or a side that wasn't
-/// frozen; `limit` if 40 bytes a vertex don't fit into the budget; `cancelled`; errors of reading.
+/// frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; errors of reading.
 pub fn pagerank<T: Topology>(
     topology: &T,
     parameters: &PageRankParameters,
@@ -304,11 +304,11 @@ mod tests {
         let graph = Graph::new(3, &[(0, 1), (1, 2)]);
         let scope = Scope { labels: Some(vec![LabelId(4)]), ..Scope::default() };
         let parameters = PageRankParameters::default();
-        let view = FrozenOnly::new(graph.clone(), 3 * 40);
+        let view = FrozenOnly::new(graph.clone(), 3 * 32);
         let ranks = run(&view, &scope, &parameters, &Control::default()).unwrap();
         assert_eq!(ranks.scores, scores(&graph, &parameters));
         assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
-        let poor = FrozenOnly::new(graph, 3 * 40 - 1);
+        let poor = FrozenOnly::new(graph, 3 * 32 - 1);
         let error = run(&poor, &scope, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }

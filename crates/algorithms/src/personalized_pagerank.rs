@@ -78,7 +78,7 @@ pub fn run<V: Freeze>(
 ///
 /// # Errors
 /// `not_found` for a source that isn't in scope; `invalid` for a parameter out of range, no source, or a
-/// side that wasn't frozen; `limit` if 40 bytes a vertex don't fit into the budget; `cancelled`; errors
+/// side that wasn't frozen; `limit` if 32 bytes a vertex don't fit into the budget; `cancelled`; errors
 /// of reading.
 pub fn personalized_pagerank<T: Topology>(
     topology: &T,
@@ -303,11 +303,11 @@ mod tests {
         let graph = Graph::new(3, &[(0, 1), (1, 2)]);
         let scope = Scope { labels: Some(vec![LabelId(4)]), ..Scope::default() };
         let (parameters, sources) = (PersonalizedPageRankParameters::default(), ids(&[1]));
-        let view = FrozenOnly::new(graph.clone(), 3 * 40);
+        let view = FrozenOnly::new(graph.clone(), 3 * 32);
         let ranks = run(&view, &scope, &sources, &parameters, &Control::default()).unwrap();
         assert_eq!(ranks.scores, scores(&graph, &[1], &parameters));
         assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
-        let poor = FrozenOnly::new(graph, 3 * 40 - 1);
+        let poor = FrozenOnly::new(graph, 3 * 32 - 1);
         let error = run(&poor, &scope, &sources, &parameters, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
     }

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! where restart(v) is the same at each vertex at which the walk begins again, and sums to 1. One round is
-//! one pass. Nobody writes what another reads, and a part is finished while its lines are in cache:
+//! one pass, in which nobody writes what another reads:
 //!
 //! ```text
-//! for each part, in parallel
+//! for each part, in parallel, for each v
 //!     sum(v)   = sum of contributions[u] over v's lists            (piece by piece)
 //!     score[v] = base(v) + d * sum(v);    next[v] = score[v] * inverse_degree[v]
 //! sum the parts' dangling scores and changes, in order;   swap(contributions, next)
@@ -20,7 +20,7 @@
 //! Source: the pull form of the GAP benchmark suite. Differs: sums in double precision, and the contributions of
 //! the next round are made in this one instead of in a pass of their own.
 
-use crate::contributions::{Contributions, PartScores, Rounding, pairs, send_changes, send_scores};
+use crate::contributions::{Changes, Contributions, NextContributions, Rounding, Scores};
 use crate::control::Control;
 use crate::gather::{ROUNDING_BOUND_MIN, sum_of};
 use crate::parts::Parts;
@@ -28,7 +28,7 @@ use crate::range::RealRange;
 use crate::restarts::Restarts;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Topology, Visit};
+use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use std::ops::Range;
 
 /// What may be chosen about a walk, besides where it begins.
@@ -57,9 +57,8 @@ pub(crate) struct WalkScores {
     pub(crate) converged: bool,
 }
 
-/// Bytes for each vertex, which the caller reserves: scores, inverse degrees, two arrays of contributions, and sums of the
-/// parts at work, which are all parts of a small graph.
-pub(crate) const BYTES: usize = 5 * size_of::<f64>();
+/// Bytes for each vertex, which the caller reserves: scores, inverse degrees, and two arrays of contributions.
+pub(crate) const BYTES: usize = 4 * size_of::<f64>();
 
 impl Walk {
     /// Whether the parameters are in their ranges; `tolerance` is what the caller said of the change.
@@ -160,25 +159,20 @@ impl Round {
         let mut rounding = Rounding::new(may_round, walk.damping, walk.change_max.is_some(), total);
         let single = rounding.may(walk.iterations, total);
         // Before the first round all scores are a change.
-        let finished = |range: &Range<u32>| {
-            let range = range.start as usize..range.end as usize;
-            let scores = &scores[range.clone()];
-            PartScores { scores, changes: scores, inverse_degrees: &inverse_degrees[range] }
-        };
         let contributions = if single {
             let (mut now, mut kept_back) = (vec![0.0; bound], vec![0.0; bound]);
-            parts.map(control, pairs(parts, &mut now, &mut kept_back), |range, mut slices, _| {
-                send_changes(&mut slices, finished(&range));
-                Ok(())
-            })?;
+            send_first(
+                parts,
+                &scores,
+                &inverse_degrees,
+                Changes::of(parts, &mut now, &mut kept_back),
+                control,
+            )?;
             rounding.note(walk.iterations, total);
             Contributions::Single { now, next: vec![0.0; bound], kept_back }
         } else {
             let mut now = vec![0.0; bound];
-            parts.map(control, parts.split(&mut now), |range, mut now, _| {
-                send_scores(&mut now, finished(&range));
-                Ok(())
-            })?;
+            send_first(parts, &scores, &inverse_degrees, Scores::of(parts, &mut now), control)?;
             Contributions::Double { now, next: vec![0.0; bound] }
         };
         Ok(Self {
@@ -221,32 +215,31 @@ impl Round {
             control,
         };
         let scores = &mut self.scores;
-        // What was gathered is dropped before more is allocated: never more than [`BYTES`] are needed.
+        // What was read is dropped before more is allocated: never more than [`BYTES`] are needed.
         let sums = match (&mut self.contributions, single) {
             (Contributions::Double { now, next }, false) => {
-                let sums = pass.run(now, scores, parts.split(next), send_scores)?;
+                let sums = pass.run(now, scores, Scores::of(parts, next))?;
                 std::mem::swap(now, next);
                 sums
             }
             (Contributions::Double { now, next }, true) => {
                 *next = Vec::new();
                 let (mut changes, mut kept_back) = (vec![0.0; now.len()], vec![0.0; now.len()]);
-                let slices = pairs(parts, &mut changes, &mut kept_back);
-                let sums = pass.run(now, scores, slices, send_changes)?;
+                let sums = pass.run(now, scores, Changes::of(parts, &mut changes, &mut kept_back))?;
                 *now = Vec::new();
                 let next = vec![0.0; changes.len()];
                 self.contributions = Contributions::Single { now: changes, next, kept_back };
                 sums
             }
             (Contributions::Single { now, next, kept_back }, true) => {
-                let sums = pass.run(now, scores, pairs(parts, next, kept_back), send_changes)?;
+                let sums = pass.run(now, scores, Changes::of(parts, next, kept_back))?;
                 std::mem::swap(now, next);
                 sums
             }
             (Contributions::Single { now, next, kept_back }, false) => {
                 (*next, *kept_back) = (Vec::new(), Vec::new());
                 let mut contributions = vec![0.0; now.len()];
-                let sums = pass.run(now, scores, parts.split(&mut contributions), send_scores)?;
+                let sums = pass.run(now, scores, Scores::of(parts, &mut contributions))?;
                 *now = Vec::new();
                 let next = vec![0.0; contributions.len()];
                 self.contributions = Contributions::Double { now: contributions, next };
@@ -267,6 +260,24 @@ impl Round {
     }
 }
 
+/// Sends the contributions of `scores` to `now`, an entry a part: the first, before which all scores are zero.
+fn send_first<N: NextContributions>(
+    parts: &Parts,
+    scores: &[f64],
+    inverse_degrees: &[f64],
+    now: Vec<N>,
+    control: &Control<'_>,
+) -> Result<()> {
+    let send = |range: Range<u32>, mut now: N, _: &mut PieceBuffer| {
+        for (at, vertex) in range.enumerate() {
+            let score = scores[vertex as usize];
+            now.send(at, score, score, inverse_degrees[vertex as usize]);
+        }
+        Ok(())
+    };
+    parts.map(control, now, send).map(drop)
+}
+
 /// Sums over a part.
 struct PartSums {
     /// The scores of vertices without edges.
@@ -283,7 +294,7 @@ struct PullPass<'a, T> {
     restarts: &'a Restarts,
     inverse_degrees: &'a [f64],
     damping: f64,
-    /// Whether what is gathered is added to a score, and doesn't replace it.
+    /// Whether what a vertex gets is added to a score, and doesn't replace it.
     adds: bool,
     /// What is added to it where the walk begins again.
     base: f64,
@@ -292,74 +303,65 @@ struct PullPass<'a, T> {
 }
 
 impl<T: Topology> PullPass<'_, T> {
-    /// Makes scores of the `contributions` to each vertex. `send` then makes a part's next contributions in its entry of
-    /// `next`.
-    fn run<C: Copy + Into<f64> + Sync, N: Send>(
+    /// Makes scores of the `contributions` to each vertex; each part's vertices then send theirs to its entry of `next`.
+    fn run<C: Copy + Into<f64> + Sync, N: NextContributions>(
         &self,
         contributions: &[C],
         scores: &mut [f64],
         next: Vec<N>,
-        send: impl Fn(&mut N, PartScores<'_>) + Sync,
     ) -> Result<Vec<PartSums>> {
         let slices = self.parts.split(scores).into_iter().zip(next).collect();
-        self.parts.map(self.control, slices, |range, (scores, mut next), buffer| {
-            let mut gathered = vec![0.0; range.len()];
-            self.topology.visit(self.direction, range.clone(), buffer, |vertex, piece| {
-                gathered[(vertex - range.start) as usize] += sum_of(contributions, piece.neighbors);
-                Visit::Continue
-            })?;
+        self.parts.map(self.control, slices, |range, (scores, next), buffer| {
             let inverse_degrees = &self.inverse_degrees[range.start as usize..range.end as usize];
-            let mut sums = PartSums { dangling: 0.0, change: 0.0 };
+            let sums = PartSums { dangling: 0.0, change: 0.0 };
+            let (damping, adds) = (self.damping, self.adds);
+            let mut part = Part { damping, adds, scores, inverse_degrees, next, sums };
             for (piece, begins_here) in self.restarts.cut(range.clone()) {
-                let within = (piece.start - range.start) as usize..(piece.end - range.start) as usize;
                 let base = if begins_here { self.base } else { 0.0 };
-                let (scores, gathered) = (&mut scores[within.clone()], &mut gathered[within.clone()]);
-                let (dangling, change) = self.finish(base, scores, gathered, &inverse_degrees[within]);
-                sums.dangling += dangling;
-                sums.change += change;
+                // While a vertex's last values are on their way from memory, the next one's are asked for.
+                let (mut current, mut sum) = (piece.start, 0.0);
+                self.topology.visit(self.direction, piece.clone(), buffer, |vertex, list| {
+                    while current < vertex {
+                        part.finish((current - range.start) as usize, base, sum);
+                        (current, sum) = (current + 1, 0.0);
+                    }
+                    sum += sum_of(contributions, list.neighbors);
+                    Visit::Continue
+                })?;
+                while current < piece.end {
+                    part.finish((current - range.start) as usize, base, sum);
+                    (current, sum) = (current + 1, 0.0);
+                }
             }
-            send(&mut next, PartScores { scores, changes: &gathered, inverse_degrees });
-            Ok(sums)
+            Ok(part.sums)
         })
-    }
-
-    /// Turns what was `gathered` by a piece into scores, and then into how they changed. The piece's dangling score, and
-    /// how much all changed: sums that run in [`WIDTH`] lanes.
-    fn finish(
-        &self,
-        base: f64,
-        scores: &mut [f64],
-        gathered: &mut [f64],
-        inverse_degrees: &[f64],
-    ) -> (f64, f64) {
-        let (damping, adds) = (self.damping, self.adds);
-        let (mut dangling, mut change) = ([0.0; WIDTH], [0.0; WIDTH]);
-        let mut finish_one = |lane: usize, score: &mut f64, gathered: &mut f64, inverse_degree: f64| {
-            let new = if adds { *score } else { 0.0 } + (base + damping * *gathered);
-            let new = if inverse_degree == OUT_OF_SCOPE { 0.0 } else { new };
-            dangling[lane] += if inverse_degree == 0.0 { new } else { 0.0 };
-            *gathered = new - *score;
-            change[lane] += gathered.abs();
-            *score = new;
-        };
-        let (score_groups, score_rest) = scores.as_chunks_mut::<WIDTH>();
-        let (gathered_groups, gathered_rest) = gathered.as_chunks_mut::<WIDTH>();
-        let (inverse_groups, inverse_rest) = inverse_degrees.as_chunks::<WIDTH>();
-        for ((scores, gathered), inverse) in score_groups.iter_mut().zip(gathered_groups).zip(inverse_groups)
-        {
-            for lane in 0..WIDTH {
-                finish_one(lane, &mut scores[lane], &mut gathered[lane], inverse[lane]);
-            }
-        }
-        for ((score, gathered), inverse) in score_rest.iter_mut().zip(gathered_rest).zip(inverse_rest) {
-            finish_one(0, score, gathered, *inverse);
-        }
-        (dangling.iter().sum(), change.iter().sum())
     }
 }
 
-/// Vertices that are finished side by side: what the compiler needs to vectorise their sums.
-const WIDTH: usize = 4;
+/// The vertices of a part, on their way to the next round.
+struct Part<'a, N> {
+    damping: f64,
+    adds: bool,
+    scores: &'a mut [f64],
+    inverse_degrees: &'a [f64],
+    next: N,
+    sums: PartSums,
+}
+
+impl<N: NextContributions> Part<'_, N> {
+    /// Makes a vertex's score of the `sum` of what it got, and sends on what comes of it.
+    #[inline]
+    fn finish(&mut self, at: usize, base: f64, sum: f64) {
+        let (old, inverse_degree) = (self.scores[at], self.inverse_degrees[at]);
+        let new = if self.adds { old } else { 0.0 } + (base + self.damping * sum);
+        let new = if inverse_degree == OUT_OF_SCOPE { 0.0 } else { new };
+        self.sums.dangling += if inverse_degree == 0.0 { new } else { 0.0 };
+        let change = new - old;
+        self.sums.change += change.abs();
+        self.scores[at] = new;
+        self.next.send(at, new, change, inverse_degree);
+    }
+}
 
 #[cfg(test)]
 mod tests {

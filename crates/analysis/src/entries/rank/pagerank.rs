@@ -35,7 +35,7 @@ pub(crate) static PAGERANK: Algorithm = Algorithm {
     figures: &["iterations", "change", "change_mean", "converged"],
     cost: Cost {
         time: "*E* a round, 20 rounds",
-        memory: "40 B · *V*",
+        memory: "32 B · *V*",
         memory_bytes: Some(|of| 40 * of.vertices),
     },
     stops: Stops::Soon,

@@ -38,7 +38,7 @@ since most scores may be close to 0.",
     figures: &["iterations", "change", "converged"],
     cost: Cost {
         time: "*E* a round, at most 100 rounds",
-        memory: "40 B · *V*",
+        memory: "32 B · *V*",
         memory_bytes: Some(|of| 40 * of.vertices),
     },
     stops: Stops::Soon,

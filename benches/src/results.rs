@@ -2,6 +2,9 @@
 //!
 //! Scripts in `compare/` add entries of the same form to the same file, so that one table shows all.
 
+use crate::engine::kind::Kind;
+use crate::engine::power_cut::PowerCut;
+use crate::engine::store::Commit;
 use crate::goals::goal;
 use crate::race::{Race, Runs};
 use crate::stopwatch::Spent;
@@ -69,6 +72,12 @@ pub struct Entry {
     /// Runs of both that were disturbed and repeated.
     #[serde(default)]
     pub repeated: usize,
+    /// What a power cut costs of our commits, where commits are measured.
+    #[serde(default)]
+    pub ours_lost: Option<String>,
+    /// What it costs of theirs.
+    #[serde(default)]
+    pub theirs_lost: Option<String>,
     /// Under which settings.
     pub settings: BTreeMap<String, String>,
 }
@@ -97,6 +106,8 @@ pub struct Heading {
     pub title: String,
     /// See [`Entry::unit`].
     pub unit: Unit,
+    /// When each commit is acknowledged, where commits are measured.
+    pub commit: Option<Commit>,
     /// See [`Entry::settings`].
     pub settings: BTreeMap<String, String>,
 }
@@ -105,7 +116,18 @@ impl Heading {
     /// A heading without settings.
     #[must_use]
     pub fn new(name: impl Into<String>, title: impl Into<String>, unit: Unit) -> Self {
-        Self { name: name.into(), title: title.into(), unit, settings: BTreeMap::new() }
+        Self { name: name.into(), title: title.into(), unit, commit: None, settings: BTreeMap::new() }
+    }
+
+    /// The same, of commits that are acknowledged so.
+    #[must_use]
+    pub fn of_commits(self, commit: Commit) -> Self {
+        Self { commit: Some(commit), ..self }
+    }
+
+    /// What a power cut costs of the commits of `engine`, where commits are measured.
+    fn lost(&self, engine: &str) -> Option<String> {
+        Some(PowerCut::of(Kind::named(engine)?, self.commit?).text().to_owned())
     }
 
     /// The same, with a setting.
@@ -134,6 +156,7 @@ impl Results {
                 theirs: Some(Median::of(&theirs.values)),
                 ratio: Some(Median::of(&ratios)),
                 theirs_spent: theirs.spent.clone(),
+                theirs_lost: heading.lost(peer),
                 repeated: race.ours().repeated + theirs.repeated,
                 ..Entry::of(section, heading, race.ours())
             };
@@ -190,6 +213,8 @@ impl Entry {
             ours_spent: runs.spent.clone(),
             theirs_spent: Vec::new(),
             repeated: runs.repeated,
+            ours_lost: heading.lost(Kind::Evergraph.name()),
+            theirs_lost: None,
             settings: heading.settings.clone(),
         }
     }
@@ -253,7 +278,7 @@ mod tests {
         let entry = &results.entries[0];
         assert_eq!((entry.ours_spent[0], entry.theirs_spent[0], entry.repeated), (spent[0], spent[1], 2));
         let mut json = serde_json::to_value(entry).unwrap();
-        for field in ["ours_spent", "theirs_spent", "repeated"] {
+        for field in ["ours_spent", "theirs_spent", "repeated", "ours_lost", "theirs_lost"] {
             assert!(json.as_object_mut().unwrap().remove(field).is_some());
         }
         let older: Entry = serde_json::from_value(json).unwrap();

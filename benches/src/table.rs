@@ -24,6 +24,9 @@ pub fn markdown(results: &Results) -> String {
         line(&mut text, "");
         let notes = results.notes.get(section).into_iter().flatten();
         notes.for_each(|note| line(&mut text, &format!("- {note}")));
+        if entries.iter().any(|entry| entry.ours_lost.is_some()) {
+            line(&mut text, "- loses: what a power cut may cost of commits that were acknowledged");
+        }
         if entries.iter().any(|entry| entry.repeated > 0) {
             line(&mut text, "- repeated: runs whose CPU and wall time were more than 10 % apart");
         }
@@ -63,13 +66,15 @@ fn table(text: &mut String, entries: &[&Entry]) {
     for figure in entries.chunk_by(|a, b| a.name == b.name) {
         let first = figure[0];
         let alone = figure.iter().find(|entry| entry.peer.is_none());
-        let ours = range(first.unit, first.ours) + &alone.map(|entry| judgement(entry)).unwrap_or_default();
+        let judged = alone.map(|entry| judgement(entry)).unwrap_or_default();
+        let ours = range(first.unit, first.ours) + &judged + &lost(first.ours_lost.as_deref());
         let beside = |peer: &&str| {
             let entry = figure.iter().find(|entry| entry.peer.as_deref() == Some(*peer));
             let both = entry.and_then(|entry| Some((entry, entry.theirs?, entry.ratio?)));
             let cell = both.map(|(entry, theirs, ratio)| {
                 let theirs = entry.unit.show(theirs.median);
-                format!("{theirs}; {}{}", range(Unit::Times, ratio), judgement(entry))
+                let lost = lost(entry.theirs_lost.as_deref());
+                format!("{theirs}; {}{}{lost}", range(Unit::Times, ratio), judgement(entry))
             });
             format!(" {} |", cell.unwrap_or_default())
         };
@@ -88,6 +93,11 @@ fn judgement(entry: &Entry) -> String {
     if met { format!(" **reached** ({goal})") } else { format!(" **not reached** ({goal})") }
 }
 
+/// What a power cut costs, where that is known.
+fn lost(what: Option<&str>) -> String {
+    what.map(|what| format!("; {what}")).unwrap_or_default()
+}
+
 /// Processors that were busy in our runs of a figure, and how many runs were repeated, those of peers included.
 fn busy(figure: &[&Entry]) -> String {
     let busy: Vec<f64> = figure[0].ours_spent.iter().map(|spent| spent.busy()).collect();
@@ -103,6 +113,7 @@ fn line(text: &mut String, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::store::Commit;
     use crate::race::{Race, Sample};
     use crate::results::Heading;
     use crate::stopwatch::Spent;
@@ -115,11 +126,13 @@ mod tests {
         let mut race = Race::new(["evergraph", "lmdb"]);
         let spent = [Spent { wall: 1.0, cpu: 1.5 }, Spent { wall: 1.0, cpu: 1.0 }];
         race.note_samples(&[Sample::timed(100.0, spent[0]), Sample::timed(200.0, spent[1])], 1);
-        results.add_race("Inserts", &Heading::new("insert.one.skewed", "one", Unit::PerSecond), &race);
+        let heading = Heading::new("insert.one.skewed", "one", Unit::PerSecond).of_commits(Commit::Unsynced);
+        results.add_race("Inserts", &heading, &race);
         results.note("Inserts", "no other load");
         let text = markdown(&results);
-        let row = "| one | 100/s (100/s to 100/s) **not reached** (at least 500,000/s) \
-                   | 200/s; 0.50 x (0.50 x to 0.50 x) **not reached** (at least 2.00 x) | 1.50 (2 repeated) |";
+        let row = "| one | 100/s (100/s to 100/s) **not reached** (at least 500,000/s); loses the last commits \
+                   | 200/s; 0.50 x (0.50 x to 0.50 x) **not reached** (at least 2.00 x); \
+                   loses the last commits, perhaps all | 1.50 (2 repeated) |";
         assert!(text.contains(row), "{text}");
         assert!(
             text.contains("0 of 2 reached") && text.contains("- not reached: one, beside lmdb: 0.50 x, "),

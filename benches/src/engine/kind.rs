@@ -54,6 +54,12 @@ impl Kind {
         Self::RocksDb,
     ];
 
+    /// The engine of this name in results.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::UNSYNCED.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// Its name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -22,7 +22,10 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("duplicates", "checked by the tree: MDB_DUPSORT"),
     ("flags of the table", "MDB_DUPSORT, MDB_DUPFIXED, MDB_INTEGERKEY, MDB_INTEGERDUP (lmdb.h)"),
     ("map", "16 GiB"),
-    ("unsynced", "MDB_NOSYNC: a power failure loses the last commits, as with ours (lmdb.h, mdb_env_open)"),
+    (
+        "unsynced",
+        "MDB_NOSYNC: whole after a power cut if the file system keeps the order of writes (lmdb.h, mdb_env_open)",
+    ),
     (
         "durable",
         "data and meta page synced at each commit; MDB_WRITEMAP: faster for data that fits the memory (lmdb.h)",

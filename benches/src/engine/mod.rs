@@ -16,6 +16,7 @@ pub mod fjall;
 pub mod key_value;
 pub mod kind;
 pub mod lmdb;
+pub mod power_cut;
 pub mod redb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;

@@ -12,7 +12,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("directions", "out only"),
     ("duplicates", "checked by the tree: the pair of ends is the key"),
     ("cache", "1 GiB (the default)"),
-    ("unsynced", "Durability::None"),
+    ("unsynced", "Durability::None: nothing is handed to the system before the next durable commit"),
     ("durable", "Durability::Immediate (the default)"),
 ];
 

@@ -69,7 +69,8 @@ fn commits(work: &mut Work<'_>, disk: &mut DiskSync, count: u64, edges: usize) -
     }
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let title = format!("commits, {}, {}", plural(count, "client"), plural(edges as u64, "edge"));
-    work.add_race(&Heading::new(name, title, Unit::PerSecond), &race);
+    let heading = Heading::new(name, title, Unit::PerSecond).of_commits(Commit::Durable);
+    work.add_race(&heading, &race);
     Ok(())
 }
 

@@ -128,7 +128,8 @@ fn throughput(work: &mut Work<'_>, homes: &[Home], mix: &Mix, name: &str, title:
         format!("linkbench.{name}.clients_24"),
         format!("{title}: operations, 24 clients"),
         Unit::PerSecond,
-    );
+    )
+    .of_commits(Commit::Durable);
     work.add_race(&heading, &race);
     Ok(())
 }
@@ -162,7 +163,8 @@ fn latencies(work: &mut Work<'_>, homes: &[Home], mix: &Mix, name: &str, title: 
             format!("linkbench.{name}.clients_2.{}", what.to_lowercase()),
             format!("{title}: {what} of an operation, 2 clients"),
             Unit::Seconds,
-        );
+        )
+        .of_commits(Commit::Durable);
         work.add_race(&heading, race);
     }
     Ok(())

@@ -176,7 +176,7 @@ fn writes(
     for (name, store) in names().zip(stores) {
         expect(name, "a sum of properties", store.sum(owner, PROPERTIES)?, (expected.len() as u64, sum))?;
     }
-    work.add_race(&heading(owner, "write", count), &race);
+    work.add_race(&heading(owner, "write", count).of_commits(Commit::Unsynced), &race);
     Ok(())
 }
 

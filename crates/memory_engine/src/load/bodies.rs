@@ -10,6 +10,7 @@
 //! keeping what is needed later. What stays is the bodies.
 
 use crate::group::{EdgeSegment, EdgeSubject, Group};
+use crate::load::buckets::Buckets;
 use crate::load::extend::{Extension, extend, present, settle};
 use crate::load::parts::{Part, cut};
 use crate::load::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
@@ -27,6 +28,9 @@ use evergraph_storage::bulk::numbers::Numbers;
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Columns of edges, ascending by key; an entry an edge.
+type Columns = Vec<(KeyId, PackedColumn)>;
 
 /// What a load makes of the database.
 #[derive(Debug, Default)]
@@ -125,9 +129,10 @@ impl Builder<'_> {
         let mut out = Vec::new();
         for part in cut(&counts.sources, EDGE_BYTES + counts.column_bytes_an_edge(), self.plan.memory_bytes)?
         {
-            let input = self.gather(&tables, &part)?;
+            let buckets = Buckets::of(&part, &counts.sources);
+            let (inputs, columns) = self.gather(&tables, &buckets)?;
             let present = |vertex| present(self.segments, out_subject, vertex);
-            let bodies = out_bodies(&part, input, present)?;
+            let bodies = out_bodies(&buckets, inputs, &columns, present)?;
             if self.plan.numbers.simple.contains(&edge_type) {
                 bodies.iter().try_for_each(|(group, body)| check_simple(tables[0].table, *group, body))?;
             }
@@ -136,7 +141,7 @@ impl Builder<'_> {
         }
         let mut into = Vec::new();
         for part in cut(&counts.targets, EDGE_BYTES, self.plan.memory_bytes)? {
-            into.extend(in_bodies(&part, &out));
+            into.extend(in_bodies(&Buckets::of(&part, &counts.targets), &out));
             done(0)?;
         }
         Ok([(Direction::Out, out), (Direction::In, into)])
@@ -147,15 +152,23 @@ impl Builder<'_> {
         End { rows: *rows, first: self.plan.numbers.tables[table].1.first().0, existing }
     }
 
-    /// The edges that begin in `part`.
+    /// The edges that begin in each bucket, and their properties.
     ///
     /// Cost: one pass over the blocks.
-    fn gather(&self, tables: &[Ends<'_>], part: &Part) -> Result<Input> {
-        let (mut sources, mut targets) = (Vec::with_capacity(part.edges()), Vec::with_capacity(part.edges()));
+    fn gather(&self, tables: &[Ends<'_>], buckets: &Buckets) -> Result<(Vec<Input>, Columns)> {
         let keys =
             tables.iter().flat_map(|ends| &ends.table.properties).map(|(key, _)| self.plan.numbers.keys[key]);
         let mut columns: BTreeMap<KeyId, PackedColumnBuilder> =
             keys.map(|key| (key, PackedColumnBuilder::default())).collect();
+        let rows_of = |part: &Part| if columns.is_empty() { 0 } else { part.edges() };
+        let empty = |part: &Part| Input {
+            sources: Vec::with_capacity(part.edges()),
+            targets: Vec::with_capacity(part.edges()),
+            rows: Vec::with_capacity(rows_of(part)),
+        };
+        let mut inputs: Vec<Input> = buckets.parts().iter().map(empty).collect();
+        let has_columns = !columns.is_empty();
+        let mut gathered = 0;
         for ends in tables {
             let place =
                 |key| ends.table.properties.iter().position(|(name, _)| self.plan.numbers.keys[name] == key);
@@ -165,10 +178,15 @@ impl Builder<'_> {
             ends.for_each_block(&mut |block| {
                 rows.clear();
                 for (row, (source, target)) in block.sources.iter().zip(&block.targets).enumerate() {
-                    let Some(place) = part.place(ends.source.vertex(*source)) else { continue };
-                    sources.push(place as u32);
-                    targets.push(ends.target.vertex(*target).0);
-                    rows.push(row);
+                    let Some((bucket, place)) = buckets.place(ends.source.vertex(*source)) else { continue };
+                    let input = &mut inputs[bucket];
+                    input.sources.push(place);
+                    input.targets.push(ends.target.vertex(*target).0);
+                    if has_columns {
+                        input.rows.push(gathered);
+                        gathered += 1;
+                        rows.push(row);
+                    }
                 }
                 for (at, column) in &mut places {
                     match at.and_then(|at| block.column(at)) {
@@ -181,7 +199,7 @@ impl Builder<'_> {
             })?;
         }
         let columns = columns.into_iter().filter_map(|(key, column)| Some((key, column.finish()?)));
-        Ok(Input { sources, targets, columns: columns.collect() })
+        Ok((inputs, columns.collect()))
     }
 }
 

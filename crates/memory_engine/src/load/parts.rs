@@ -7,31 +7,22 @@
 //! A part has whole groups: one that has more edges than fit is a part of its own.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{GROUP_SIZE, GroupId, VertexId};
+use evergraph_graph::id::{GROUP_SIZE, GroupId};
 
 /// What a group costs while it is built, however few edges it has: a number a row.
 const GROUP_BYTES: u64 = GROUP_SIZE as u64 * 4;
-/// In place of a slot of a group that isn't in the part.
-const ABSENT: u32 = u32::MAX;
 
 /// Some groups and how many edges they have.
 #[derive(Debug)]
 pub struct Part {
     /// Ascending.
     groups: Vec<GroupId>,
-    /// Where each group from the first on stands in `groups`.
-    slots: Vec<u32>,
     edges: usize,
 }
 
 impl Part {
-    fn new(groups: Vec<GroupId>, edges: u64) -> Self {
-        let length = groups.last().map_or(0, |last| last.0 - groups[0].0 + 1);
-        let mut slots = vec![ABSENT; length as usize];
-        for (slot, group) in groups.iter().enumerate() {
-            slots[(group.0 - groups[0].0) as usize] = slot as u32;
-        }
-        Self { groups, slots, edges: edges as usize }
+    pub(super) fn new(groups: Vec<GroupId>, edges: usize) -> Self {
+        Self { groups, edges }
     }
 
     /// The groups, ascending.
@@ -50,17 +41,6 @@ impl Part {
     #[must_use]
     pub fn places(&self) -> usize {
         self.groups.len() * GROUP_SIZE as usize
-    }
-
-    /// Where the vertex stands among those of the part, by group, then row; `None` if it isn't one.
-    #[must_use]
-    #[inline]
-    pub fn place(&self, vertex: VertexId) -> Option<usize> {
-        let group = vertex.group().0.checked_sub(self.groups.first()?.0)?;
-        match self.slots.get(group as usize) {
-            None | Some(&ABSENT) => None,
-            Some(slot) => Some(*slot as usize * GROUP_SIZE as usize + usize::from(vertex.row())),
-        }
     }
 }
 
@@ -82,7 +62,7 @@ pub fn cut(edges: &[u64], edge_bytes: u64, memory_bytes: u64) -> Result<Vec<Part
         if !groups.is_empty()
             && (bytes.saturating_add(more) > memory_bytes || u32::try_from(in_part + count).is_err())
         {
-            parts.push(Part::new(std::mem::take(&mut groups), in_part));
+            parts.push(Part::new(std::mem::take(&mut groups), in_part as usize));
             (in_part, bytes) = (0, 0);
         }
         groups.push(group);
@@ -90,7 +70,7 @@ pub fn cut(edges: &[u64], edge_bytes: u64, memory_bytes: u64) -> Result<Vec<Part
         bytes = bytes.saturating_add(more);
     }
     if !groups.is_empty() {
-        parts.push(Part::new(groups, in_part));
+        parts.push(Part::new(groups, in_part as usize));
     }
     Ok(parts)
 }
@@ -114,14 +94,5 @@ mod tests {
         assert!(cut(&[0, 0], 1, 1).unwrap().is_empty());
         assert_eq!(cut(&[1 << 32], 1, 1).unwrap_err().kind(), ErrorKind::Limit);
         assert_eq!(cut(&[(1 << 32) - 1, 1], 0, u64::MAX).unwrap().len(), 2);
-    }
-
-    #[test]
-    fn a_vertex_has_a_place_in_its_groups_part_only() {
-        let parts = cut(&[5, 0, 2, 9], 0, 2 * GROUP_BYTES).unwrap();
-        let place = |part: usize, group, row| parts[part].place(VertexId::new(GroupId(group), row));
-        assert_eq!((place(0, 0, 7), place(0, 2, 7)), (Some(7), Some(4103)));
-        assert_eq!((place(0, 1, 7), place(0, 3, 7), place(0, 9, 0)), (None, None, None));
-        assert_eq!((place(1, 2, 0), place(1, 3, 1)), (None, Some(1)));
     }
 }

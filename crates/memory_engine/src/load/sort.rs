@@ -7,33 +7,37 @@
 //!       (source, discriminator) without comparing anything
 //! ```
 //!
-//! Both sides are made in parts of some groups each. The in side needs the out bodies, not the input.
+//! Both sides are made in parts of some groups each, and a part in buckets, side by side on rayon's current pool. The in
+//! side needs the out bodies, not the input.
 
+use crate::load::buckets::{Buckets, runs};
 use crate::load::parts::Part;
 use crate::segment::edge_body::EdgeBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GROUP_SIZE, GroupId, KeyId, VertexId};
 use evergraph_graph::packed_column::PackedColumn;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What sorting takes for each edge of a part, its properties not included: input, order and lists.
-pub const EDGE_BYTES: u64 = 8 + 8 + 2;
+/// What sorting takes for each edge of a part, its properties not included: input, and lists. The order of the buckets at
+/// work is not counted.
+pub const EDGE_BYTES: u64 = 12 + 4 + 2;
 
 const GROUP_ROWS: usize = GROUP_SIZE as usize;
 
 /// Bodies of one side, ascending by group.
 pub type Side = Vec<(GroupId, EdgeBody)>;
 
-/// The edges that begin in one part, in input order.
+/// The edges that begin in one bucket, in input order.
 #[derive(Debug, Default)]
 pub struct Input {
-    /// Where each begins, as a place of the part.
+    /// Where each begins, as a place of the bucket.
     pub sources: Vec<u32>,
     /// Where it ends.
     pub targets: Vec<u32>,
-    /// Ascending by key; an entry an edge.
-    pub columns: Vec<(KeyId, PackedColumn)>,
+    /// Where its properties are in the columns of the part; empty if there are none.
+    pub rows: Vec<u32>,
 }
 
 /// Turns how many edges each place has into where its list begins, with one more for the end.
@@ -46,17 +50,32 @@ fn starts(mut counts: Vec<u32>) -> Vec<u32> {
     counts
 }
 
-/// The out side of the edges that begin in `part`. `present` has the edges that a vertex has before,
-/// `None` for new vertices.
+/// The out side of the edges that begin in each bucket. `columns` have the properties of all, ascending by key; `present`
+/// has the edges that a vertex has before, `None` for new vertices.
 ///
 /// # Errors
 /// `limit` beyond 65,536 parallel edges between two vertices; the text names them.
 pub fn out_bodies(
+    buckets: &Buckets,
+    inputs: Vec<Input>,
+    columns: &[(KeyId, PackedColumn)],
+    present: impl Fn(VertexId) -> Option<Arc<EdgeBody>> + Sync,
+) -> Result<Side> {
+    let inputs = buckets.parts().par_iter().zip(inputs);
+    let sorted = inputs.map(|(part, input)| out_bodies_of(part, input, columns, &present));
+    // The first error in order, whichever thread came first.
+    let sorted: Vec<Result<Side>> = sorted.collect();
+    let sorted: Vec<Side> = sorted.into_iter().collect::<Result<_>>()?;
+    Ok(sorted.into_iter().flatten().collect())
+}
+
+fn out_bodies_of(
     part: &Part,
     input: Input,
-    present: impl Fn(VertexId) -> Option<Arc<EdgeBody>>,
+    columns: &[(KeyId, PackedColumn)],
+    present: &impl Fn(VertexId) -> Option<Arc<EdgeBody>>,
 ) -> Result<Side> {
-    let Input { sources, targets, columns } = input;
+    let Input { sources, targets, rows } = input;
     let mut counts = vec![0u32; part.places()];
     sources.iter().for_each(|source| counts[*source as usize] += 1);
     let mut next = starts(counts);
@@ -90,7 +109,7 @@ pub fn out_bodies(
         }
         let neighbors = lists.iter().map(|entry| (*entry >> 32) as u32).collect();
         let of_group = columns.iter().filter_map(|(key, column)| {
-            let column = column.select(lists.iter().map(|entry| *entry as u32 as usize))?;
+            let column = column.select(lists.iter().map(|entry| rows[*entry as u32 as usize] as usize))?;
             Some((*key, Arc::new(column)))
         });
         bodies.push((*group, EdgeBody::new(&degrees, neighbors, discriminators.into(), of_group.collect())));
@@ -134,33 +153,80 @@ fn following(body: &EdgeBody, source: VertexId, target: u32) -> Option<u32> {
     Some(u32::from(body.discriminator(last)) + 1)
 }
 
-/// The in side at the vertices of `part` of the edges in `out`, which ascends by group.
-#[must_use]
-pub fn in_bodies(part: &Part, out: &[(GroupId, EdgeBody)]) -> Side {
-    let mut counts = vec![0u32; part.places()];
-    let mut is_numbered = false;
-    for (_, body) in out {
-        is_numbered |= !body.discriminators.is_empty();
-        for place in body.neighbors().iter().filter_map(|target| part.place(VertexId(*target))) {
-            counts[place] += 1;
+/// The edges of some out bodies that end in one bucket, in order.
+#[derive(Default)]
+struct Arrivals {
+    /// Where each ends, as a place of the bucket.
+    targets: Vec<u32>,
+    sources: Vec<u32>,
+    /// Empty if all are zero.
+    discriminators: Vec<u16>,
+}
+
+impl Arrivals {
+    /// Those of `out` in each bucket.
+    fn of(buckets: &Buckets, out: &[(GroupId, EdgeBody)]) -> Vec<Self> {
+        let is_numbered = out.iter().any(|(_, body)| !body.discriminators.is_empty());
+        let mut counts = vec![0; buckets.parts().len()];
+        let ends = out.iter().flat_map(|(_, body)| body.neighbors());
+        ends.filter_map(|end| buckets.place(VertexId(*end))).for_each(|(bucket, _)| counts[bucket] += 1);
+        let empty = |count: usize| Self {
+            targets: Vec::with_capacity(count),
+            sources: Vec::with_capacity(count),
+            discriminators: Vec::with_capacity(if is_numbered { count } else { 0 }),
+        };
+        let mut all: Vec<Self> = counts.into_iter().map(empty).collect();
+        for (group, body) in out {
+            body.for_each_row(|row, range| {
+                let source = VertexId::new(*group, row).0;
+                for at in range {
+                    let Some((bucket, place)) = buckets.place(VertexId(body.neighbors()[at])) else {
+                        continue;
+                    };
+                    let arrivals = &mut all[bucket];
+                    arrivals.targets.push(place);
+                    arrivals.sources.push(source);
+                    if is_numbered {
+                        arrivals.discriminators.push(body.discriminator(at));
+                    }
+                }
+            });
         }
+        all
     }
+}
+
+/// The in side at the vertices of each bucket of the edges in `out`, which ascends by group.
+#[must_use]
+pub fn in_bodies(buckets: &Buckets, out: &[(GroupId, EdgeBody)]) -> Side {
+    let runs: Vec<_> = runs(out.len(), rayon::current_num_threads()).collect();
+    let arrivals: Vec<Vec<Arrivals>> =
+        runs.into_par_iter().map(|run| Arrivals::of(buckets, &out[run])).collect();
+    let sorted = buckets.parts().par_iter().enumerate().map(|(bucket, part)| {
+        let of_bucket: Vec<&Arrivals> = arrivals.iter().map(|of_run| &of_run[bucket]).collect();
+        in_bodies_of(part, &of_bucket)
+    });
+    let sorted: Vec<Side> = sorted.collect();
+    sorted.into_iter().flatten().collect()
+}
+
+/// The in side at the vertices of `part`, where all of `arrivals` end; those ascend by source.
+fn in_bodies_of(part: &Part, arrivals: &[&Arrivals]) -> Side {
+    let mut counts = vec![0u32; part.places()];
+    arrivals.iter().flat_map(|some| &some.targets).for_each(|target| counts[*target as usize] += 1);
     let mut next = starts(counts);
+    let is_numbered = arrivals.iter().any(|some| !some.discriminators.is_empty());
     let mut neighbors = vec![0u32; part.edges()];
     let mut discriminators = vec![0u16; if is_numbered { part.edges() } else { 0 }];
-    for (group, body) in out {
-        body.for_each_row(|row, range| {
-            let source = VertexId::new(*group, row).0;
-            for at in range {
-                let Some(place) = part.place(VertexId(body.neighbors()[at])) else { continue };
-                let to = next[place] as usize;
-                neighbors[to] = source;
-                if is_numbered {
-                    discriminators[to] = body.discriminator(at);
-                }
-                next[place] += 1;
+    for some in arrivals {
+        for (at, (target, source)) in some.targets.iter().zip(&some.sources).enumerate() {
+            let to = next[*target as usize];
+            next[*target as usize] += 1;
+            neighbors[to as usize] = *source;
+            if let Some(number) = some.discriminators.get(at) {
+                discriminators[to as usize] = *number;
             }
-        });
+        }
     }
     let mut from = 0;
     let groups = part.groups().iter().zip(next.chunks(GROUP_ROWS));
@@ -193,11 +259,14 @@ mod tests {
         counts
     }
 
-    fn input(part: &Part, edges: &[(VertexId, VertexId)]) -> Input {
-        let inside =
-            edges.iter().filter_map(|(source, target)| Some((part.place(*source)? as u32, target.0)));
-        let (sources, targets) = inside.unzip();
-        Input { sources, targets, columns: Vec::new() }
+    fn inputs(buckets: &Buckets, edges: &[(VertexId, VertexId)]) -> Vec<Input> {
+        let mut inputs: Vec<Input> = buckets.parts().iter().map(|_| Input::default()).collect();
+        for (source, target) in edges {
+            let Some((bucket, place)) = buckets.place(*source) else { continue };
+            inputs[bucket].sources.push(place);
+            inputs[bucket].targets.push(target.0);
+        }
+        inputs
     }
 
     fn lists(bodies: &[(GroupId, EdgeBody)]) -> Vec<(u32, u32, u16)> {
@@ -215,16 +284,19 @@ mod tests {
         #[test]
         fn both_sides_are_sorted_and_agree_however_they_are_cut(
             edges in proptest::collection::vec((5u32..15, 0u32..8), 0..80),
-            memory_bytes in prop_oneof![Just(0u64), Just(2 * 4096 * 4), Just(u64::MAX)],
+            memory_bytes in prop_oneof![Just(0u64), Just(2 * 4096 * 4), Just(u64::MAX)], size in 1usize..50,
         ) {
             let edges: Vec<_> = edges.iter().map(|(s, t)| (vertex(*s), vertex(*t))).collect();
             let mut out = Vec::new();
-            for part in cut(&counts(edges.iter().map(|edge| edge.0)), 0, memory_bytes).unwrap() {
-                out.extend(out_bodies(&part, input(&part, &edges), |_| None).unwrap());
+            let sources = counts(edges.iter().map(|edge| edge.0));
+            for part in cut(&sources, 0, memory_bytes).unwrap() {
+                let buckets = Buckets::of_size(&part, &sources, size);
+                out.extend(out_bodies(&buckets, inputs(&buckets, &edges), &[], |_| None).unwrap());
             }
             let mut into = Vec::new();
-            for part in cut(&counts(edges.iter().map(|edge| edge.1)), 0, memory_bytes).unwrap() {
-                into.extend(in_bodies(&part, &out));
+            let targets = counts(edges.iter().map(|edge| edge.1));
+            for part in cut(&targets, 0, memory_bytes).unwrap() {
+                into.extend(in_bodies(&Buckets::of_size(&part, &targets, size), &out));
             }
             let mut want: Vec<(u32, u32, u16)> = Vec::new();
             for (source, target) in &edges {
@@ -241,18 +313,20 @@ mod tests {
 
     #[test]
     fn parallel_edges_go_on_after_those_that_are_there() {
-        let part = &cut(&[3], 0, 0).unwrap()[0];
+        let buckets = Buckets::of(&cut(&[3], 0, 0).unwrap()[0], &[3]);
         let edges = [(VertexId(1), VertexId(2)), (VertexId(1), VertexId(5)), (VertexId(1), VertexId(2))];
         let present = Arc::new(EdgeBody::new(&[0, 2], Box::new([2, 2]), Box::new([0, 7]), Vec::new()));
-        let out = out_bodies(part, input(part, &edges), |_| Some(Arc::clone(&present))).unwrap();
+        let out =
+            out_bodies(&buckets, inputs(&buckets, &edges), &[], |_| Some(Arc::clone(&present))).unwrap();
         assert_eq!(lists(&out), [(1, 2, 8), (1, 2, 9), (1, 5, 0)]);
     }
 
     #[test]
     fn too_many_parallel_edges_are_refused_by_name() {
         let sorted = |count: usize| {
-            let part = &cut(&[count as u64], 0, 0).unwrap()[0];
-            out_bodies(part, input(part, &vec![(VertexId(1), VertexId(2)); count]), |_| None)
+            let counts = [count as u64];
+            let buckets = Buckets::of(&cut(&counts, 0, 0).unwrap()[0], &counts);
+            out_bodies(&buckets, inputs(&buckets, &vec![(VertexId(1), VertexId(2)); count]), &[], |_| None)
         };
         assert!(sorted(65_536).is_ok());
         let error = sorted(65_537).unwrap_err();

@@ -13,6 +13,8 @@
 //! core(v) = degree(v), where it stopped
 //! ```
 //!
+//! One thread keeps all frontiers in one array, in the order in which vertices left, and takes from its front.
+//!
 //! The reading is simple and undirected: parallel edges and edges both ways count once, loops never,
 //! as in NetworkX and igraph after `simplify`.
 //!
@@ -84,36 +86,22 @@ pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> 
     control.report(PHASE, 0.0);
     let _state = control.reserve("degrees and frontiers of k-cores", topology.bound(), STATE_BYTES)?;
     let lists = Undirected::new(topology, control)?;
-    let peeling = Peeling {
-        degrees: lists.lengths().iter().map(|degree| AtomicU32::new(*degree)).collect(),
-        lists,
-        control,
+    let active = topology.vertices().iter().collect();
+    let peeled = if rayon::current_num_threads() == 1 {
+        peel_alone(&lists, active, control)
+    } else {
+        Peeling::of(&lists, control).run(active)
     };
-    let count = topology.vertices().len();
-    let mut active: Vec<u32> = topology.vertices().iter().collect();
-    let (mut degeneracy, mut level) = (0, 0);
-    while !active.is_empty() {
-        let scanned = peeling.scan(active, level)?;
-        active = scanned.active;
-        if scanned.frontier.is_empty() {
-            level = scanned.lowest;
-        } else {
-            degeneracy = level;
-            peeling.peel(scanned.frontier, level)?;
-            level += 1;
-        }
-        control.report(PHASE, 1.0 - active.len() as f64 / count as f64);
-    }
+    let mut found = peeled?;
     control.report(PHASE, 1.0);
-    let mut cores: Vec<u32> = peeling.degrees.into_iter().map(AtomicU32::into_inner).collect();
     if !topology.vertices().is_full() {
-        for (vertex, core) in (0..).zip(&mut cores) {
+        for (vertex, core) in (0..).zip(&mut found.cores) {
             if !topology.vertices().contains(vertex) {
                 *core = KCore::OUT_OF_SCOPE;
             }
         }
     }
-    Ok(KCore { cores, degeneracy })
+    Ok(found)
 }
 
 const PHASE: &str = "kcore";
@@ -126,8 +114,57 @@ const STATE_BYTES: usize = 4 * size_of::<u32>();
 const SCAN_CHUNK: usize = 16 * 1024;
 const FRONTIER_CHUNK: usize = 256;
 
+/// Peels on one thread: the cores of the `active`, and zero for others.
+///
+/// Whether a neighbour is still above the level, and whether it comes down to it, can't be foreseen: so degrees and the
+/// end of the order are written each time, with sums in place of branches.
+fn peel_alone(lists: &Undirected, mut active: Vec<u32>, control: &Control<'_>) -> Result<KCore> {
+    let count = active.len();
+    let mut degrees = lists.lengths().to_vec();
+    // One more than there are vertices: what isn't taken is written behind the last.
+    let mut order = vec![0; count + 1];
+    let (mut peeled, mut reached) = (0, 0);
+    let (mut level, mut degeneracy) = (0, 0);
+    while reached < count {
+        control.check()?;
+        let (mut kept, mut lowest) = (0, u32::MAX);
+        for at in 0..active.len() {
+            let vertex = active[at];
+            let degree = degrees[vertex as usize];
+            active[kept] = vertex;
+            kept += usize::from(degree > level);
+            order[reached] = vertex;
+            reached += usize::from(degree == level);
+            lowest = lowest.min(if degree > level { degree } else { u32::MAX });
+        }
+        active.truncate(kept);
+        if peeled == reached {
+            level = lowest;
+            continue;
+        }
+        degeneracy = level;
+        while peeled < reached {
+            if peeled.is_multiple_of(FRONTIER_CHUNK) {
+                control.check()?;
+            }
+            for neighbor in lists.list(order[peeled]) {
+                let degree = &mut degrees[*neighbor as usize];
+                let before = *degree;
+                *degree = before - u32::from(before > level);
+                order[reached] = *neighbor;
+                reached += usize::from(before == level + 1);
+            }
+            peeled += 1;
+        }
+        level += 1;
+        control.report(PHASE, reached as f64 / count as f64);
+    }
+    Ok(KCore { cores: degrees, degeneracy })
+}
+
+/// What several threads peel.
 struct Peeling<'a> {
-    lists: Undirected,
+    lists: &'a Undirected,
     /// Neighbours that are left; once peeled, the core number. Relaxed: who brings a degree to the
     /// level takes the vertex over alone, and rayon orders the frontiers.
     degrees: Vec<AtomicU32>,
@@ -144,7 +181,31 @@ struct LevelSplit {
     lowest: u32,
 }
 
-impl Peeling<'_> {
+impl<'a> Peeling<'a> {
+    fn of(lists: &'a Undirected, control: &'a Control<'a>) -> Self {
+        let degrees = lists.lengths().iter().map(|degree| AtomicU32::new(*degree)).collect();
+        Self { lists, degrees, control }
+    }
+
+    /// The cores of the `active`, and zero for others.
+    fn run(self, mut active: Vec<u32>) -> Result<KCore> {
+        let count = active.len();
+        let (mut degeneracy, mut level) = (0, 0);
+        while !active.is_empty() {
+            let scanned = self.scan(active, level)?;
+            active = scanned.active;
+            if scanned.frontier.is_empty() {
+                level = scanned.lowest;
+            } else {
+                degeneracy = level;
+                self.peel(scanned.frontier, level)?;
+                level += 1;
+            }
+            self.control.report(PHASE, 1.0 - active.len() as f64 / count as f64);
+        }
+        Ok(KCore { cores: self.degrees.into_iter().map(AtomicU32::into_inner).collect(), degeneracy })
+    }
+
     #[inline]
     fn degree(&self, vertex: u32) -> u32 {
         self.degrees[vertex as usize].load(Relaxed)
@@ -189,14 +250,13 @@ impl Peeling<'_> {
             }
             next
         };
-        let one_thread = rayon::current_num_threads() == 1;
         while !frontier.is_empty() {
             frontier = if frontier.len() <= FRONTIER_CHUNK {
                 self.control.check()?;
                 peel(&frontier, true)
             } else {
                 let chunks = frontier.chunks(FRONTIER_CHUNK);
-                share_out(self.control, chunks, |chunk, _| Ok(peel(chunk, one_thread)))?.concat()
+                share_out(self.control, chunks, |chunk, _| Ok(peel(chunk, false)))?.concat()
             };
         }
         Ok(())
@@ -233,6 +293,7 @@ mod tests {
     use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+    use std::sync::LazyLock;
 
     const NONE: u32 = KCore::OUT_OF_SCOPE;
 
@@ -263,9 +324,14 @@ mod tests {
     }
 
     fn cores(graph: &Graph) -> KCore {
-        let control = Control::default();
-        let found = kcore(&graph.csr(Direction::Both), &control).unwrap();
-        assert_eq!(kcore(&graph.pieced(Direction::Both), &control).unwrap(), found);
+        static ALONE: LazyLock<rayon::ThreadPool> =
+            LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        static SHARED: LazyLock<rayon::ThreadPool> =
+            LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let find = || kcore(&graph.csr(Direction::Both), &Control::default()).unwrap();
+        let found = ALONE.install(find);
+        assert_eq!(SHARED.install(find), found);
+        assert_eq!(kcore(&graph.pieced(Direction::Both), &Control::default()).unwrap(), found);
         found
     }
 
@@ -309,6 +375,8 @@ mod tests {
     fn it_stops_when_asked_to() {
         let csr = large_graph().csr(Direction::Both);
         assert_stops(|control| kcore(&csr, control));
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_stops(|control| alone.install(|| kcore(&csr, control)));
     }
 
     #[test]

@@ -14,15 +14,15 @@
 //!
 //! Why both sides are needed to skip: an edge from a skipped vertex to another one is seen only by
 //! the other. If the lists are symmetric, the out side shows it; else the in side must be frozen
-//! too. With one side that isn't symmetric, nothing is skipped: right, but slower. For the same reason a vertex that is
-//! found to be connected with the guessed component leaves its other edges unread: their other ends are in it, or read them.
+//! too. With one side that isn't symmetric, nothing is skipped: right, but slower. For the same reason a vertex whose
+//! neighbour has the guessed label leaves its other edges unread: their other ends are in that component too, or read them.
 //!
 //! Cost: between two edges a vertex and all edges, read at random in 4 bytes a vertex. Memory:
 //! 4 bytes a vertex.
 //!
 //! Source: Sutton, Ben-Nun, Barak: Optimizing Parallel Graph Connectivity Computation via Subgraph
 //! Sampling (IPDPS 2018). Differs: the first neighbours are linked in one visit instead of one
-//! visit each, since here a visit may decode a list.
+//! visit each, since here a visit may decode a list; the labels of many neighbours are read at a time.
 
 use crate::control::Control;
 use crate::labels::Labels;
@@ -188,7 +188,10 @@ struct Forest<'a> {
 impl<'a> Forest<'a> {
     /// Each vertex is a tree.
     fn new<T: Topology>(topology: &'a T) -> Self {
-        Self { scope: topology.vertices(), labels: (0..topology.bound()).into_par_iter().map(AtomicU32::new).collect() }
+        Self {
+            scope: topology.vertices(),
+            labels: (0..topology.bound()).into_par_iter().map(AtomicU32::new).collect(),
+        }
     }
 
     #[inline]

@@ -19,7 +19,7 @@
 //! The reading is simple and undirected: parallel edges and edges both ways count once, loops never,
 //! as in NetworkX and igraph after `simplify`.
 //!
-//! Cost: each list is read twice to sort it and once to peel; the active are looked at once a level,
+//! Cost: each list is read once to sort it and once to peel; the active are looked at once a level,
 //! which sums to no more than the core numbers do, and so to less than the edges. Memory: 8 bytes an
 //! edge, and 28 a vertex.
 //!

@@ -13,10 +13,13 @@
 //! core(v) = degree(v), where it stopped
 //! ```
 //!
+//! Frontiers follow each other in one array, in the order in which vertices leave. A small one is taken vertex by vertex:
+//! what comes to k goes to its end at once. Threads share a large one and take what it leads to as the next.
+//!
 //! The reading is simple and undirected: parallel edges and edges both ways count once, loops never,
 //! as in NetworkX and igraph after `simplify`.
 //!
-//! Cost: each list is read twice to sort it and once to peel; the active are looked at once a level,
+//! Cost: each list is read once to sort it and once to peel; the active are looked at once a level,
 //! which sums to no more than the core numbers do, and so to less than the edges. Memory: 8 bytes an
 //! edge, and 28 a vertex.
 //!
@@ -84,138 +87,178 @@ pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> 
     control.report(PHASE, 0.0);
     let _state = control.reserve("degrees and frontiers of k-cores", topology.bound(), STATE_BYTES)?;
     let lists = Undirected::new(topology, control)?;
-    let peeling = Peeling {
-        degrees: lists.lengths().iter().map(|degree| AtomicU32::new(*degree)).collect(),
-        lists,
-        control,
-    };
-    let count = topology.vertices().len();
-    let mut active: Vec<u32> = topology.vertices().iter().collect();
-    let (mut degeneracy, mut level) = (0, 0);
-    while !active.is_empty() {
-        let scanned = peeling.scan(active, level)?;
-        active = scanned.active;
-        if scanned.frontier.is_empty() {
-            level = scanned.lowest;
-        } else {
-            degeneracy = level;
-            peeling.peel(scanned.frontier, level)?;
-            level += 1;
-        }
-        control.report(PHASE, 1.0 - active.len() as f64 / count as f64);
-    }
+    let mut found = Peeling::of(&lists, topology.vertices().len() as usize, control)
+        .run(topology.vertices().iter().collect())?;
     control.report(PHASE, 1.0);
-    let mut cores: Vec<u32> = peeling.degrees.into_iter().map(AtomicU32::into_inner).collect();
     if !topology.vertices().is_full() {
-        for (vertex, core) in (0..).zip(&mut cores) {
+        for (vertex, core) in (0..).zip(&mut found.cores) {
             if !topology.vertices().contains(vertex) {
                 *core = KCore::OUT_OF_SCOPE;
             }
         }
     }
-    Ok(KCore { cores, degeneracy })
+    Ok(found)
 }
 
 const PHASE: &str = "kcore";
 
-/// Bytes for each vertex besides the lists: its degree, its place among the active of this level and
-/// of the next, and one in the frontier and its making.
+/// Bytes for each vertex besides the lists: its degree, and its places among the active, in the order, and in what a task
+/// found.
 const STATE_BYTES: usize = 4 * size_of::<u32>();
 
 /// Vertices that one task looks at, and whose lists one task reads.
 const SCAN_CHUNK: usize = 16 * 1024;
 const FRONTIER_CHUNK: usize = 256;
 
+/// Neighbours whose degrees a thread reads before it changes them.
+const NEIGHBORS_AHEAD: usize = 256;
+
 struct Peeling<'a> {
-    lists: Undirected,
+    lists: &'a Undirected,
     /// Neighbours that are left; once peeled, the core number. Relaxed: who brings a degree to the
     /// level takes the vertex over alone, and rayon orders the frontiers.
     degrees: Vec<AtomicU32>,
+    /// Vertices in the order in which they leave, and one place more: what isn't taken is written behind the last.
+    order: Vec<u32>,
+    /// How many are in the order.
+    reached: usize,
+    /// How many of those have left.
+    peeled: usize,
     control: &'a Control<'a>,
 }
 
-/// The active vertices, divided by a level.
+/// Active vertices, divided by a level.
 struct LevelSplit {
-    /// Those above it.
-    active: Vec<u32>,
-    /// Those at it.
-    frontier: Vec<u32>,
+    /// How many are above it.
+    above: usize,
+    /// How many are at it.
+    frontier: usize,
     /// The lowest degree above it.
     lowest: u32,
 }
 
-impl Peeling<'_> {
+impl<'a> Peeling<'a> {
+    fn of(lists: &'a Undirected, count: usize, control: &'a Control<'a>) -> Self {
+        let degrees = lists.lengths().iter().map(|degree| AtomicU32::new(*degree)).collect();
+        Self { lists, degrees, order: vec![0; count + 1], reached: 0, peeled: 0, control }
+    }
+
+    /// The cores of the `active`, and zero for others.
+    fn run(mut self, mut active: Vec<u32>) -> Result<KCore> {
+        let count = active.len();
+        let (mut level, mut degeneracy) = (0, 0);
+        while self.reached < count {
+            self.control.check()?;
+            let lowest = self.scan(&mut active, level)?;
+            if self.peeled == self.reached {
+                level = lowest;
+                continue;
+            }
+            degeneracy = level;
+            self.peel(level)?;
+            level += 1;
+            self.control.report(PHASE, self.reached as f64 / count as f64);
+        }
+        Ok(KCore { cores: self.degrees.into_iter().map(AtomicU32::into_inner).collect(), degeneracy })
+    }
+
     #[inline]
     fn degree(&self, vertex: u32) -> u32 {
         self.degrees[vertex as usize].load(Relaxed)
     }
 
-    /// Divides `active` by `level`, and drops what was peeled at a lower one.
-    fn scan(&self, active: Vec<u32>, level: u32) -> Result<LevelSplit> {
-        let scan = |chunk: &[u32]| {
-            let mut scanned = LevelSplit { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
-            for vertex in chunk {
-                let degree = self.degree(*vertex);
-                if degree == level {
-                    scanned.frontier.push(*vertex);
-                } else if degree > level {
-                    scanned.active.push(*vertex);
-                    scanned.lowest = scanned.lowest.min(degree);
-                }
-            }
-            scanned
-        };
-        if active.len() <= SCAN_CHUNK {
-            self.control.check()?;
-            return Ok(scan(&active));
+    /// Moves those of `active` that are at `level` to the order, and drops what was peeled at a lower one; returns the
+    /// lowest degree that is left.
+    fn scan(&mut self, active: &mut Vec<u32>, level: u32) -> Result<u32> {
+        if rayon::current_num_threads() == 1 || active.len() <= SCAN_CHUNK {
+            let split = split(&self.degrees, active, &mut self.order[self.reached..], level);
+            active.truncate(split.above);
+            self.reached += split.frontier;
+            return Ok(split.lowest);
         }
-        let chunks = share_out(self.control, active.chunks(SCAN_CHUNK), |chunk, _| Ok(scan(chunk)))?;
-        let mut all = LevelSplit { active: Vec::new(), frontier: Vec::new(), lowest: u32::MAX };
-        for chunk in chunks {
-            all.active.extend(chunk.active);
-            all.frontier.extend(chunk.frontier);
-            all.lowest = all.lowest.min(chunk.lowest);
+        let chunks = share_out(self.control, active.chunks_mut(SCAN_CHUNK), |chunk, _| {
+            let mut frontier = vec![0; chunk.len()];
+            let split = split(&self.degrees, chunk, &mut frontier, level);
+            frontier.truncate(split.frontier);
+            Ok((split, frontier))
+        })?;
+        let (mut kept, mut lowest) = (0, u32::MAX);
+        for (at, (split, frontier)) in chunks.into_iter().enumerate() {
+            active.copy_within(at * SCAN_CHUNK..at * SCAN_CHUNK + split.above, kept);
+            kept += split.above;
+            lowest = lowest.min(split.lowest);
+            self.append(&frontier);
         }
-        Ok(all)
+        active.truncate(kept);
+        Ok(lowest)
     }
 
-    /// Takes `frontier` away, and all that comes down to `level` by it.
-    fn peel(&self, mut frontier: Vec<u32>, level: u32) -> Result<()> {
-        let peel = |chunk: &[u32], alone: bool| {
-            let mut next = Vec::new();
-            for vertex in chunk {
-                let neighbors = self.lists.list(*vertex).iter().copied();
-                next.extend(neighbors.filter(|neighbor| self.comes_down(*neighbor, level, alone)));
-            }
-            next
-        };
+    fn append(&mut self, frontier: &[u32]) {
+        self.order[self.reached..self.reached + frontier.len()].copy_from_slice(frontier);
+        self.reached += frontier.len();
+    }
+
+    /// Takes away what is in the order, and all that comes down to `level` by it.
+    fn peel(&mut self, level: u32) -> Result<()> {
         let one_thread = rayon::current_num_threads() == 1;
-        while !frontier.is_empty() {
-            frontier = if frontier.len() <= FRONTIER_CHUNK {
-                self.control.check()?;
-                peel(&frontier, true)
+        while self.peeled < self.reached {
+            let frontier = self.peeled..self.reached;
+            if one_thread || frontier.len() <= FRONTIER_CHUNK {
+                if self.peeled.is_multiple_of(FRONTIER_CHUNK) {
+                    self.control.check()?;
+                }
+                self.peel_next(level);
             } else {
-                let chunks = frontier.chunks(FRONTIER_CHUNK);
-                share_out(self.control, chunks, |chunk, _| Ok(peel(chunk, one_thread)))?.concat()
-            };
+                self.peeled = frontier.end;
+                let chunks = self.order[frontier].chunks(FRONTIER_CHUNK);
+                let next =
+                    share_out(self.control, chunks, |chunk, _| Ok(self.peel_beside_others(chunk, level)))?;
+                next.iter().for_each(|frontier| self.append(frontier));
+            }
         }
         Ok(())
     }
 
-    /// Takes a neighbour from `vertex`, if it is above `level`; whether that brings it there. `alone`
-    /// if no other thread does the same now: then the degree needs no atomic subtraction, which costs
-    /// several times as much as the rest.
+    /// Takes the next of the order away, while no other thread takes any.
     #[inline]
-    fn comes_down(&self, vertex: u32, level: u32, alone: bool) -> bool {
-        let before = self.degree(vertex);
-        if before <= level {
-            return false;
+    fn peel_next(&mut self, level: u32) {
+        let vertex = self.order[self.peeled];
+        self.peeled += 1;
+        let mut reached = self.reached;
+        for neighbor in self.lists.list(vertex) {
+            let degree = &self.degrees[*neighbor as usize];
+            let before = degree.load(Relaxed);
+            // Which neighbours are above the level can't be foreseen: sums cost less than branches. No other thread
+            // changes the degree: an atomic subtraction would cost several times as much as the rest.
+            degree.store(before - u32::from(before > level), Relaxed);
+            self.order[reached] = *neighbor;
+            reached += usize::from(before == level + 1);
         }
+        self.reached = reached;
+    }
+
+    /// Takes `chunk` away while other threads take other vertices; returns what comes down to `level` by it.
+    fn peel_beside_others(&self, chunk: &[u32], level: u32) -> Vec<u32> {
+        let mut next = Vec::new();
+        let mut above = [0; NEIGHBORS_AHEAD];
+        for vertex in chunk {
+            for neighbors in self.lists.list(*vertex).chunks(NEIGHBORS_AHEAD) {
+                // An atomic subtraction waits for its degree: all are read before, many at a time.
+                let mut end = 0;
+                for neighbor in neighbors {
+                    above[end] = *neighbor;
+                    end += usize::from(self.degree(*neighbor) > level);
+                }
+                next.extend(above[..end].iter().filter(|neighbor| self.comes_down(**neighbor, level)));
+            }
+        }
+        next
+    }
+
+    /// Takes a neighbour from `vertex`, which was above `level`; whether that brings it there.
+    #[inline]
+    fn comes_down(&self, vertex: u32, level: u32) -> bool {
         let degree = &self.degrees[vertex as usize];
-        if alone {
-            degree.store(before - 1, Relaxed);
-            return before == level + 1;
-        }
         let before = degree.fetch_sub(1, Relaxed);
         if before <= level {
             // Others brought it to the level since it was looked at.
@@ -223,6 +266,22 @@ impl Peeling<'_> {
         }
         before == level + 1
     }
+}
+
+/// Divides `active` by `level`: those above it come first, those at it are written to `frontier`, which has room for them
+/// and, unless they are all, for one more.
+fn split(degrees: &[AtomicU32], active: &mut [u32], frontier: &mut [u32], level: u32) -> LevelSplit {
+    let mut split = LevelSplit { above: 0, frontier: 0, lowest: u32::MAX };
+    for at in 0..active.len() {
+        let vertex = active[at];
+        let degree = degrees[vertex as usize].load(Relaxed);
+        active[split.above] = vertex;
+        split.above += usize::from(degree > level);
+        frontier[split.frontier] = vertex;
+        split.frontier += usize::from(degree == level);
+        split.lowest = split.lowest.min(if degree > level { degree } else { u32::MAX });
+    }
+    split
 }
 
 #[cfg(test)]
@@ -233,6 +292,7 @@ mod tests {
     use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+    use std::sync::LazyLock;
 
     const NONE: u32 = KCore::OUT_OF_SCOPE;
 
@@ -263,9 +323,14 @@ mod tests {
     }
 
     fn cores(graph: &Graph) -> KCore {
-        let control = Control::default();
-        let found = kcore(&graph.csr(Direction::Both), &control).unwrap();
-        assert_eq!(kcore(&graph.pieced(Direction::Both), &control).unwrap(), found);
+        static ALONE: LazyLock<rayon::ThreadPool> =
+            LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap());
+        static SHARED: LazyLock<rayon::ThreadPool> =
+            LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        let find = || kcore(&graph.csr(Direction::Both), &Control::default()).unwrap();
+        let found = ALONE.install(find);
+        assert_eq!(SHARED.install(find), found);
+        assert_eq!(kcore(&graph.pieced(Direction::Both), &Control::default()).unwrap(), found);
         found
     }
 
@@ -309,6 +374,8 @@ mod tests {
     fn it_stops_when_asked_to() {
         let csr = large_graph().csr(Direction::Both);
         assert_stops(|control| kcore(&csr, control));
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_stops(|control| alone.install(|| kcore(&csr, control)));
     }
 
     #[test]

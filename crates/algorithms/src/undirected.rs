@@ -9,8 +9,8 @@
 //! What an algorithm keeps of a list, and under which number, it says itself: all of it under the
 //! ids (k-cores), or only the neighbours of higher degree under their rank (triangles).
 //!
-//! Cost: two visits of every list, and a sort of what is kept. Memory: 4 bytes for each neighbour
-//! kept (before parallel edges are dropped), one more with arcs, and 12 a vertex.
+//! Cost: two visits of every list (one if all is kept), and a sort of what is kept. Memory: 4 bytes for each neighbour
+//! kept (before parallel edges and loops are dropped), one more with arcs, and 12 a vertex.
 
 use crate::control::Control;
 use crate::parts::Parts;
@@ -38,7 +38,22 @@ impl Undirected {
     /// # Errors
     /// As [`Undirected::choose`].
     pub(crate) fn new<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Self> {
-        Self::choose(topology, control, false, |vertex, neighbor| (vertex != neighbor).then_some(neighbor))
+        let parts = Parts::of(topology);
+        // Loops are counted too: degrees cost less than a look at every neighbour.
+        let sizes = parts.map_ranges(control, |range, _| {
+            let mut degrees = vec![0; range.len()];
+            topology.degrees(Direction::Both, range, &mut degrees)?;
+            Ok(degrees.into_iter().map(|degree| degree as usize).sum())
+        })?;
+        let (vertices, whole) = (topology.vertices(), topology.vertices().is_full());
+        Self::build(topology, control, &parts, sizes, false, |vertex, neighbors, names| {
+            if whole && !neighbors.contains(&vertex) {
+                names.extend_from_slice(neighbors);
+            } else {
+                let kept = |neighbor: &u32| *neighbor != vertex && vertices.contains(*neighbor);
+                names.extend(neighbors.iter().copied().filter(kept));
+            }
+        })
     }
 
     /// Of each vertex' list what `name` gives a name, under that name; with the number of arcs of
@@ -66,6 +81,25 @@ impl Undirected {
             })?;
             Ok(size)
         })?;
+        Self::build(topology, control, &parts, sizes, with_arcs, |vertex, neighbors, names| {
+            names.extend(neighbors.iter().filter_map(|neighbor| name(vertex, *neighbor)));
+        })
+    }
+
+    /// The lists of what `keep` adds to its last argument when it is given a vertex and some of its neighbours; for a part
+    /// no more than its entry of `sizes`.
+    fn build<T, K>(
+        topology: &T,
+        control: &Control<'_>,
+        parts: &Parts,
+        sizes: Vec<usize>,
+        with_arcs: bool,
+        keep: K,
+    ) -> Result<Self>
+    where
+        T: Topology,
+        K: Fn(u32, &[u32], &mut Vec<u32>) + Sync,
+    {
         let total: usize = sizes.iter().sum();
         let arcs_total = if with_arcs { total } else { 0 };
         let bound = topology.bound() as usize;
@@ -88,8 +122,8 @@ impl Undirected {
             base += size as u64;
         }
         parts.map(control, slots, |range, slot, buffer| {
-            let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, &name)?;
-            let incoming = SideLists::read(topology, Direction::In, range, buffer, &name)?;
+            let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, &keep)?;
+            let incoming = SideLists::read(topology, Direction::In, range, buffer, &keep)?;
             slot.fill(&out, &incoming);
             Ok(())
         })?;
@@ -150,50 +184,47 @@ impl Slot<'_> {
         let mut end = 0;
         for (at, (start, length)) in self.starts.iter_mut().zip(self.lengths).enumerate() {
             *start = self.base + end as u64;
-            let first = end;
-            merge(out.list(at), incoming.list(at), |name, arcs| {
-                self.neighbors[end] = name;
-                if !self.arcs.is_empty() {
-                    self.arcs[end] = arcs;
-                }
-                end += 1;
-            });
-            *length = (end - first) as u32;
+            let arcs = self.arcs.get_mut(end..).unwrap_or_default();
+            *length = merge(out.list(at), incoming.list(at), &mut self.neighbors[end..], arcs) as u32;
+            end += *length as usize;
         }
     }
 }
 
-/// Calls `take` with each number in either list once, ascending, and in how many of the two it is.
-/// Both ascend and may repeat.
-fn merge(mut left: &[u32], mut right: &[u32], mut take: impl FnMut(u32, u8)) {
-    while let (Some(first), Some(second)) = (left.first(), right.first()) {
-        let next = *first.min(second);
-        let in_left = skip(&mut left, next);
-        let in_right = skip(&mut right, next);
-        take(next, u8::from(in_left) + u8::from(in_right));
+/// Writes each number in either list once to `merged`, ascending, and in how many of the two it is to `arcs` (unless that
+/// is empty); returns how many there are. Both lists ascend without duplicates.
+fn merge<'a>(mut left: &'a [u32], mut right: &'a [u32], merged: &mut [u32], arcs: &mut [u8]) -> usize {
+    if left.first() > right.first() {
+        (left, right) = (right, left);
     }
-    for mut rest in [left, right] {
-        while let Some(next) = rest.first().copied() {
-            skip(&mut rest, next);
-            take(next, 1);
+    let mut end = 0;
+    // Nothing is in both if one list ends before the other begins: each edge of an undirected graph may be stored once,
+    // from the smaller id.
+    if left.last() >= right.first() {
+        while let (Some(first), Some(second)) = (left.first(), right.first()) {
+            // Which side comes next can't be foreseen: sums cost less than branches.
+            let (in_left, in_right) = (first <= second, second <= first);
+            merged[end] = *first.min(second);
+            if let Some(arcs) = arcs.get_mut(end) {
+                *arcs = u8::from(in_left) + u8::from(in_right);
+            }
+            end += 1;
+            left = &left[usize::from(in_left)..];
+            right = &right[usize::from(in_right)..];
         }
     }
-}
-
-/// Drops `number` from the front of `list`, as often as it is there; whether it was.
-#[inline]
-fn skip(list: &mut &[u32], number: u32) -> bool {
-    let mut found = false;
-    while let Some((first, rest)) = list.split_first()
-        && *first == number
-    {
-        *list = rest;
-        found = true;
+    for rest in [left, right] {
+        let place = end..end + rest.len();
+        end = place.end;
+        if !arcs.is_empty() {
+            arcs[place.clone()].fill(1);
+        }
+        merged[place].copy_from_slice(rest);
     }
-    found
+    end
 }
 
-/// What is kept of one side's lists of a part, each sorted.
+/// What is kept of one side's lists of a part, each ascending without duplicates.
 struct SideLists {
     names: Vec<u32>,
     /// Where the list of each vertex of the part ends.
@@ -206,20 +237,21 @@ impl SideLists {
         side: Direction,
         range: Range<u32>,
         buffer: &mut PieceBuffer,
-        name: &impl Fn(u32, u32) -> Option<u32>,
+        keep: &impl Fn(u32, &[u32], &mut Vec<u32>),
     ) -> Result<Self> {
         let mut lists = Self { names: Vec::new(), ends: vec![0; range.len()] };
         topology.visit(side, range.clone(), buffer, |vertex, piece| {
-            lists.names.extend(piece.neighbors.iter().filter_map(|neighbor| name(vertex, *neighbor)));
+            keep(vertex, piece.neighbors, &mut lists.names);
             lists.ends[(vertex - range.start) as usize] = lists.names.len();
             Visit::Continue
         })?;
-        let mut start = 0;
+        let (mut start, mut kept) = (0, 0);
         for end in &mut lists.ends {
             // A vertex without edges may not have been visited.
-            *end = start.max(*end);
-            lists.names[start..*end].sort_unstable();
-            start = *end;
+            let list = start..start.max(*end);
+            start = list.end;
+            kept = keep_distinct(&mut lists.names, list, kept);
+            *end = kept;
         }
         Ok(lists)
     }
@@ -228,6 +260,27 @@ impl SideLists {
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.names[start..self.ends[at]]
     }
+}
+
+/// Moves the numbers at `list` down to `to`, ascending and each once; returns where they end.
+fn keep_distinct(numbers: &mut [u32], list: Range<usize>, to: usize) -> usize {
+    // Nearly all lists do: all of a list is looked at, without a branch for each pair, which takes a fraction of the time.
+    let ascends = |list: &[u32]| list.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]));
+    if ascends(&numbers[list.clone()]) {
+        if to < list.start {
+            numbers.copy_within(list.clone(), to);
+        }
+        return to + list.len();
+    }
+    numbers[list.clone()].sort_unstable();
+    let (mut end, mut last) = (to, None);
+    for at in list {
+        let number = numbers[at];
+        numbers[end] = number;
+        end += usize::from(last != Some(number));
+        last = Some(number);
+    }
+    end
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::range::RealRange;
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
-use evergraph_graph::topology::{Topology, Visit, Weight};
+use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::Freeze;
 
 /// What may be chosen about eigenvector centrality.
@@ -190,13 +190,12 @@ impl<T: Topology> Pull<'_, T> {
     {
         let squares = self.parts.map(self.control, self.parts.split(next), |range, next, buffer| {
             next.copy_from_slice(&scores[range.start as usize..range.end as usize]);
-            self.topology.visit(self.direction, range.clone(), buffer, |vertex, piece| {
+            self.topology.visit_pieces(self.direction, range.clone(), buffer, |vertex, piece| {
                 next[(vertex - range.start) as usize] += if piece.weights.is_empty() {
                     sum_of(values, piece.neighbors)
                 } else {
                     weighted_sum_of(values, piece.neighbors, piece.weights)
                 };
-                Visit::Continue
             })?;
             Ok(next.iter().map(|score| score * score).sum::<f64>())
         })?;

@@ -28,7 +28,7 @@ use crate::range::RealRange;
 use crate::restarts::Restarts;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Topology, Visit};
+use evergraph_graph::topology::Topology;
 use std::ops::Range;
 
 /// What may be chosen about a walk, besides where it begins.
@@ -304,9 +304,8 @@ impl<T: Topology> PullPass<'_, T> {
         let slices = self.parts.split(scores).into_iter().zip(next).collect();
         self.parts.map(self.control, slices, |range, (scores, mut next), buffer| {
             let mut gathered = vec![0.0; range.len()];
-            self.topology.visit(self.direction, range.clone(), buffer, |vertex, piece| {
+            self.topology.visit_pieces(self.direction, range.clone(), buffer, |vertex, piece| {
                 gathered[(vertex - range.start) as usize] += sum_of(contributions, piece.neighbors);
-                Visit::Continue
             })?;
             let inverse_degrees = &self.inverse_degrees[range.start as usize..range.end as usize];
             let mut sums = PartSums { dangling: 0.0, change: 0.0 };

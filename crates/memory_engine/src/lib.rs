@@ -9,7 +9,8 @@
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
-//! frozen    the topology that algorithms read: those lists, visited (dense_list: its loops); shared_list: handed out as they lie
+//! frozen    the topology that algorithms read: those lists, visited by the loops of dense_list; shared_list: handed
+//!           out as they lie
 //! segments  all segments, and what keeps their tails and runs short
 //! load, checkpoint, salvage   whole graphs at once; bodies to files and back; what is left of damaged ones
 //! engine    all of it behind `Engine`; durable: behind `DurableEngine`

@@ -31,7 +31,7 @@ use crate::range::RealRange;
 use crate::scope::Scope;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
-use evergraph_graph::topology::{Piece, Topology, Visit, Weight};
+use evergraph_graph::topology::{Piece, Topology, Weight};
 use evergraph_graph::view::Freeze;
 
 /// What may be chosen about eigenvector centrality.
@@ -195,13 +195,9 @@ impl<T: Topology> Pull<'_, T> {
     {
         let squares = self.parts.map(self.control, self.parts.split(next), |range, next, buffer| {
             next.copy_from_slice(&scores[range.start as usize..range.end as usize]);
-            // Topologies visit one side faster than two at a time.
-            for side in self.direction.sides() {
-                self.topology.visit(*side, range.clone(), buffer, |vertex, piece| {
-                    next[(vertex - range.start) as usize] += sum(piece);
-                    Visit::Continue
-                })?;
-            }
+            self.topology.visit_pieces(self.direction, range.clone(), buffer, |vertex, piece| {
+                next[(vertex - range.start) as usize] += sum(piece);
+            })?;
             Ok(next.iter().map(|score| score * score).sum::<f64>())
         })?;
         Ok(squares.into_iter().sum::<f64>().sqrt())

@@ -96,6 +96,20 @@ impl Topology for Lists {
     }
 
     #[inline]
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        either!(self, lists => lists.visit_pieces(direction, range, buffer, visitor))
+    }
+
+    #[inline]
     fn visit_each<F>(
         &self,
         direction: Direction,

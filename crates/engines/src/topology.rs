@@ -81,6 +81,20 @@ impl Topology for AnyTopology {
     }
 
     #[inline]
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        with_topology!(self, topology => topology.visit_pieces(direction, range, buffer, visitor))
+    }
+
+    #[inline]
     fn visit_each<F>(
         &self,
         direction: Direction,

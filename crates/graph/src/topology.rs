@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Invariants
-//! - The pieces of one vertex in one direction come one after the other; vertices come in id order.
+//! - The pieces of one vertex in one direction come one after the other; vertices come in id order. Only
+//!   [`Topology::visit_pieces`] mixes the pieces of different vertices.
 //! - A piece says whether it is sorted (the mapped engine keeps insertion order). Pieces overlap in
 //!   ids only where edges run parallel.
 //! - No slice outlives its visit: an engine may decode into the caller's [`PieceBuffer`].
@@ -130,6 +131,32 @@ pub trait Topology: Sync {
     ) -> Result<()>
     where
         F: FnMut(u32, Piece<'_>) -> Visit;
+
+    /// Calls `visitor` with every piece of every vertex of `range` in scope, in any order but for those of one vertex,
+    /// which come as in [`Topology::visit`]: for visitors that take each piece by itself. An engine may read all
+    /// bodies first and what is fresh after them.
+    ///
+    /// # Errors
+    /// As [`Topology::visit`].
+    #[inline]
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        mut visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        // One side takes fewer steps than two at a time.
+        direction.sides().iter().try_for_each(|side| {
+            self.visit(*side, range.clone(), buffer, |vertex, piece| {
+                visitor(vertex, piece);
+                Visit::Continue
+            })
+        })
+    }
 
     /// As [`Topology::visit`], for the chosen `vertices`: a frontier, ascending, so that engines
     /// read in one sweep.

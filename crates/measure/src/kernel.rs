@@ -172,9 +172,8 @@ pub fn scan(topology: &impl Topology) -> Result<u64> {
         .into_par_iter()
         .map(|part| {
             let mut sum = 0u64;
-            topology.visit(Direction::Out, part, &mut PieceBuffer::default(), |_, piece| {
+            topology.visit_pieces(Direction::Out, part, &mut PieceBuffer::default(), |_, piece| {
                 sum += piece.neighbors.iter().map(|neighbor| u64::from(*neighbor)).sum::<u64>();
-                Visit::Continue
             })?;
             Ok(sum)
         })

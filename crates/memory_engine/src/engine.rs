@@ -286,7 +286,8 @@ impl Engine for MemoryEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<FrozenTopology> {
-        FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
+        let kernel = self.merger().kernel_at_work();
+        FrozenTopology::new(kernel, self.groups(), timestamp, catalogue, projection, budget)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

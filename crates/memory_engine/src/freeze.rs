@@ -71,7 +71,10 @@ impl Freezer<'_> {
     fn list(&self, layer: &Layer<EdgeBody>, group: &Group, subject: EdgeSubject) -> Result<FrozenList> {
         let leaves_out = self.some_vertices || !self.filters.is_empty() || self.leaves_scope(subject);
         if self.weight.is_none() && !leaves_out {
-            let fresh = FreshLists::of_differences(&layer.body, &layer.differences(self.timestamp));
+            let fresh = match layer.inserted(self.timestamp) {
+                Some(keys) => FreshLists::of_inserted(&keys),
+                None => FreshLists::of_differences(&layer.body, &layer.differences(self.timestamp)),
+            };
             return Ok(FrozenList { body: Arc::clone(&layer.body), weights: Weights::None, fresh });
         }
         let nets: Vec<Net> = nets(layer.all_records(self.timestamp).into_iter()).collect();
@@ -227,26 +230,26 @@ impl Freezer<'_> {
         group: GroupId,
         side: Direction,
     ) -> Result<Box<[FrozenList]>> {
-        let mut lists = Vec::new();
         let labels = projection.labels.as_deref();
         let group = table.get(group);
         let Some(group) = group.filter(|group| labels.is_none_or(|all| all.contains(&group.label))) else {
             return Ok(Box::default());
         };
-        let edges = Arc::clone(&group.edges());
+        let edges = group.edges();
+        let mut lists = Vec::with_capacity(1);
         for edge in edges.iter().filter(|edge| edge.subject.side() == side) {
             let wanted = projection.types.as_deref();
             if wanted.is_some_and(|types| !types.contains(&edge.subject.edge_type())) {
                 continue;
             }
-            let version = edge.segment.load_full();
+            let version = edge.segment.load();
             let layer = version.layer_at(self.timestamp);
             let list = self.list(layer, group, edge.subject)?;
             if list.edge_count() > 0 {
                 lists.push(list);
             }
             for hub in layer.hubs.iter() {
-                let version = hub.segment.load_full();
+                let version = hub.segment.load();
                 lists.push(self.list(version.layer_at(self.timestamp), group, edge.subject)?);
             }
         }

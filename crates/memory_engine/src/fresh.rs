@@ -41,6 +41,29 @@ fn set(bits: &mut GroupBits, row: u16) {
 }
 
 impl FreshLists {
+    /// The lists of edges that came on top of a body, whose keys ascend; none if there are no edges.
+    pub(super) fn of_inserted(keys: &[RecordKey]) -> Option<Box<Self>> {
+        let last = keys.last()?;
+        let mut fresh = Self::new();
+        fresh.neighbors = keys.iter().map(|key| key.neighbor()).collect();
+        // Without a branch that depends on where a row ends, which nobody could predict; and bits are collected in a
+        // register, since to read back what was just written takes longer than all else here.
+        let (mut ends, mut lists) = (vec![0; keys.len()], 0);
+        let (mut word, mut bits) = (0, 0);
+        for (at, pair) in keys.windows(2).enumerate() {
+            let row = usize::from(pair[0].row());
+            ends[lists] = at as u32 + 1;
+            lists += usize::from(row != usize::from(pair[1].row()));
+            bits = if row / 64 == word { bits } else { 0 } | 1 << (row % 64);
+            word = row / 64;
+            fresh.touched[word] = bits;
+        }
+        ends.truncate(lists);
+        fresh.ends = ends;
+        fresh.finish_row(last.row());
+        fresh.finish()
+    }
+
     /// The lists that `differences`, as [`crate::segment::version::Layer::differences`], make of those of
     /// `body`; none if they change nothing.
     pub(super) fn of_differences(body: &EdgeBody, differences: &[(RecordKey, i64)]) -> Option<Box<Self>> {
@@ -113,11 +136,25 @@ impl FreshLists {
         at.checked_sub(1).map_or(0, |last| self.ends[last] as usize)
     }
 
+    /// The list of a touched row.
+    #[inline]
+    pub(super) fn list(&self, row: u16) -> Piece<'_> {
+        let at = self.rank(row);
+        self.piece(self.end_before(at)..self.ends[at] as usize)
+    }
+
+    /// The list at `range`.
+    #[inline]
+    pub(super) fn piece(&self, range: Range<usize>) -> Piece<'_> {
+        let weights = if self.weights.is_empty() { &[][..] } else { &self.weights[range.clone()] };
+        Piece { neighbors: &self.neighbors[range], weights, sorted: true }
+    }
+
     /// The pieces of a touched row whose list in the body is `body`: one or two.
     #[inline]
     pub(super) fn pieces<'a>(&'a self, row: u16, body: Piece<'a>) -> (Piece<'a>, Option<Piece<'a>>) {
-        let at = self.rank(row);
-        self.pieces_at(row, self.end_before(at)..self.ends[at] as usize, body)
+        let own = self.list(row);
+        if self.replaces(row) { (own, None) } else { (body, Some(own)) }
     }
 
     /// As [`FreshLists::pieces`], of a row whose list lies at `range`.
@@ -128,9 +165,17 @@ impl FreshLists {
         range: Range<usize>,
         body: Piece<'a>,
     ) -> (Piece<'a>, Option<Piece<'a>>) {
-        let weights = if self.weights.is_empty() { &[][..] } else { &self.weights[range.clone()] };
-        let own = Piece { neighbors: &self.neighbors[range], weights, sorted: true };
+        let own = self.piece(range);
         if self.replaces(row) { (own, None) } else { (body, Some(own)) }
+    }
+
+    /// Those of `rows` whose lists here stand for the body's too, ascending.
+    #[inline]
+    pub(super) fn replaced(&self, rows: Range<u16>) -> impl Iterator<Item = u16> + '_ {
+        let end = usize::from(rows.end).div_ceil(64);
+        let words = (usize::from(rows.start) / 64..end).filter(|word| self.replaced[*word] != 0);
+        let rows_of = |word: usize| (0..64).map(move |bit| (word * 64 + bit) as u16);
+        words.flat_map(rows_of).filter(move |row| rows.contains(row) && self.replaces(*row))
     }
 
     /// The touched rows among `rows`, ascending, and where their lists lie.
@@ -208,5 +253,51 @@ impl Iterator for Lists<'_> {
         let range = self.from..self.fresh.ends[self.at] as usize;
         (self.at, self.from) = (self.at + 1, range.end);
         Some((row, range))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn any_row() -> impl Strategy<Value = u16> {
+        prop_oneof![0u16..3, 60u16..70, 2000u16..2002, Just(4095u16)]
+    }
+
+    proptest! {
+        #[test]
+        fn inserted_keys_make_the_lists_of_their_rows(
+            keys in proptest::collection::btree_set((any_row(), 0u32..9, 0u16..2), 0..60),
+        ) {
+            let keys: Vec<RecordKey> = keys.into_iter().map(|(row, to, at)| RecordKey::edge(row, to, at)).collect();
+            let mut want: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+            keys.iter().for_each(|key| want.entry(key.row()).or_default().push(key.neighbor()));
+            let Some(fresh) = FreshLists::of_inserted(&keys) else {
+                prop_assert!(keys.is_empty());
+                return Ok(());
+            };
+            let found = fresh.lists(0..4096).map(|(row, range)| (row, fresh.neighbors[range].to_vec()));
+            prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), want.clone());
+            for row in 0..4096 {
+                prop_assert_eq!(fresh.touches(row), want.contains_key(&row));
+                if let Some(list) = want.get(&row) {
+                    prop_assert_eq!(fresh.list(row).neighbors, &list[..]);
+                }
+            }
+            prop_assert_eq!(fresh.replaced(0..4096).count(), 0);
+        }
+
+        #[test]
+        fn replaced_rows_are_found_in_any_range(
+            rows in proptest::collection::btree_set(any_row(), 0..9), start in any_row(), end in any_row(),
+        ) {
+            let mut fresh = FreshLists::new();
+            rows.iter().for_each(|row| fresh.replace_row(*row, 1));
+            let range = start.min(end)..end.max(start);
+            let want: BTreeSet<u16> = rows.into_iter().filter(|row| range.contains(row)).collect();
+            prop_assert_eq!(fresh.replaced(range).collect::<BTreeSet<_>>(), want);
+        }
     }
 }

@@ -16,9 +16,11 @@
 //!
 //! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
 
+use crate::dense_list::DenseList;
 use crate::freeze::{Freezer, FrozenSide};
-use crate::frozen_list::{FrozenList, visit_pieces};
+use crate::frozen_list::FrozenList;
 use crate::group::GroupTable;
+use crate::kernels_at_work::KernelAtWork;
 use crate::shared_list::SharedList;
 use crate::view::MemoryView;
 use evergraph_graph::budget::{Budget, Reservation};
@@ -43,6 +45,8 @@ pub struct FrozenTopology {
     into: FrozenSide,
     /// What was copied or converted counts against the budget as long as this lives.
     _reservations: Vec<Reservation>,
+    /// Merges give way as long as this lives.
+    _kernel: KernelAtWork,
 }
 
 impl FrozenTopology {
@@ -50,7 +54,8 @@ impl FrozenTopology {
     ///
     /// # Errors
     /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses.
-    pub fn new(
+    pub(super) fn new(
+        kernel: KernelAtWork,
         table: &GroupTable,
         timestamp: Timestamp,
         catalogue: &Catalogue,
@@ -92,15 +97,19 @@ impl FrozenTopology {
         // Only the out side has properties.
         let reads_properties = projection.weight.is_some() || !projection.edges.is_empty();
         let needs_out = projection.direction != Direction::In || reads_properties;
-        let mut out = Vec::new();
-        if needs_out {
-            out = freezer.side(table, projection, groups, Direction::Out)?;
-        }
-        let into = match (projection.direction, reads_properties) {
-            (Direction::Out, _) => Vec::new(),
-            (_, true) => freezer.transposed(&out, groups)?,
-            (_, false) => freezer.side(table, projection, groups, Direction::In)?,
+        let needs_in = projection.direction != Direction::Out;
+        let side = |wanted, side| match wanted {
+            true => freezer.side(table, projection, groups, side),
+            false => Ok(Vec::new()),
         };
+        let (out, into) = rayon::join(
+            || side(needs_out, Direction::Out),
+            || side(needs_in && !reads_properties, Direction::In),
+        );
+        let (mut out, mut into) = (out?, into?);
+        if needs_in && reads_properties {
+            into = freezer.transposed(&out, groups)?;
+        }
         let counted = if needs_out { &out } else { &into };
         let edge_count = counted.iter().flatten().map(FrozenList::edge_count).sum();
         if projection.direction == Direction::In {
@@ -115,6 +124,7 @@ impl FrozenTopology {
             out,
             into,
             _reservations: reservations,
+            _kernel: kernel,
         })
     }
 
@@ -164,69 +174,6 @@ impl FrozenTopology {
             let said = list.visit(row, |piece| visitor(vertex, piece));
             if said != Visit::Continue {
                 return said;
-            }
-        }
-        Visit::Continue
-    }
-
-    /// Visits rows of a group with one dense list: the loop that algorithms spend their time in.
-    #[inline]
-    fn visit_dense<F>(list: &FrozenList, ends: &[u32], first: u32, rows: Range<u16>, visitor: &mut F) -> Visit
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        let mut from = list.body.edges_before(rows.start);
-        let mut row = usize::from(rows.start);
-        let mut fresh = list.fresh.as_deref().map(|fresh| (fresh, fresh.lists(rows.clone())));
-        loop {
-            // A stretch of rows without fresh edges: one test for all of them, and a tight loop.
-            let next = fresh.as_mut().and_then(|(fresh, lists)| Some((*fresh, lists.next()?)));
-            let stop = next.as_ref().map_or(usize::from(rows.end), |(_, (next, _))| usize::from(*next));
-            let plain = row.min(ends.len())..stop.min(ends.len());
-            for (vertex, to) in (first + plain.start as u32..).zip(&ends[plain]) {
-                let range = from..*to as usize;
-                from = range.end;
-                if !range.is_empty() && visitor(vertex, list.body_piece(range)) == Visit::Stop {
-                    return Visit::Stop;
-                }
-            }
-            let Some((fresh, (next, own))) = next else { return Visit::Continue };
-            let vertex = first + u32::from(next);
-            row = usize::from(next) + 1;
-            // Rows beyond the body's last can have fresh lists.
-            let range = from..ends.get(usize::from(next)).map_or(from, |to| *to as usize);
-            from = range.end;
-            let pieces = fresh.pieces_at(next, own, list.body_piece(range));
-            if visit_pieces(pieces, |piece| visitor(vertex, piece)) == Visit::Stop {
-                return Visit::Stop;
-            }
-        }
-    }
-
-    /// Visits vertices of a group with one dense list, which begins at vertex `first`.
-    #[inline]
-    fn visit_chosen<F>(
-        list: &FrozenList,
-        ends: &[u32],
-        first: u32,
-        vertices: &[u32],
-        visitor: &mut F,
-    ) -> Visit
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        for vertex in vertices {
-            let row = (vertex - first) as usize;
-            let said = if list.fresh.as_ref().is_some_and(|fresh| fresh.touches(row as u16)) {
-                list.visit(row as u16, |piece| visitor(*vertex, piece))
-            } else if let Some(to) = ends.get(row) {
-                let from = row.checked_sub(1).map_or(0, |before| ends[before]);
-                visitor(*vertex, list.body_piece(from as usize..*to as usize))
-            } else {
-                Visit::Continue
-            };
-            if said == Visit::Stop {
-                return Visit::Stop;
             }
         }
         Visit::Continue
@@ -298,9 +245,9 @@ impl Topology for FrozenTopology {
             let lists = &first[group.0 as usize];
             if second.is_none()
                 && let [list] = &**lists
-                && let Some(ends) = list.body.dense_ends()
+                && let Some(list) = DenseList::of(list, group)
             {
-                if Self::visit_dense(list, ends, group.first().0, rows, &mut visitor) == Visit::Stop {
+                if list.visit(rows, &mut visitor) == Visit::Stop {
                     return Ok(());
                 }
                 continue;
@@ -322,6 +269,30 @@ impl Topology for FrozenTopology {
         Ok(())
     }
 
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        _buffer: &mut PieceBuffer,
+        mut visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        for side in direction.sides() {
+            let groups = self.side(*side)?;
+            for (group, rows) in groups_of(range.clone()) {
+                for list in &groups[group.0 as usize] {
+                    match DenseList::of(list, group) {
+                        Some(list) => list.visit_pieces(rows.clone(), &mut visitor),
+                        None => list.visit_pieces(group, rows.clone(), &mut visitor),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn visit_each<F>(
         &self,
         direction: Direction,
@@ -335,14 +306,17 @@ impl Topology for FrozenTopology {
         let sides = direction.sides();
         let first = self.side(sides[0])?;
         let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        for of_group in vertices.chunk_by(|a, b| VertexId(*a).group() == VertexId(*b).group()) {
-            let group = VertexId(of_group[0]).group();
+        let mut vertices = vertices;
+        while let Some(vertex) = vertices.first() {
+            let group = VertexId(*vertex).group();
+            let count = vertices.partition_point(|vertex| VertexId(*vertex).group() == group);
+            let of_group = vertices.split_off(..count).expect("as many are left");
             let lists = &first[group.0 as usize];
             if second.is_none()
                 && let [list] = &**lists
-                && let Some(ends) = list.body.dense_ends()
+                && let Some(list) = DenseList::of(list, group)
             {
-                if Self::visit_chosen(list, ends, group.first().0, of_group, &mut visitor) == Visit::Stop {
+                if list.visit_each(of_group, &mut visitor) == Visit::Stop {
                     return Ok(());
                 }
                 continue;
@@ -365,27 +339,49 @@ impl Topology for FrozenTopology {
         const BLOCK: usize = 64;
         let sides = [&self.out, &self.into];
         let blocks = (self.bound as usize).div_ceil(BLOCK);
-        let cost = |block: usize| -> u64 {
-            let vertex = VertexId((block * BLOCK) as u32);
-            let lists = sides.iter().filter_map(|side| side.get(vertex.group().0 as usize)).flatten();
-            let (from, to) = (vertex.row(), vertex.row() + BLOCK as u16);
-            let edges: usize = lists.map(|list| list.edges_before(to) - list.edges_before(from)).sum();
-            (edges + BLOCK) as u64
+        let group_blocks = GROUP_SIZE as usize / BLOCK;
+        // Work below each group, and below a block: edges, and a vertex as much as an edge.
+        let mut below = 0;
+        let groups = 0..self.bound.div_ceil(GROUP_SIZE) as usize;
+        let lists = |group: usize| sides.into_iter().filter_map(move |side| side.get(group)).flatten();
+        let edges_before =
+            |group: usize, row: u16| -> usize { lists(group).map(|list| list.edges_before(row)).sum() };
+        let groups_below: Vec<usize> = groups
+            .map(|group| {
+                let before = below;
+                below += edges_before(group, GROUP_SIZE as u16) + GROUP_SIZE as usize;
+                before
+            })
+            .collect();
+        let work_below = |block: usize| -> u64 {
+            let Some(before) = groups_below.get(block / group_blocks) else { return below as u64 };
+            let row = block % group_blocks * BLOCK;
+            (before + edges_before(block / group_blocks, row as u16) + row) as u64
         };
-        let costs: Vec<u64> = (0..blocks).map(cost).collect();
-        let total: u64 = costs.iter().sum();
+        let total = work_below(blocks);
         let parts = parts.max(1) as u64;
-        let mut cuts = vec![0];
-        let mut sum = 0;
-        for (block, cost) in costs.iter().enumerate() {
-            if sum >= total * cuts.len() as u64 / parts && block > 0 {
+        let (mut cuts, mut block) = (vec![0], 1);
+        while block < blocks {
+            let wanted = total * cuts.len() as u64 / parts;
+            block = first_at(block..blocks, |block| work_below(block) >= wanted);
+            if block < blocks {
                 cuts.push((block * BLOCK) as u32);
+                block += 1;
             }
-            sum += cost;
         }
         if *cuts.last().expect("begins with zero") < self.bound || cuts.len() == 1 {
             cuts.push(self.bound);
         }
         cuts
     }
+}
+
+/// The first number of `range` for which `holds` is true, as it is for all behind it; the end if there is none.
+fn first_at(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { start: mut low, end: mut high } = range;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { high = middle } else { low = middle + 1 }
+    }
+    low
 }

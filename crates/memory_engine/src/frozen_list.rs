@@ -2,6 +2,7 @@
 
 use crate::fresh::FreshLists;
 use crate::segment::edge_body::EdgeBody;
+use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::topology::{Piece, Visit};
 use std::ops::Range;
@@ -58,6 +59,23 @@ impl FrozenList {
             _ => (body, None),
         };
         visit_pieces(pieces, visitor)
+    }
+
+    /// Calls `visitor` with all pieces of `rows` of `group`: those of the body, then those on top.
+    pub(super) fn visit_pieces<F>(&self, group: GroupId, rows: Range<u16>, visitor: &mut F)
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        let fresh = self.fresh.as_deref();
+        self.body.for_each_row(|row, range| {
+            if rows.contains(&row) && !fresh.is_some_and(|fresh| fresh.replaces(row)) {
+                visitor(VertexId::new(group, row).0, self.body_piece(range));
+            }
+        });
+        let Some(fresh) = fresh else { return };
+        for (row, range) in fresh.lists(rows) {
+            visitor(VertexId::new(group, row).0, fresh.piece(range));
+        }
     }
 
     /// Adds to `degrees` those of `rows`, as many.

@@ -4,12 +4,13 @@
 //! segment   what a vertex group knows of one subject: body, run and tail
 //! group     a vertex group: its vertices and its edge segments; the table of groups
 //! records   a commit's mutations as records, a part for each segment
-//! merger    the queue of overdue segments and the thread that works it off
+//! merger    the queue of overdue segments and the thread that works it off, which gives way to kernels_at_work
 //! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! values    one property of many vertices or edges
 //! freeze    from segments and records to the lists of one moment: frozen_list, and fresh on top of it
-//! frozen    the topology that algorithms read: those lists, visited; shared_list: handed out as they lie
+//! frozen    the topology that algorithms read: those lists, visited by the loops of dense_list; shared_list: handed
+//!           out as they lie
 //! segments  all segments, and what keeps their tails and runs short
 //! load, checkpoint, salvage   whole graphs at once; bodies to files and back; what is left of damaged ones
 //! engine    all of it behind `Engine`; durable: behind `DurableEngine`
@@ -17,6 +18,7 @@
 
 pub mod checkpoint;
 pub mod counters;
+mod dense_list;
 mod durable;
 pub mod engine;
 mod freeze;
@@ -24,6 +26,7 @@ mod fresh;
 pub mod frozen;
 mod frozen_list;
 pub mod group;
+mod kernels_at_work;
 pub mod list;
 pub mod load;
 pub mod merger;

@@ -307,6 +307,20 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             found.values_mut().for_each(|list| list.sort_unstable());
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
+        // Piece by piece, in ranges that end inside a word of bits.
+        let mut found = Lists::new();
+        for range in [0..3, 3..4093, 4093..frozen.bound()] {
+            let add = |vertex: u32, piece: Piece<'_>| {
+                assert!(range.contains(&vertex));
+                let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
+                let weights = weights.chain(std::iter::repeat(None));
+                found.entry(vertex).or_default().extend(piece.neighbors.iter().copied().zip(weights));
+            };
+            frozen.visit_pieces(side, range.clone(), &mut PieceBuffer::default(), add).unwrap();
+        }
+        found.retain(|_, list| !list.is_empty());
+        found.values_mut().for_each(|list| list.sort_unstable());
+        assert_eq!(found, want, "{side:?} of {projection:?}, piece by piece");
         let mut degrees = vec![0; frozen.bound() as usize];
         let (before, behind) = degrees.split_at_mut(4093);
         frozen.degrees(side, 0..4093, before).unwrap();

@@ -59,9 +59,9 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["segment"],
             &["group"],
-            &["counters", "list", "records", "values"],
+            &["counters", "kernels_at_work", "list", "records", "values"],
             &["merger", "view"],
-            &["segments", "fresh", "frozen_list"],
+            &["segments", "fresh", "frozen_list", "dense_list"],
             &["freeze", "frozen", "shared_list"],
             &["load", "checkpoint"],
             &["engine"],

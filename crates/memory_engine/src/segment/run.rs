@@ -109,6 +109,20 @@ impl Run {
         self.keys.iter().copied().zip(self.stamps.iter().copied())
     }
 
+    /// The keys of all records, ascending.
+    #[must_use]
+    #[inline]
+    pub fn keys(&self) -> &[RecordKey] {
+        &self.keys
+    }
+
+    /// Whether `holds` is true of every stamp. It is asked for all of them, which the compiler can do side by side.
+    #[must_use]
+    #[inline]
+    pub fn all(&self, holds: impl Fn(Stamp) -> bool) -> bool {
+        self.stamps.iter().fold(true, |all, stamp| all & holds(*stamp))
+    }
+
     /// Where the records of these keys lie. Cost: two binary searches.
     #[must_use]
     pub fn places(&self, keys: &RangeInclusive<RecordKey>) -> Range<usize> {

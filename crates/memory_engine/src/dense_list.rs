@@ -1,0 +1,144 @@
+//! Dense list: a frozen list with an entry for each row, resolved for the loops that algorithms spend their time in.
+//!
+//! ```text
+//! row            0    1    2    3    4    5    6
+//! body           ##   ###  #    ##   ####      #      one loop over `ends`
+//! fresh               +         +              +      found by bits; most often one or two edges
+//!
+//! visit          0 1 1+ 2 3 3+ 4 6 6+                  row by row, a stretch without fresh lists at a time
+//! visit_pieces   0 1 2 3 4 6, then 1+ 3+ 6+            no row is asked whether it has a fresh list
+//! ```
+//!
+//! All that a visit reads for each row is copied out of the list: the visitor may write anywhere, and so the compiler
+//! would load it again for each row.
+
+use crate::fresh::FreshLists;
+use crate::frozen_list::{FrozenList, visit_pieces};
+use evergraph_graph::id::GroupId;
+use evergraph_graph::topology::{Piece, Visit};
+use std::ops::Range;
+
+/// The lists of one group, of one type and side, visited.
+#[derive(Clone, Copy)]
+pub(super) struct DenseList<'a> {
+    /// The vertex of row 0.
+    first: u32,
+    /// Where the list of each row ends; rows behind the last have none.
+    ends: &'a [u32],
+    neighbors: &'a [u32],
+    /// Empty if weights weren't asked for.
+    weights: &'a [f64],
+    fresh: Option<&'a FreshLists>,
+}
+
+impl<'a> DenseList<'a> {
+    /// The list of `group`, if its body is dense.
+    #[inline]
+    pub(super) fn of(list: &'a FrozenList, group: GroupId) -> Option<Self> {
+        Some(Self {
+            first: group.first().0,
+            ends: list.body.dense_ends()?,
+            neighbors: list.body.neighbors(),
+            weights: list.body_weights().unwrap_or_default(),
+            fresh: list.fresh.as_deref(),
+        })
+    }
+
+    #[inline]
+    fn piece(&self, range: Range<usize>) -> Piece<'a> {
+        let weights = if self.weights.is_empty() { self.weights } else { &self.weights[range.clone()] };
+        Piece { neighbors: &self.neighbors[range], weights, sorted: true }
+    }
+
+    /// Where the list of `row` begins, which is at most one behind the last.
+    #[inline]
+    fn start(&self, row: usize) -> usize {
+        row.checked_sub(1).map_or(0, |before| self.ends[before] as usize)
+    }
+
+    /// Visits `rows` in order.
+    #[inline]
+    pub(super) fn visit<F>(self, rows: Range<u16>, visitor: &mut F) -> Visit
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let mut row = usize::from(rows.start);
+        let mut from = self.start(row.min(self.ends.len()));
+        let mut fresh = self.fresh.map(|fresh| (fresh, fresh.lists(rows.clone())));
+        loop {
+            // A stretch of rows without fresh edges: one test for all of them, and a tight loop.
+            let next = fresh.as_mut().and_then(|(fresh, lists)| Some((*fresh, lists.next()?)));
+            let stop = next.as_ref().map_or(usize::from(rows.end), |(_, (next, _))| usize::from(*next));
+            let plain = row.min(self.ends.len())..stop.min(self.ends.len());
+            for (vertex, to) in (self.first + plain.start as u32..).zip(&self.ends[plain]) {
+                let range = from..*to as usize;
+                from = range.end;
+                if !range.is_empty() && visitor(vertex, self.piece(range)) == Visit::Stop {
+                    return Visit::Stop;
+                }
+            }
+            let Some((fresh, (next, own))) = next else { return Visit::Continue };
+            let vertex = self.first + u32::from(next);
+            row = usize::from(next) + 1;
+            // Rows beyond the body's last can have fresh lists.
+            let range = from..self.ends.get(usize::from(next)).map_or(from, |to| *to as usize);
+            from = range.end;
+            let pieces = fresh.pieces_at(next, own, self.piece(range));
+            if visit_pieces(pieces, |piece| visitor(vertex, piece)) == Visit::Stop {
+                return Visit::Stop;
+            }
+        }
+    }
+
+    /// Visits all pieces of `rows`: those of the body, then those on top.
+    #[inline]
+    pub(super) fn visit_pieces<F>(self, rows: Range<u16>, visitor: &mut F)
+    where
+        F: FnMut(u32, Piece<'_>),
+    {
+        let mut row = usize::from(rows.start);
+        let mut replaced = self.fresh.map(|fresh| fresh.replaced(rows.clone()));
+        loop {
+            // A stretch of rows whose lists in the body stand: nearly always all.
+            let next = replaced.as_mut().and_then(Iterator::next).map(usize::from);
+            let stretch = row.min(self.ends.len())..next.unwrap_or(rows.end.into()).min(self.ends.len());
+            let mut from = self.start(stretch.start);
+            for (vertex, to) in (self.first + stretch.start as u32..).zip(&self.ends[stretch]) {
+                let range = from..*to as usize;
+                from = range.end;
+                visitor(vertex, self.piece(range));
+            }
+            let Some(next) = next else { break };
+            row = next + 1;
+        }
+        let Some(fresh) = self.fresh else { return };
+        for (row, own) in fresh.lists(rows) {
+            visitor(self.first + u32::from(row), fresh.piece(own));
+        }
+    }
+
+    /// Visits `vertices` of the group, ascending.
+    #[inline]
+    pub(super) fn visit_each<F>(self, vertices: &[u32], visitor: &mut F) -> Visit
+    where
+        F: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        for vertex in vertices {
+            let row = (vertex - self.first) as usize;
+            let body = match self.ends.get(row) {
+                Some(to) => self.start(row)..*to as usize,
+                None => 0..0,
+            };
+            let said = match self.fresh {
+                Some(fresh) if fresh.touches(row as u16) => {
+                    visit_pieces(fresh.pieces(row as u16, self.piece(body)), |piece| visitor(*vertex, piece))
+                }
+                _ => visitor(*vertex, self.piece(body)),
+            };
+            if said == Visit::Stop {
+                return Visit::Stop;
+            }
+        }
+        Visit::Continue
+    }
+}

@@ -148,12 +148,12 @@ impl MemoryEngine {
         records: &[Record],
         displaced: &mut DisplacedVersions,
     ) {
-        let hubs = Arc::clone(&segment.load().layer.hubs);
-        if hubs.is_empty() {
+        if segment.load().layer.hubs.is_empty() {
             displaced.edges.extend(segment.append(timestamp, records));
             self.merger().appended(segment, records.len());
             return;
         }
+        let hubs = Arc::clone(&segment.load().layer.hubs);
         segment.hub_changed(timestamp);
         for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);

@@ -58,7 +58,7 @@ impl<B: Body> Segment<B> {
         let mut displaced = Vec::new();
         let mut at = 0;
         while at < records.len() {
-            let version = self.current.load_full();
+            let version = self.current.load();
             let tail = &version.layer.tail;
             let fits = tail.room().min(records.len() - at);
             for record in &records[at..at + fits] {

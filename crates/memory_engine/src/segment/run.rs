@@ -33,42 +33,69 @@ impl Run {
         Self { keys, stamps, payloads }
     }
 
-    /// The records of `parts` (each in any order) in one run.
+    /// These records and `more`, in any order, in one run. Cost: a copy of these, a sort of the others.
     #[must_use]
     pub fn from_parts<'a>(&'a self, more: impl Iterator<Item = RecordRef<'a>>) -> Self {
         let mut fresh: Vec<RecordRef<'a>> = more.collect();
+        if self.payloads.is_empty() && fresh.iter().all(|record| record.payload.is_empty()) {
+            return self.from_bare(&fresh);
+        }
         fresh.sort_unstable_by_key(|record| (record.key, record.stamp));
         let total = self.len() + fresh.len();
-        let carries = !self.payloads.is_empty() || fresh.iter().any(|record| !record.payload.is_empty());
         let mut keys = Vec::with_capacity(total);
         let mut stamps = Vec::with_capacity(total);
-        let mut payloads = Vec::with_capacity(if carries { total } else { 0 });
+        let mut payloads = Vec::with_capacity(total);
         let mut from = 0;
         for record in fresh {
-            let key = record.key;
-            let to = from + self.keys[from..].partition_point(|old| *old < key);
-            let to = to
-                + self.keys[to..]
-                    .iter()
-                    .zip(&self.stamps[to..])
-                    .take_while(|(old, stamp)| **old == key && **stamp < record.stamp)
-                    .count();
+            let to = self.place_of((record.key, record.stamp), from);
             keys.extend_from_slice(&self.keys[from..to]);
             stamps.extend_from_slice(&self.stamps[from..to]);
-            keys.push(key);
+            payloads.extend((from..to).map(|at| self.payload(at).clone()));
+            keys.push(record.key);
             stamps.push(record.stamp);
-            if carries {
-                payloads.extend((from..to).map(|at| self.payload(at).clone()));
-                payloads.push(record.payload.clone());
-            }
+            payloads.push(record.payload.clone());
             from = to;
         }
         keys.extend_from_slice(&self.keys[from..]);
         stamps.extend_from_slice(&self.stamps[from..]);
-        if carries {
-            payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
-        }
+        payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
         Self { keys: keys.into(), stamps: stamps.into(), payloads: payloads.into() }
+    }
+
+    /// As [`Run::from_parts`], where nothing carries properties: key and stamp are sorted as one number.
+    fn from_bare(&self, fresh: &[RecordRef<'_>]) -> Self {
+        let pack = |record: &RecordRef<'_>| u128::from(record.key.0) << 64 | u128::from(record.stamp.0);
+        let mut fresh: Vec<u128> = fresh.iter().map(pack).collect();
+        fresh.sort_unstable();
+        let total = self.len() + fresh.len();
+        let mut keys = Vec::with_capacity(total);
+        let mut stamps = Vec::with_capacity(total);
+        let mut from = 0;
+        for packed in fresh {
+            let (key, stamp) = (RecordKey((packed >> 64) as u64), Stamp(packed as u64));
+            let to = self.place_of((key, stamp), from);
+            keys.extend_from_slice(&self.keys[from..to]);
+            stamps.extend_from_slice(&self.stamps[from..to]);
+            keys.push(key);
+            stamps.push(stamp);
+            from = to;
+        }
+        keys.extend_from_slice(&self.keys[from..]);
+        stamps.extend_from_slice(&self.stamps[from..]);
+        Self { keys: keys.into(), stamps: stamps.into(), payloads: Box::default() }
+    }
+
+    /// Where a record is to go, at `from` or behind it. Cost: a search of what is close to `from`, if it goes there.
+    #[inline]
+    fn place_of(&self, (key, stamp): (RecordKey, Stamp), from: usize) -> usize {
+        let (keys, stamps) = (&self.keys[from..], &self.stamps[from..]);
+        let mut near = 32;
+        while near < keys.len() && keys[near] < key {
+            near *= 2;
+        }
+        let first = keys[..near.min(keys.len())].partition_point(|old| *old < key);
+        let of_key = keys[first..].iter().zip(&stamps[first..]);
+        from + first + of_key.take_while(|(old, older)| **old == key && **older < stamp).count()
     }
 
     /// The records for which `keep` holds.

@@ -28,6 +28,7 @@ use crate::index::directory::Indexes;
 use crate::sync::Mutex;
 use crate::transaction::look_ups::{APART_MAX, IndexReads};
 use crate::transaction::stale::StaleRead;
+use crate::transaction::subject::Subject;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -55,44 +56,6 @@ struct NotedReads {
     subjects: HashMap<Subject, Keys>,
     edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
     groups: Option<u32>,
-}
-
-/// A part of the graph that tells by one look whether it changed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Subject {
-    Vertices(GroupId),
-    Edges(GroupId, TypeId, Direction),
-    /// Edges of all types of a group's vertices: no look tells.
-    Adjacency(GroupId),
-}
-
-impl Subject {
-    fn of(key: &Key) -> Self {
-        match *key {
-            Key::Vertex(vertex) | Key::VertexProperty(vertex, _) | Key::VertexRecord(vertex) => {
-                Self::Vertices(vertex.group())
-            }
-            Key::Members(group) | Key::Vertices(group) => Self::Vertices(group),
-            Key::Edge(edge) | Key::EdgeMember(edge) | Key::EdgeProperty(edge, _) => {
-                Self::Edges(edge.source.group(), edge.edge_type, Direction::Out)
-            }
-            Key::ListProperty(vertex, edge_type, _) => Self::Edges(vertex.group(), edge_type, Direction::Out),
-            Key::Between(source, edge_type, _) => Self::Edges(source.group(), edge_type, Direction::Out),
-            Key::List(vertex, edge_type, side) => Self::Edges(vertex.group(), edge_type, side),
-            Key::Edges(group, edge_type, side) => Self::Edges(group, edge_type, side),
-            Key::Adjacency(vertex) => Self::Adjacency(vertex.group()),
-        }
-    }
-
-    /// Anything in it.
-    #[inline]
-    fn whole(self) -> Option<Key> {
-        match self {
-            Self::Vertices(group) => Some(Key::Vertices(group)),
-            Self::Edges(group, edge_type, side) => Some(Key::Edges(group, edge_type, side)),
-            Self::Adjacency(_) => None,
-        }
-    }
 }
 
 /// What was read of one subject.
@@ -163,9 +126,7 @@ impl Reads {
             newer => Some(StaleRead::Changed(key, newer)),
         };
         let looked_at = checked.unwrap_or(since);
-        let unchanged = |subject: &Subject| {
-            subject.whole().is_some_and(|whole| engine.newer(&whole, looked_at) == ChangedSince::No)
-        };
+        let unchanged = |subject: &Subject| subject.is_unchanged(engine, looked_at);
         // What is read of one segment is mostly read in a row.
         for keys in noted.fresh.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {
             if unchanged(&Subject::of(&keys[0])) {

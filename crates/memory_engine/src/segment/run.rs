@@ -8,8 +8,12 @@
 //! chains: 0.57); LSMGraph (SIGMOD 2024) sorts its memory graph the same way when it flushes.
 
 use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
+use crate::segment::tail::TAIL_CAPACITY;
 use evergraph_graph::properties::Properties;
 use std::ops::{Range, RangeInclusive};
+
+/// Records behind the last one found among which the next one is searched first.
+const NEAR: usize = 32;
 
 /// Sorted, immutable records.
 #[derive(Debug, Default)]
@@ -36,9 +40,10 @@ impl Run {
     /// These records and `more`, in any order, in one run. Cost: a copy of these, a sort of the others.
     #[must_use]
     pub fn from_parts<'a>(&'a self, more: impl Iterator<Item = RecordRef<'a>>) -> Self {
-        let mut fresh: Vec<RecordRef<'a>> = more.collect();
+        let mut fresh: Vec<RecordRef<'a>> = Vec::with_capacity(TAIL_CAPACITY + more.size_hint().0);
+        more.for_each(|record| fresh.push(record));
         if self.payloads.is_empty() && fresh.iter().all(|record| record.payload.is_empty()) {
-            return self.from_bare(&fresh);
+            return self.with_bare(&fresh);
         }
         fresh.sort_unstable_by_key(|record| (record.key, record.stamp));
         let total = self.len() + fresh.len();
@@ -63,7 +68,7 @@ impl Run {
     }
 
     /// As [`Run::from_parts`], where nothing carries properties: key and stamp are sorted as one number.
-    fn from_bare(&self, fresh: &[RecordRef<'_>]) -> Self {
+    fn with_bare(&self, fresh: &[RecordRef<'_>]) -> Self {
         let pack = |record: &RecordRef<'_>| u128::from(record.key.0) << 64 | u128::from(record.stamp.0);
         let mut fresh: Vec<u128> = fresh.iter().map(pack).collect();
         fresh.sort_unstable();
@@ -88,14 +93,21 @@ impl Run {
     /// Where a record is to go, at `from` or behind it. Cost: a search of what is close to `from`, if it goes there.
     #[inline]
     fn place_of(&self, (key, stamp): (RecordKey, Stamp), from: usize) -> usize {
-        let (keys, stamps) = (&self.keys[from..], &self.stamps[from..]);
-        let mut near = 32;
+        let first = self.first_of(key, from);
+        let of_key = self.keys[first..].iter().zip(&self.stamps[first..]);
+        first + of_key.take_while(|(old, older)| **old == key && **older < stamp).count()
+    }
+
+    /// Where the records of `key` begin, or would begin, at `from` or behind it. Cost: a binary search of what is close
+    /// to `from` if they are, which is in the cache then.
+    #[inline]
+    fn first_of(&self, key: RecordKey, from: usize) -> usize {
+        let keys = &self.keys[from..];
+        let mut near = if from == 0 { keys.len() } else { NEAR };
         while near < keys.len() && keys[near] < key {
-            near *= 2;
+            near *= 4;
         }
-        let first = keys[..near.min(keys.len())].partition_point(|old| *old < key);
-        let of_key = keys[first..].iter().zip(&stamps[first..]);
-        from + first + of_key.take_while(|(old, older)| **old == key && **older < stamp).count()
+        from + keys[..near.min(keys.len())].partition_point(|old| *old < key)
     }
 
     /// The records for which `keep` holds.
@@ -144,10 +156,10 @@ impl Run {
         from..to
     }
 
-    /// The range of the records of `key`, none of them before `from`. Cost: a binary search.
+    /// The range of the records of `key`, none of them before `from`. Cost: a binary search, near `from` if they are.
     #[must_use]
     pub fn places_of(&self, key: RecordKey, from: usize) -> Range<usize> {
-        let start = from + self.keys[from..].partition_point(|old| *old < key);
+        let start = self.first_of(key, from);
         let count = self.keys[start..].iter().take_while(|old| **old == key).count();
         start..start + count
     }

@@ -125,6 +125,8 @@ fn attempt<E: Engine>(
     }
     loop {
         deadline.check()?;
+        // Ahead of everything that takes time: mostly nobody comes in between.
+        let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
         let mut resolved = resolve(&view, writes, schema, &front.indexes)?;
         let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
@@ -136,21 +138,22 @@ fn attempt<E: Engine>(
         deadline.check()?;
         // In options, so that what a refused commit prepared is freed after the latch.
         let (mut prepared, mut space) = (Some(prepared), Some(space));
-        let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
-        let mut attempt = |checks: Option<&WriteChecks>| under_latch(&front.timeline, |latch| {
-            let current = front.catalogue.load_full();
-            check(front, since, &current, schema, &resolved, checks, completion, latch)?;
-            if reads.is_some() && has_new_names(&current, schema.base()) {
-                return Err(Refusal::Stale(StaleRead::NewNames));
-            }
-            if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
-                return Err(refusal);
-            }
-            let prepared = prepared.take().expect("an attempt installs once");
-            let space = Some(space.take().expect("an attempt installs once"));
-            let frame = Frame { space, payload: &payload, crc };
-            Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
-        });
+        let mut attempt = |checks: Option<&WriteChecks>| {
+            under_latch(&front.timeline, |latch| {
+                let current = front.catalogue.load_full();
+                check(front, since, &current, schema, &resolved, checks, completion, latch)?;
+                if reads.is_some() && has_new_names(&current, schema.base()) {
+                    return Err(Refusal::Stale(StaleRead::NewNames));
+                }
+                if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
+                    return Err(refusal);
+                }
+                let prepared = prepared.take().expect("an attempt installs once");
+                let space = Some(space.take().expect("an attempt installs once"));
+                let frame = Frame { space, payload: &payload, crc };
+                Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
+            })
+        };
         let mut attempted = attempt(checks.as_ref());
         if matches!(attempted, Err(Refusal::ChecksNeeded)) {
             checks = Some(WriteChecks::of(writes));

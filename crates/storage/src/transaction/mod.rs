@@ -6,7 +6,7 @@
 //!   edge_parts        many edges of one vertex deleted, in several transactions
 //!   writes            one coalesced write an item, in sorted_map
 //!   schema_writes     names and types used first; names, fitting numbers
-//!   reads, look_ups  what a serialisable one has read; stale: which of it has changed; subject: where
+//!   reads, look_ups  what a serialisable one has read; stale: which of it has changed; key_subject: where
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
@@ -25,6 +25,7 @@ pub mod edge_parts;
 pub mod fitting;
 pub mod front;
 pub mod handle;
+pub mod key_subject;
 pub mod latch;
 pub mod look_ups;
 pub mod names;
@@ -36,7 +37,6 @@ pub mod retry;
 pub mod schema_writes;
 pub mod sorted_map;
 pub mod stale;
-pub mod subject;
 pub mod taken_ids;
 pub mod write_checks;
 pub mod writes;

@@ -26,9 +26,9 @@
 use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
+use crate::transaction::key_subject::KeySubject;
 use crate::transaction::look_ups::{APART_MAX, IndexReads};
 use crate::transaction::stale::StaleRead;
-use crate::transaction::subject::Subject;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -53,7 +53,7 @@ pub struct Reads {
 struct NotedReads {
     /// The newest reads, at most [`FRESH_MAX`].
     fresh: Vec<Key>,
-    subjects: HashMap<Subject, Keys>,
+    subjects: HashMap<KeySubject, Keys>,
     edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
     groups: Option<u32>,
 }
@@ -70,7 +70,7 @@ impl NotedReads {
     /// Moves the newest reads to those that are grouped by segment.
     fn sort_in(&mut self) {
         for key in self.fresh.drain(..) {
-            let subject = Subject::of(&key);
+            let subject = KeySubject::of(&key);
             let keys = self.subjects.entry(subject).or_default();
             if keys.whole {
                 continue;
@@ -126,10 +126,10 @@ impl Reads {
             newer => Some(StaleRead::Changed(key, newer)),
         };
         let looked_at = checked.unwrap_or(since);
-        let unchanged = |subject: &Subject| subject.is_unchanged(engine, looked_at);
+        let unchanged = |subject: &KeySubject| subject.is_unchanged(engine, looked_at);
         // What is read of one segment is mostly read in a row.
-        for keys in noted.fresh.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {
-            if unchanged(&Subject::of(&keys[0])) {
+        for keys in noted.fresh.chunk_by(|one, next| KeySubject::of(one) == KeySubject::of(next)) {
+            if unchanged(&KeySubject::of(&keys[0])) {
                 continue;
             }
             if let Some(stale) = keys.iter().copied().find_map(changed) {

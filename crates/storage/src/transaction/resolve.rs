@@ -18,7 +18,7 @@ use evergraph_graph::value::Value;
 use std::sync::Arc;
 
 /// A transaction's writes, ready to be checked and installed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Resolved {
     /// What changes, in order.
     pub mutations: Vec<Mutation>,
@@ -43,14 +43,17 @@ pub fn resolve<V: View>(
     indexes: &IndexDirectory,
 ) -> Result<Resolved> {
     learn_joins(view, writes, schema);
-    let mut resolved = Resolved::default();
-    resolved.mutations.reserve_exact(schema.changes().len() + writes.len());
+    let mut resolved = Resolved {
+        mutations: Vec::with_capacity(schema.changes().len() + writes.len()),
+        indexes: indexes.load(),
+        vertex_entries: EntryChanges::default(),
+        edge_entries: EntryChanges::default(),
+    };
     resolved.mutations.extend(schema.changes().iter().cloned().map(Mutation::Schema));
     resolved.vertices(writes);
     resolved.edges(writes);
     let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
     resolved.mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
-    resolved.indexes = indexes.load();
     if !resolved.indexes.is_empty() {
         resolved.vertex_entries(view, writes)?;
         resolved.edge_entries(view, writes)?;
@@ -95,7 +98,9 @@ impl Resolved {
                 Mutation::InsertEdge { edge, properties: properties.clone() }
             }
             EdgeWrite::Replace(properties) => Mutation::ReplaceEdge { edge, properties: properties.clone() },
-            EdgeWrite::Set(properties) => Mutation::SetEdgeProperties { edge, properties: properties.clone() },
+            EdgeWrite::Set(properties) => {
+                Mutation::SetEdgeProperties { edge, properties: properties.clone() }
+            }
             EdgeWrite::Delete => Mutation::DeleteEdge { edge },
         }));
     }

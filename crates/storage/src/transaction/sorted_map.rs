@@ -12,17 +12,17 @@ use std::collections::{BTreeMap, btree_map};
 use std::ops::{Bound, RangeBounds};
 use std::slice;
 
-/// Entries of the vector that an insertion or a removal may move.
+/// MapForm of the vector that an insertion or a removal may move.
 const MOVED_MAX: usize = 32;
 
 /// A map whose entries are read in the order of their keys.
 ///
 /// Cost: a look-up is a binary search; an insertion behind all others moves nothing.
 #[derive(Clone, Debug)]
-pub struct SortedMap<K, V>(Entries<K, V>);
+pub struct SortedMap<K, V>(MapForm<K, V>);
 
 #[derive(Clone, Debug)]
-enum Entries<K, V> {
+enum MapForm<K, V> {
     One([(K, V); 1]),
     Flat(Vec<(K, V)>),
     Tree(BTreeMap<K, V>),
@@ -40,7 +40,7 @@ impl<K, V> SortedMap<K, V> {
     #[must_use]
     #[inline]
     pub const fn new() -> Self {
-        Self(Entries::Flat(Vec::new()))
+        Self(MapForm::Flat(Vec::new()))
     }
 
     /// How many entries there are.
@@ -48,9 +48,9 @@ impl<K, V> SortedMap<K, V> {
     #[inline]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Entries::One(_) => 1,
-            Entries::Flat(flat) => flat.len(),
-            Entries::Tree(tree) => tree.len(),
+            MapForm::One(_) => 1,
+            MapForm::Flat(flat) => flat.len(),
+            MapForm::Tree(tree) => tree.len(),
         }
     }
 
@@ -68,25 +68,25 @@ impl<K: Ord, V> SortedMap<K, V> {
     pub fn from_ascending(entries: impl Iterator<Item = (K, V)>) -> Self {
         let flat: Vec<(K, V)> = entries.collect();
         debug_assert!(flat.is_sorted_by(|one, next| one.0 < next.0));
-        Self(Entries::Flat(flat))
+        Self(MapForm::Flat(flat))
     }
 
     /// The entries, unless they are in a tree.
     #[inline]
     fn flat(&self) -> Result<&[(K, V)], &BTreeMap<K, V>> {
         match &self.0 {
-            Entries::One(one) => Ok(one),
-            Entries::Flat(flat) => Ok(flat),
-            Entries::Tree(tree) => Err(tree),
+            MapForm::One(one) => Ok(one),
+            MapForm::Flat(flat) => Ok(flat),
+            MapForm::Tree(tree) => Err(tree),
         }
     }
 
     #[inline]
     fn flat_mut(&mut self) -> Result<&mut [(K, V)], &mut BTreeMap<K, V>> {
         match &mut self.0 {
-            Entries::One(one) => Ok(one),
-            Entries::Flat(flat) => Ok(flat),
-            Entries::Tree(tree) => Err(tree),
+            MapForm::One(one) => Ok(one),
+            MapForm::Flat(flat) => Ok(flat),
+            MapForm::Tree(tree) => Err(tree),
         }
     }
 
@@ -120,24 +120,24 @@ impl<K: Ord, V> SortedMap<K, V> {
                 Err(at) => at,
             },
         };
-        self.0 = match std::mem::replace(&mut self.0, Entries::Flat(Vec::new())) {
-            Entries::Flat(flat) if flat.capacity() == 0 => Entries::One([(key, value)]),
-            Entries::One([first]) => {
+        self.0 = match std::mem::replace(&mut self.0, MapForm::Flat(Vec::new())) {
+            MapForm::Flat(flat) if flat.capacity() == 0 => MapForm::One([(key, value)]),
+            MapForm::One([first]) => {
                 let mut flat = Vec::with_capacity(4);
                 flat.push(first);
                 flat.insert(at, (key, value));
-                Entries::Flat(flat)
+                MapForm::Flat(flat)
             }
-            Entries::Flat(mut flat) if flat.len() - at <= MOVED_MAX => {
+            MapForm::Flat(mut flat) if flat.len() - at <= MOVED_MAX => {
                 flat.insert(at, (key, value));
-                Entries::Flat(flat)
+                MapForm::Flat(flat)
             }
-            Entries::Flat(flat) => {
+            MapForm::Flat(flat) => {
                 let mut tree: BTreeMap<K, V> = flat.into_iter().collect();
                 tree.insert(key, value);
-                Entries::Tree(tree)
+                MapForm::Tree(tree)
             }
-            Entries::Tree(_) => unreachable!("trees insert by themselves"),
+            MapForm::Tree(_) => unreachable!("trees insert by themselves"),
         };
         None
     }
@@ -148,37 +148,37 @@ impl<K: Ord, V> SortedMap<K, V> {
             Err(tree) => return tree.remove(key),
             Ok(flat) => place(flat, key).ok()?,
         };
-        match std::mem::replace(&mut self.0, Entries::Flat(Vec::new())) {
-            Entries::One([(_, value)]) => Some(value),
-            Entries::Flat(mut flat) if flat.len() - at <= MOVED_MAX + 1 => {
+        match std::mem::replace(&mut self.0, MapForm::Flat(Vec::new())) {
+            MapForm::One([(_, value)]) => Some(value),
+            MapForm::Flat(mut flat) if flat.len() - at <= MOVED_MAX + 1 => {
                 let (_, value) = flat.remove(at);
-                self.0 = Entries::Flat(flat);
+                self.0 = MapForm::Flat(flat);
                 Some(value)
             }
-            Entries::Flat(flat) => {
+            MapForm::Flat(flat) => {
                 let mut tree: BTreeMap<K, V> = flat.into_iter().collect();
                 let value = tree.remove(key);
-                self.0 = Entries::Tree(tree);
+                self.0 = MapForm::Tree(tree);
                 value
             }
-            Entries::Tree(_) => unreachable!("trees remove by themselves"),
+            MapForm::Tree(_) => unreachable!("trees remove by themselves"),
         }
     }
 
     /// All entries, by key.
     #[inline]
-    pub fn iter(&self) -> Iter<'_, K, V> {
+    pub fn iter(&self) -> SortedMapIter<'_, K, V> {
         match self.flat() {
-            Ok(flat) => Iter::Flat(flat.iter()),
-            Err(tree) => Iter::Tree(tree.range(..)),
+            Ok(flat) => SortedMapIter::Flat(flat.iter()),
+            Err(tree) => SortedMapIter::Tree(tree.range(..)),
         }
     }
 
     /// The entries with keys in `keys`, whose start is not behind its end, by key.
-    pub fn range(&self, keys: impl RangeBounds<K>) -> Iter<'_, K, V> {
+    pub fn range(&self, keys: impl RangeBounds<K>) -> SortedMapIter<'_, K, V> {
         let flat = match self.flat() {
             Ok(flat) => flat,
-            Err(tree) => return Iter::Tree(tree.range(keys)),
+            Err(tree) => return SortedMapIter::Tree(tree.range(keys)),
         };
         let from = match keys.start_bound() {
             Bound::Included(first) => flat.partition_point(|entry| entry.0 < *first),
@@ -190,7 +190,7 @@ impl<K: Ord, V> SortedMap<K, V> {
             Bound::Excluded(end) => flat[from..].partition_point(|entry| entry.0 < *end),
             Bound::Unbounded => flat.len() - from,
         };
-        Iter::Flat(flat[from..from + count].iter())
+        SortedMapIter::Flat(flat[from..from + count].iter())
     }
 }
 
@@ -203,16 +203,16 @@ fn place<K: Ord, V>(flat: &[(K, V)], key: &K) -> Result<usize, usize> {
     flat.binary_search_by(|entry| entry.0.cmp(key))
 }
 
-/// Entries of a [`SortedMap`], by key.
+/// MapForm of a [`SortedMap`], by key.
 #[derive(Clone, Debug)]
-pub enum Iter<'a, K, V> {
+pub enum SortedMapIter<'a, K, V> {
     /// Of the entry itself, or of the vector.
     Flat(slice::Iter<'a, (K, V)>),
     /// Of the tree.
     Tree(btree_map::Range<'a, K, V>),
 }
 
-impl<'a, K, V> Iterator for Iter<'a, K, V> {
+impl<'a, K, V> Iterator for SortedMapIter<'a, K, V> {
     type Item = (&'a K, &'a V);
 
     #[inline]
@@ -246,7 +246,7 @@ mod tests {
         ]
     }
 
-    fn collected(entries: Iter<'_, u16, u8>) -> Vec<(u16, u8)> {
+    fn collected(entries: SortedMapIter<'_, u16, u8>) -> Vec<(u16, u8)> {
         entries.map(|(key, value)| (*key, *value)).collect()
     }
 
@@ -287,11 +287,11 @@ mod tests {
     fn one_entry_owns_no_memory_and_a_sorted_batch_becomes_no_tree() {
         let mut map = SortedMap::new();
         map.insert(5, 'a');
-        assert!(matches!(map.0, Entries::One(_)));
+        assert!(matches!(map.0, MapForm::One(_)));
         let mut map = SortedMap::from_ascending((0..1000).map(|key| (key, key)));
         map.insert(1000, 7);
-        assert!(matches!(map.0, Entries::Flat(_)));
+        assert!(matches!(map.0, MapForm::Flat(_)));
         map.insert(-1, 7);
-        assert!(matches!(map.0, Entries::Tree(_)) && map.len() == 1002);
+        assert!(matches!(map.0, MapForm::Tree(_)) && map.len() == 1002);
     }
 }

@@ -17,7 +17,7 @@
 //! Source: core-protocol section 2, "Write checks".
 
 use crate::engine::{ChangedSince, Engine, Key};
-use crate::transaction::subject::Subject;
+use crate::transaction::key_subject::KeySubject;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::timestamp::Timestamp;
@@ -107,8 +107,8 @@ impl WriteChecks {
 /// The first of `keys` that changed after `since`. Neighbours of one segment are asked for together, and one by one
 /// only if something in it changed.
 pub fn first_newer<E: Engine>(engine: &E, since: Timestamp, keys: &[Key]) -> Option<(Key, ChangedSince)> {
-    for keys in keys.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {
-        if keys.len() > 1 && Subject::of(&keys[0]).is_unchanged(engine, since) {
+    for keys in keys.chunk_by(|one, next| KeySubject::of(one) == KeySubject::of(next)) {
+        if keys.len() > 1 && KeySubject::of(&keys[0]).is_unchanged(engine, since) {
             continue;
         }
         let newer = keys.iter().find_map(|key| match engine.newer(key, since) {

@@ -1,4 +1,4 @@
-//! Subject: a part of the graph that tells by one look whether it changed.
+//! Key subject: a part of the graph that tells by one look whether it changed.
 
 use crate::engine::{ChangedSince, Engine, Key};
 use evergraph_graph::id::{Direction, GroupId, TypeId};
@@ -6,7 +6,7 @@ use evergraph_graph::timestamp::Timestamp;
 
 /// A part of the graph that tells by one look whether it changed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Subject {
+pub enum KeySubject {
     /// The vertices of a group themselves.
     Vertices(GroupId),
     /// The edges of one type on a plain side of a group's vertices.
@@ -15,7 +15,7 @@ pub enum Subject {
     Adjacency(GroupId),
 }
 
-impl Subject {
+impl KeySubject {
     /// The one that `key` is in.
     #[must_use]
     pub fn of(key: &Key) -> Self {

@@ -191,10 +191,12 @@ impl Mutation {
 }
 
 fn put_edge(out: &mut Vec<u8>, code: u8, edge: &EdgeId) {
-    out.push(code);
-    out.extend_from_slice(&edge.source.0.to_le_bytes());
-    out.extend_from_slice(&edge.edge_type.0.to_le_bytes());
-    out.extend_from_slice(&edge.target.0.to_le_bytes());
+    // In one piece: each one costs a look at the room that is left.
+    let mut ends = [code; 11];
+    ends[1..5].copy_from_slice(&edge.source.0.to_le_bytes());
+    ends[5..7].copy_from_slice(&edge.edge_type.0.to_le_bytes());
+    ends[7..11].copy_from_slice(&edge.target.0.to_le_bytes());
+    out.extend_from_slice(&ends);
     put_varint(out, u64::from(edge.discriminator));
 }
 

@@ -148,18 +148,20 @@ impl MemoryEngine {
         records: &[Record],
         displaced: &mut DisplacedVersions,
     ) {
-        let hubs = Arc::clone(&segment.load().layer.hubs);
-        if hubs.is_empty() {
-            displaced.edges.extend(segment.append(timestamp, records));
-            self.merger().appended(segment, records.len());
+        if segment.load().layer.hubs.is_empty() {
+            let appended = segment.append(timestamp, records);
+            self.merger().appended(segment, records.len(), &appended);
+            displaced.edges.extend(appended.displaced);
             return;
         }
+        let hubs = Arc::clone(&segment.load().layer.hubs);
         segment.hub_changed(timestamp);
         for part in records.chunk_by(|a, b| a.key.row() == b.key.row()) {
             let hub = hubs.binary_search_by_key(&part[0].key.row(), |hub| hub.row);
             let target = hub.map_or(segment, |at| &hubs[at].segment);
-            displaced.edges.extend(target.append(timestamp, part));
-            self.merger().appended(target, part.len());
+            let appended = target.append(timestamp, part);
+            self.merger().appended(target, part.len(), &appended);
+            displaced.edges.extend(appended.displaced);
         }
     }
 
@@ -180,8 +182,9 @@ impl MemoryEngine {
             // A tail is in commit order; more than fits there is sorted into the run anyway.
             records.to_mut().sort_unstable_by_key(|record| (record.stamp, record.key));
         }
-        drop(segment.append(newest, &records));
-        self.merger().appended(segment, records.len());
+        let appended = segment.append(newest, &records);
+        self.merger().appended(segment, records.len(), &appended);
+        drop(appended);
         if self.merger().is_overdue(segment) {
             self.merger().merge(self.timeline(), &Job::from(segment));
         }
@@ -399,11 +402,12 @@ impl Engine for MemoryEngine {
         for (target, records) in prepared.parts() {
             match target {
                 Target::Vertices(group, members) => {
-                    displaced.vertices.extend(group.vertices.append(timestamp, records));
+                    let appended = group.vertices.append(timestamp, records);
                     if *members {
                         group.members_changed.store(timestamp.0, Ordering::Release);
                     }
-                    self.merger().appended(&group.vertices, records.len());
+                    self.merger().appended(&group.vertices, records.len(), &appended);
+                    displaced.vertices.extend(appended.displaced);
                 }
                 Target::Edges(segment) => self.append_edges(timestamp, segment, records, &mut displaced),
             }

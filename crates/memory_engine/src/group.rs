@@ -133,6 +133,18 @@ impl Group {
         Some(Arc::clone(&edges[at].segment))
     }
 
+    /// What `read` makes of the segment of `subject`, if the group has one. Cost: no reference count, so `read` is
+    /// short.
+    pub fn with_edge_segment<T>(
+        &self,
+        subject: EdgeSubject,
+        read: impl FnOnce(&Segment<EdgeBody>) -> T,
+    ) -> Option<T> {
+        let edges = self.edges.load();
+        let at = edges.binary_search_by_key(&subject, |edge| edge.subject).ok()?;
+        Some(read(&edges[at].segment))
+    }
+
     /// The segment of `subject`, made empty if the group had none.
     pub fn edge_segment_or_new(&self, subject: EdgeSubject) -> Arc<Segment<EdgeBody>> {
         if let Some(segment) = self.edge_segment(subject) {

@@ -20,7 +20,7 @@ use crate::group::{Group, GroupTable};
 use crate::kernels_at_work::{KernelAtWork, KernelsAtWork};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::hand_over::MergeOutcome;
+use crate::segment::hand_over::{AppendOutcome, MergeOutcome};
 use crate::segment::version::Segment;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::timestamp::Timestamp;
@@ -131,29 +131,33 @@ impl Merger {
     }
 
     /// Records of a segment, and how many it may hold before a merge is due.
+    fn threshold<B: Body>(&self, segment: &Segment<B>) -> (usize, usize) {
+        let version = segment.load();
+        (version.layer.record_count(), self.due(version.layer.body.items()))
+    }
+
+    /// How many records may lie on top of a body of so many items before a merge is due.
     ///
     /// In very many segments, few records each would add up to more than may wait: the more wait already, the
     /// sooner a merge is due.
-    fn threshold<B: Body>(&self, segment: &Segment<B>) -> (usize, usize) {
+    fn due(&self, items: usize) -> usize {
         let (waiting, allowed) = (self.counters.records.load(Ordering::Relaxed), self.records_allowed());
         let worth = match waiting {
             waiting if waiting < allowed / 4 => RECORDS_WORTH_A_MERGE,
             waiting if waiting < allowed / 2 => RECORDS_WORTH_A_MERGE / 8,
             _ => 1,
         };
-        let version = segment.load();
-        (version.layer.record_count(), (version.layer.body.items() / 64).max(worth))
+        (items / 64).max(worth)
     }
 
-    /// Notes that `segment` got records; queues it if a merge is due. Called under the latch: a push
-    /// to the queue is all it may cost.
-    pub fn appended<B: Body>(&self, segment: &Arc<Segment<B>>, records: usize)
+    /// Notes that `segment` got records, as `appended` says; queues it if a merge is due. Called under the latch: a
+    /// push to the queue is all it may cost.
+    pub fn appended<B: Body>(&self, segment: &Arc<Segment<B>>, records: usize, appended: &AppendOutcome<B>)
     where
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
         self.counters.records.fetch_add(records as u64, Ordering::Relaxed);
-        let (waiting, due) = self.threshold(segment);
-        if waiting > due && segment.enqueue() {
+        if appended.waiting > self.due(appended.items) && segment.enqueue() {
             self.queue.lock().jobs.push_back(Job::from(segment));
             self.work.notify_one();
         }
@@ -462,9 +466,10 @@ mod tests {
                 let timestamp = Timestamp(u64::from(neighbor) + 1);
                 let stamp = Stamp::new(timestamp, Operation::Insert);
                 let key = RecordKey::edge(0, neighbor, 0);
-                segment.append(timestamp, &[Record { key, stamp, payload: Properties::EMPTY }]);
+                let appended =
+                    segment.append(timestamp, &[Record { key, stamp, payload: Properties::EMPTY }]);
                 timeline.publish(timestamp, &mut timeline.latch());
-                merger.appended(&segment, 1);
+                merger.appended(&segment, 1, &appended);
             }
             assert_eq!(merger.queue.lock().jobs.len(), 1);
             assert!(merger.merge(&timeline, &Job::from(&segment)));

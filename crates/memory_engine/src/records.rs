@@ -6,7 +6,7 @@
 
 use crate::group::{EdgeSubject, Group, GroupTable};
 use crate::segment::edge_body::EdgeBody;
-use crate::segment::record::{NO_PROPERTIES, Operation, Record, RecordKey, Stamp};
+use crate::segment::record::{Operation, Record, RecordKey, Stamp};
 use crate::segment::version::Segment;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, VertexId};
@@ -33,30 +33,41 @@ pub struct Prepared {
     parts: Vec<(Target, Range<usize>)>,
 }
 
-/// Where a record goes, and its key: what records are sorted by.
+/// Where a record goes, its key, and which mutation it comes from: what records are sorted by. Mutations come in the
+/// order of time.
 ///
 /// ```text
-/// group:32 | vertices: 0, or 1 + (type and side):20 | key:64
+/// group:20 | vertices: 0, or 1 + (type and side):18 | key:64 | mutation:26
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RecordSortKey(u128);
 
 impl RecordSortKey {
-    const SUBJECT_BITS: u32 = 20;
+    const SUBJECT_BITS: u32 = 18;
+    const MUTATION_BITS: u32 = 26;
 
-    fn new(vertex: VertexId, subject: Option<EdgeSubject>, key: RecordKey) -> Self {
+    #[inline]
+    fn new(vertex: VertexId, subject: Option<EdgeSubject>, key: RecordKey, mutation: usize) -> Self {
         let subject = subject.map_or(0, |subject| 1 + subject.number());
         let segment = u64::from(vertex.group().0) << Self::SUBJECT_BITS | u64::from(subject);
-        Self(u128::from(segment) << 64 | u128::from(key.0))
+        let place = u128::from(segment) << 64 | u128::from(key.0);
+        Self(place << Self::MUTATION_BITS | mutation as u128)
     }
 
     /// The segment: of its group, and what it is about if not vertices.
+    #[inline]
     fn segment(self) -> u64 {
-        (self.0 >> 64) as u64
+        (self.0 >> (64 + Self::MUTATION_BITS)) as u64
     }
 
+    #[inline]
     fn key(self) -> RecordKey {
-        RecordKey(self.0 as u64)
+        RecordKey((self.0 >> Self::MUTATION_BITS) as u64)
+    }
+
+    #[inline]
+    fn mutation(self) -> usize {
+        self.0 as usize & ((1 << Self::MUTATION_BITS) - 1)
     }
 
     fn group(self) -> GroupId {
@@ -69,20 +80,24 @@ impl RecordSortKey {
     }
 }
 
-/// A record that waits to be sorted; what it carries stays with its mutation meanwhile.
-struct Entry<'a> {
-    place: RecordSortKey,
-    stamp: Stamp,
-    payload: &'a Properties,
-}
-
 /// What a mutation does to an edge, if it is about one.
+#[inline]
 fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, Operation, &Properties)> {
     Some(match mutation {
         Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
         Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
         Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
         Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
+        _ => return None,
+    })
+}
+
+/// What a mutation does to a vertex, if it is about one.
+fn of_vertex(mutation: &Mutation) -> Option<(VertexId, Operation, &Properties)> {
+    Some(match mutation {
+        Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
+        Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
+        Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
         _ => return None,
     })
 }
@@ -94,7 +109,7 @@ impl Prepared {
     /// `corrupt` if a vertex is in no group: the front opens groups before it uses them, so only a
     /// damaged log can ask for this.
     pub fn new(groups: &GroupTable, mutations: &[Mutation]) -> Result<Self> {
-        Self::sorted(groups, mutations.iter().map(|mutation| (Timestamp::ZERO, mutation)))
+        Self::sorted(groups, mutations, |mutation| (Timestamp::ZERO, mutation))
     }
 
     /// As [`Prepared::new`], of commits that have their timestamps: a part's records are sorted by key,
@@ -103,77 +118,81 @@ impl Prepared {
     /// # Errors
     /// As [`Prepared::new`].
     pub fn replayed(groups: &GroupTable, mutations: &[(Timestamp, Mutation)]) -> Result<Self> {
-        Self::sorted(groups, mutations.iter().map(|(timestamp, mutation)| (*timestamp, mutation)))
+        debug_assert!(mutations.is_sorted_by_key(|(timestamp, _)| *timestamp));
+        Self::sorted(groups, mutations, |(timestamp, mutation)| (*timestamp, mutation))
     }
 
-    fn sorted<'a>(
+    fn sorted<T>(
         groups: &GroupTable,
-        mutations: impl ExactSizeIterator<Item = (Timestamp, &'a Mutation)> + Clone,
+        mutations: &[T],
+        mutation_of: impl Fn(&T) -> (Timestamp, &Mutation),
     ) -> Result<Self> {
+        assert!(
+            mutations.len() <= 1 << RecordSortKey::MUTATION_BITS,
+            "commits and batches of a replay are smaller"
+        );
         // Out sides apart: writes come by edge, so that these are sorted already, type by type.
         let mut out = Vec::with_capacity(mutations.len());
         let mut rest = Vec::with_capacity(mutations.len());
-        for (timestamp, mutation) in mutations {
-            if let Some((edge, operation, payload)) = of_edge(mutation) {
-                let stamp = Stamp::new(timestamp, operation);
+        for (number, mutation) in mutations.iter().enumerate() {
+            let mutation = mutation_of(mutation).1;
+            if let Some((edge, operation, _)) = of_edge(mutation) {
                 let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
                 let key = RecordKey::of_edge(edge);
-                out.push(Entry {
-                    place: RecordSortKey::new(edge.source, Some(subject), key),
-                    stamp,
-                    payload,
-                });
+                out.push(RecordSortKey::new(edge.source, Some(subject), key, number));
                 // The in side keeps no properties: it finds them by a search in the out list.
                 if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {
                     let subject = EdgeSubject::new(edge.edge_type, Direction::In);
                     let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                    let place = RecordSortKey::new(edge.target, Some(subject), key);
-                    rest.push(Entry { place, stamp, payload: &NO_PROPERTIES });
+                    rest.push(RecordSortKey::new(edge.target, Some(subject), key, number));
                 }
-                continue;
+            } else if let Some((vertex, ..)) = of_vertex(mutation) {
+                rest.push(RecordSortKey::new(vertex, None, RecordKey::vertex(vertex.row()), number));
             }
-            let (vertex, operation, payload) = match mutation {
-                Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
-                Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &NO_PROPERTIES),
-                Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
-                _ => continue,
-            };
-            let place = RecordSortKey::new(vertex, None, RecordKey::vertex(vertex.row()));
-            rest.push(Entry { place, stamp: Stamp::new(timestamp, operation), payload });
         }
         let mut prepared = Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };
-        for entries in [&mut out, &mut rest] {
-            let order = |entry: &Entry<'_>| (entry.place, entry.stamp);
-            if !entries.is_sorted_by_key(order) {
-                entries.sort_unstable_by_key(order);
+        for places in [&mut out, &mut rest] {
+            if !places.is_sorted() {
+                places.sort_unstable();
             }
-            for entries in entries.chunk_by(|a, b| a.place.segment() == b.place.segment()) {
-                prepared.add_part(groups, entries)?;
+            for places in places.chunk_by(|a, b| a.segment() == b.segment()) {
+                prepared.add_part(groups, places, |number| mutation_of(&mutations[number]))?;
             }
         }
         Ok(prepared)
     }
 
     /// Adds the records of one segment.
-    fn add_part(&mut self, groups: &GroupTable, entries: &[Entry<'_>]) -> Result<()> {
-        let place = entries[0].place;
+    fn add_part<'a>(
+        &mut self,
+        groups: &GroupTable,
+        places: &[RecordSortKey],
+        mutation_at: impl Fn(usize) -> (Timestamp, &'a Mutation),
+    ) -> Result<()> {
+        let place = places[0];
         let group = groups.get(place.group()).ok_or_else(|| {
             let vertex = VertexId::new(place.group(), place.key().row());
             Error::new(ErrorKind::Corrupt, format!("vertex {vertex} is in a group that was never opened"))
         })?;
-        let target = match place.subject() {
+        let first = self.records.len();
+        let subject = place.subject();
+        let is_in_side = subject.is_some_and(|subject| subject.side() == Direction::In);
+        self.records.extend(places.iter().map(|place| {
+            let (timestamp, mutation) = mutation_at(place.mutation());
+            let (operation, payload) = match of_edge(mutation) {
+                Some((_, operation, _)) if is_in_side => (operation, &Properties::EMPTY),
+                Some((_, operation, payload)) => (operation, payload),
+                None => of_vertex(mutation).map(|of| (of.1, of.2)).expect("no other mutation has a place"),
+            };
+            Record { key: place.key(), stamp: Stamp::new(timestamp, operation), payload: payload.clone() }
+        }));
+        let target = match subject {
             None => {
-                let member = |entry: &Entry<'_>| entry.stamp.difference() != 0;
-                Target::Vertices(Arc::clone(group), entries.iter().any(member))
+                let member = |record: &Record| record.stamp.difference() != 0;
+                Target::Vertices(Arc::clone(group), self.records[first..].iter().any(member))
             }
             Some(subject) => Target::Edges(group.edge_segment_or_new(subject)),
         };
-        let first = self.records.len();
-        self.records.extend(entries.iter().map(|entry| Record {
-            key: entry.place.key(),
-            stamp: entry.stamp,
-            payload: entry.payload.clone(),
-        }));
         self.parts.push((target, first..self.records.len()));
         Ok(())
     }

@@ -74,19 +74,20 @@ impl<'a> MemoryView<'a> {
         };
         for (items, answers) in runs(items, answers, |a, b| segment_of(a) == segment_of(b)) {
             let (group, edge_type) = segment_of(&items[0]);
-            let Some(segment) = self.segment(group, edge_type, side) else { continue };
-            let version = segment.load();
-            let layer = version.layer_at(self.timestamp);
-            if layer.hubs.is_empty() {
-                read(layer, items, answers);
-                continue;
-            }
-            for (items, answers) in runs(items, answers, |a, b| list_of(a) == list_of(b)) {
-                match layer.hub(list_of(&items[0]).0.row()) {
-                    Some(hub) => read(hub.load().layer_at(self.timestamp), items, answers),
-                    None => read(layer, items, answers),
+            let Some(group) = self.group(group) else { continue };
+            group.with_edge_segment(EdgeSubject::new(edge_type, side), |segment| {
+                let version = segment.load();
+                let layer = version.layer_at(self.timestamp);
+                if layer.hubs.is_empty() {
+                    return read(layer, items, answers);
                 }
-            }
+                for (items, answers) in runs(items, answers, |a, b| list_of(a) == list_of(b)) {
+                    match layer.hub(list_of(&items[0]).0.row()) {
+                        Some(hub) => read(hub.load().layer_at(self.timestamp), items, answers),
+                        None => read(layer, items, answers),
+                    }
+                }
+            });
         }
     }
 
@@ -167,7 +168,7 @@ impl View for MemoryView<'_> {
             let version = group.vertices.load();
             let layer = version.layer_at(self.timestamp);
             let key = |vertex: &VertexId| RecordKey::vertex(vertex.row());
-            let stored = |vertex: &VertexId| layer.body.is_alive(vertex.row());
+            let stored = |at: usize| layer.body.is_alive(vertices[at].row());
             let label = |is_there: bool| is_there.then_some(group.label);
             layer.are_there(vertices, key, self.timestamp, stored, label, labels);
         }
@@ -266,7 +267,10 @@ impl View for MemoryView<'_> {
         let list_of = |edge: &EdgeId| (edge.source, edge.edge_type);
         self.for_each_layer(Direction::Out, edges, found, list_of, |layer, edges, found| {
             for (edges, found) in runs(edges, found, |a, b| a < b) {
-                let stored = |edge: &EdgeId| layer.body.find(RecordKey::of_edge(edge)).is_some();
+                let keys = edges.iter().map(RecordKey::of_edge);
+                let in_body = if edges.len() > 1 { layer.body.contains_each(keys) } else { Vec::new() };
+                let find = |at: usize| layer.body.find(RecordKey::of_edge(&edges[at])).is_some();
+                let stored = |at: usize| in_body.get(at).copied().unwrap_or_else(|| find(at));
                 layer.are_there(
                     edges,
                     RecordKey::of_edge,

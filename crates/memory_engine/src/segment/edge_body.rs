@@ -354,6 +354,13 @@ impl EdgeBody {
         let mut discriminators = Vec::with_capacity(if discriminated { capacity } else { 0 });
         let mut keys: BTreeSet<KeyId> = self.columns.iter().map(|column| column.0).collect();
         let mut steps: Vec<Step<'_>> = Vec::new();
+        // Without properties nobody asks for the steps.
+        let has_columns = !keys.is_empty() || nets.iter().any(Net::has_properties);
+        let mut step = |step| {
+            if has_columns {
+                steps.push(step);
+            }
+        };
         let mut copied = 0;
         let mut current: Option<(u16, Range<usize>)> = None;
         let mut row_start = 0;
@@ -372,7 +379,7 @@ impl EdgeBody {
                 if discriminated {
                     discriminators.extend((copied..at).map(|at| self.discriminator(at)));
                 }
-                steps.push(Step::Copy(copied..at));
+                step(Step::Copy(copied..at));
             }
             copied = at + usize::from(there);
             let degree = &mut degrees[usize::from(row)];
@@ -380,12 +387,12 @@ impl EdgeBody {
                 Effect::Absent => *degree -= u32::from(there),
                 Effect::Present(properties) => {
                     *degree += u32::from(!there);
-                    steps.push(Step::Put(properties));
+                    step(Step::Put(properties));
                     keys.extend(properties.as_slice().iter().map(|change| change.0));
                 }
                 Effect::Changed(changes) => {
                     assert!(there, "records are exact: Set only where something was");
-                    steps.push(Step::Change(at, changes));
+                    step(Step::Change(at, changes));
                     keys.extend(changes.as_slice().iter().map(|change| change.0));
                 }
             }
@@ -401,7 +408,7 @@ impl EdgeBody {
             if discriminated {
                 discriminators.extend((copied..self.neighbors.len()).map(|at| self.discriminator(at)));
             }
-            steps.push(Step::Copy(copied..self.neighbors.len()));
+            step(Step::Copy(copied..self.neighbors.len()));
         }
         let columns = keys
             .into_iter()

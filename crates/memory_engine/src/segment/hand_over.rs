@@ -45,6 +45,17 @@ pub enum MergeOutcome<B> {
     },
 }
 
+/// What an append did.
+#[derive(Debug)]
+pub struct AppendOutcome<B> {
+    /// Versions that were displaced, to be dropped by the caller after the latch.
+    pub displaced: Vec<Arc<Version<B>>>,
+    /// Records in run and tail now.
+    pub waiting: usize,
+    /// Items in the body under them.
+    pub items: usize,
+}
+
 fn refs(records: &[Record]) -> impl Iterator<Item = RecordRef<'_>> {
     records.iter().map(|record| RecordRef { key: record.key, stamp: record.stamp, payload: &record.payload })
 }
@@ -53,12 +64,11 @@ impl<B: Body> Segment<B> {
     /// Appends records of one commit, all at `timestamp`, none about a hub's row. Under the latch. Replay
     /// appends those of many commits, the newest at `timestamp`: in the order of time if they fit into a tail,
     /// else in any, since they are sorted into the run.
-    /// Returns the versions that were displaced, for the caller to drop after the latch.
-    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> Vec<Arc<Version<B>>> {
+    pub fn append(&self, timestamp: Timestamp, records: &[Record]) -> AppendOutcome<B> {
         let mut displaced = Vec::new();
         let mut at = 0;
-        while at < records.len() {
-            let version = self.current.load_full();
+        let (waiting, items) = loop {
+            let version = self.current.load();
             let tail = &version.layer.tail;
             let fits = tail.room().min(records.len() - at);
             for record in &records[at..at + fits] {
@@ -66,7 +76,7 @@ impl<B: Body> Segment<B> {
             }
             at += fits;
             if at == records.len() {
-                break;
+                break (version.layer.record_count(), version.layer.body.items());
             }
             let layer = match tail.grown(records.len() - at) {
                 Some(larger) => Layer { tail: Arc::new(larger), ..version.layer.clone() },
@@ -80,9 +90,9 @@ impl<B: Body> Segment<B> {
             let next = Version { layer, older: Arc::clone(&version.older), history: version.history.clone() };
             drop(version);
             displaced.push(self.current.swap(Arc::new(next)));
-        }
+        };
         self.changed.store(timestamp.0, Ordering::Release);
-        displaced
+        AppendOutcome { displaced, waiting, items }
     }
 
     /// Takes records up to what is readable into a new body. Off the latch but for the last step.

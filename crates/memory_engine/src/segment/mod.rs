@@ -3,7 +3,8 @@
 //! ```text
 //! record, net       what changed, and what a sequence of changes comes to
 //! tail, run         where records wait: in commit order, then sorted
-//! body              exact and sorted, without stamps: vertex_body, edge_body; edge_union of two
+//! body              exact and sorted, without stamps: vertex_body, edge_body; edge_union of two,
+//!                   edge_search for many
 //! newest            where the edges of a body's long lists lie by value
 //! history           what merges took, for writers that began before it
 //! version, hand_over the present and the past of a segment, and the steps between them
@@ -11,6 +12,7 @@
 
 pub mod body;
 pub mod edge_body;
+pub mod edge_search;
 pub mod edge_union;
 pub mod hand_over;
 pub mod history;

@@ -49,6 +49,17 @@ pub struct Net {
     pub difference: i64,
 }
 
+impl Net {
+    /// Whether it says anything of properties.
+    #[must_use]
+    pub fn has_properties(&self) -> bool {
+        match &self.effect {
+            Effect::Absent => false,
+            Effect::Present(properties) | Effect::Changed(properties) => !properties.is_empty(),
+        }
+    }
+}
+
 /// Net effects of records that are sorted by (key, stamp), one for each key, ascending.
 pub fn nets<'a>(records: impl Iterator<Item = RecordRef<'a>>) -> impl Iterator<Item = Net> {
     let mut records = records.peekable();

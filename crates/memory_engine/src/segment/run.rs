@@ -8,8 +8,12 @@
 //! chains: 0.57); LSMGraph (SIGMOD 2024) sorts its memory graph the same way when it flushes.
 
 use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
+use crate::segment::tail::TAIL_CAPACITY;
 use evergraph_graph::properties::Properties;
 use std::ops::{Range, RangeInclusive};
+
+/// Records behind the last one found among which the next one is searched first.
+const NEAR: usize = 32;
 
 /// Sorted, immutable records.
 #[derive(Debug, Default)]
@@ -33,42 +37,77 @@ impl Run {
         Self { keys, stamps, payloads }
     }
 
-    /// The records of `parts` (each in any order) in one run.
+    /// These records and `more`, in any order, in one run. Cost: a copy of these, a sort of the others.
     #[must_use]
     pub fn from_parts<'a>(&'a self, more: impl Iterator<Item = RecordRef<'a>>) -> Self {
-        let mut fresh: Vec<RecordRef<'a>> = more.collect();
+        let mut fresh: Vec<RecordRef<'a>> = Vec::with_capacity(TAIL_CAPACITY + more.size_hint().0);
+        more.for_each(|record| fresh.push(record));
+        if self.payloads.is_empty() && fresh.iter().all(|record| record.payload.is_empty()) {
+            return self.with_bare(&fresh);
+        }
         fresh.sort_unstable_by_key(|record| (record.key, record.stamp));
         let total = self.len() + fresh.len();
-        let carries = !self.payloads.is_empty() || fresh.iter().any(|record| !record.payload.is_empty());
         let mut keys = Vec::with_capacity(total);
         let mut stamps = Vec::with_capacity(total);
-        let mut payloads = Vec::with_capacity(if carries { total } else { 0 });
+        let mut payloads = Vec::with_capacity(total);
         let mut from = 0;
         for record in fresh {
-            let key = record.key;
-            let to = from + self.keys[from..].partition_point(|old| *old < key);
-            let to = to
-                + self.keys[to..]
-                    .iter()
-                    .zip(&self.stamps[to..])
-                    .take_while(|(old, stamp)| **old == key && **stamp < record.stamp)
-                    .count();
+            let to = self.place_of((record.key, record.stamp), from);
             keys.extend_from_slice(&self.keys[from..to]);
             stamps.extend_from_slice(&self.stamps[from..to]);
-            keys.push(key);
+            payloads.extend((from..to).map(|at| self.payload(at).clone()));
+            keys.push(record.key);
             stamps.push(record.stamp);
-            if carries {
-                payloads.extend((from..to).map(|at| self.payload(at).clone()));
-                payloads.push(record.payload.clone());
-            }
+            payloads.push(record.payload.clone());
             from = to;
         }
         keys.extend_from_slice(&self.keys[from..]);
         stamps.extend_from_slice(&self.stamps[from..]);
-        if carries {
-            payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
-        }
+        payloads.extend((from..self.len()).map(|at| self.payload(at).clone()));
         Self { keys: keys.into(), stamps: stamps.into(), payloads: payloads.into() }
+    }
+
+    /// As [`Run::from_parts`], where nothing carries properties: key and stamp are sorted as one number.
+    fn with_bare(&self, fresh: &[RecordRef<'_>]) -> Self {
+        let pack = |record: &RecordRef<'_>| u128::from(record.key.0) << 64 | u128::from(record.stamp.0);
+        let mut fresh: Vec<u128> = fresh.iter().map(pack).collect();
+        fresh.sort_unstable();
+        let total = self.len() + fresh.len();
+        let mut keys = Vec::with_capacity(total);
+        let mut stamps = Vec::with_capacity(total);
+        let mut from = 0;
+        for packed in fresh {
+            let (key, stamp) = (RecordKey((packed >> 64) as u64), Stamp(packed as u64));
+            let to = self.place_of((key, stamp), from);
+            keys.extend_from_slice(&self.keys[from..to]);
+            stamps.extend_from_slice(&self.stamps[from..to]);
+            keys.push(key);
+            stamps.push(stamp);
+            from = to;
+        }
+        keys.extend_from_slice(&self.keys[from..]);
+        stamps.extend_from_slice(&self.stamps[from..]);
+        Self { keys: keys.into(), stamps: stamps.into(), payloads: Box::default() }
+    }
+
+    /// Where a record is to go, at `from` or behind it. Cost: a search of what is close to `from`, if it goes there.
+    #[inline]
+    fn place_of(&self, (key, stamp): (RecordKey, Stamp), from: usize) -> usize {
+        let first = self.first_of(key, from);
+        let of_key = self.keys[first..].iter().zip(&self.stamps[first..]);
+        first + of_key.take_while(|(old, older)| **old == key && **older < stamp).count()
+    }
+
+    /// Where the records of `key` begin, or would begin, at `from` or behind it. Cost: a binary search of what is close
+    /// to `from` if they are, which is in the cache then.
+    #[inline]
+    fn first_of(&self, key: RecordKey, from: usize) -> usize {
+        let keys = &self.keys[from..];
+        let mut near = if from == 0 { keys.len() } else { NEAR };
+        while near < keys.len() && keys[near] < key {
+            near *= 4;
+        }
+        from + keys[..near.min(keys.len())].partition_point(|old| *old < key)
     }
 
     /// The records for which `keep` holds.
@@ -131,10 +170,10 @@ impl Run {
         from..to
     }
 
-    /// The range of the records of `key`, none of them before `from`. Cost: a binary search.
+    /// The range of the records of `key`, none of them before `from`. Cost: a binary search, near `from` if they are.
     #[must_use]
     pub fn places_of(&self, key: RecordKey, from: usize) -> Range<usize> {
-        let start = from + self.keys[from..].partition_point(|old| *old < key);
+        let start = self.first_of(key, from);
         let count = self.keys[start..].iter().take_while(|old| **old == key).count();
         start..start + count
     }

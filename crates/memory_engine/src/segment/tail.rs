@@ -150,6 +150,14 @@ impl Tail {
         })
     }
 
+    /// The newest stamp of `key` that is `visible`; payloads aren't read. Cost: a look at the key of each record.
+    #[must_use]
+    pub fn newest_stamp(&self, key: RecordKey, visible: impl Fn(&Stamp) -> bool) -> Option<Stamp> {
+        let of_key = |slot: &&Slot| slot.key.load(Ordering::Relaxed) == key.0;
+        let newest_first = self.slots[..self.len()].iter().rev().filter(of_key);
+        newest_first.map(|slot| Stamp(slot.stamp.load(Ordering::Relaxed))).find(visible)
+    }
+
     /// Bytes on the heap, property values included.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

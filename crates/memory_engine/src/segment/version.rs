@@ -158,21 +158,21 @@ impl<B> Layer<B> {
     }
 
     /// Answers whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record
-    /// says, or else `stored`. Cost: a binary search in the run for each item, and one among the items for each record of
+    /// says, or else `stored` of its place among them. Cost: a binary search in the run for each item, and one among the items for each record of
     /// the tail; payloads aren't read.
     pub fn are_there<T, A>(
         &self,
         items: &[T],
         key_of: impl Fn(&T) -> RecordKey,
         timestamp: Timestamp,
-        stored: impl Fn(&T) -> bool,
+        stored: impl Fn(usize) -> bool,
         answer: impl Fn(bool) -> A,
         answers: &mut [A],
     ) {
         debug_assert!(items.is_sorted_by(|a, b| key_of(a) < key_of(b)) && items.len() == answers.len());
         let visible = |stamp: &Stamp| stamp.timestamp().visible_at(timestamp);
-        let is_there = |item: &T, last: Option<Operation>| {
-            answer(last.map_or_else(|| stored(item), |operation| operation != Operation::Delete))
+        let is_there = |at: usize, last: Option<Operation>| {
+            answer(last.map_or_else(|| stored(at), |operation| operation != Operation::Delete))
         };
         let mut from = 0;
         let mut in_run = |key| {
@@ -182,9 +182,8 @@ impl<B> Layer<B> {
         };
         if let [item] = items {
             let key = key_of(item);
-            let newer = self.tail.stamps().filter(|(of, stamp)| *of == key && visible(stamp)).last();
-            let last = newer.map_or_else(|| in_run(key), |(_, stamp)| Some(stamp));
-            answers[0] = is_there(item, last.map(Stamp::operation));
+            let last = self.tail.newest_stamp(key, visible).or_else(|| in_run(key));
+            answers[0] = is_there(0, last.map(Stamp::operation));
             return;
         }
         let mut last: Vec<_> = items.iter().map(|item| in_run(key_of(item)).map(Stamp::operation)).collect();
@@ -193,8 +192,8 @@ impl<B> Layer<B> {
                 last[at] = Some(stamp.operation());
             }
         }
-        for ((item, last), answer) in items.iter().zip(last).zip(answers) {
-            *answer = is_there(item, last);
+        for ((at, last), answer) in last.into_iter().enumerate().zip(answers) {
+            *answer = is_there(at, last);
         }
     }
 

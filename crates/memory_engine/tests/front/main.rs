@@ -7,6 +7,7 @@
 //! limits                the time and the bytes that a transaction may take
 //! loads                 bulk loads into data, with snapshots and writers open over them
 //! indexes               indexes of all kinds against a scan, beside random transactions
+//! late_commits          commits between another one's writes and its latch
 //! index_builds          builds at their edges, and beside writers
 //! newest                edges by descending value against a model, declared or not
 //! serializable          who commits has read what it would read alone
@@ -19,6 +20,7 @@
 mod durable;
 mod index_builds;
 mod indexes;
+mod late_commits;
 mod limits;
 mod loads;
 mod model;

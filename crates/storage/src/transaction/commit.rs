@@ -6,6 +6,7 @@
 //!           check:  deadline                                     limit
 //! latch     refuse: poisoned, loading
 //!           check:  schema, keys, unique values, reads             conflict
+//!           check:  W > S              keys not listed yet: unlock, list them
 //!           check:  indexes            others: unlock, resolve again
 //!           check:  discriminators     taken: unlock, rename, resolve again
 //!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
@@ -39,6 +40,7 @@ use crate::transaction::reads::Reads;
 use crate::transaction::resolve::{Resolved, resolve};
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::stale::StaleRead;
+use crate::transaction::write_checks::WriteChecks;
 use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use crate::view::View;
@@ -123,6 +125,8 @@ fn attempt<E: Engine>(
     }
     loop {
         deadline.check()?;
+        // Ahead of everything that takes time: mostly nobody comes in between.
+        let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
         let mut resolved = resolve(&view, writes, schema, &front.indexes)?;
         let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
@@ -134,21 +138,28 @@ fn attempt<E: Engine>(
         deadline.check()?;
         // In options, so that what a refused commit prepared is freed after the latch.
         let (mut prepared, mut space) = (Some(prepared), Some(space));
-        let attempt = under_latch(&front.timeline, |latch| {
-            let current = front.catalogue.load_full();
-            check(front, since, &current, schema, &resolved, completion, latch)?;
-            if reads.is_some() && has_new_names(&current, schema.base()) {
-                return Err(Refusal::Stale(StaleRead::NewNames));
-            }
-            if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
-                return Err(refusal);
-            }
-            let prepared = prepared.take().expect("an attempt installs once");
-            let space = Some(space.take().expect("an attempt installs once"));
-            let frame = Frame { space, payload: &payload, crc };
-            Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
-        });
-        match attempt {
+        let mut attempt = |checks: Option<&WriteChecks>| {
+            under_latch(&front.timeline, |latch| {
+                let current = front.catalogue.load_full();
+                check(front, since, &current, schema, &resolved, checks, completion, latch)?;
+                if reads.is_some() && has_new_names(&current, schema.base()) {
+                    return Err(Refusal::Stale(StaleRead::NewNames));
+                }
+                if let Some(refusal) = stale(Some(checked)).filter(|_| !planted(Bug::ReadsCheckedEarly)) {
+                    return Err(refusal);
+                }
+                let prepared = prepared.take().expect("an attempt installs once");
+                let space = Some(space.take().expect("an attempt installs once"));
+                let frame = Frame { space, payload: &payload, crc };
+                Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
+            })
+        };
+        let mut attempted = attempt(checks.as_ref());
+        if matches!(attempted, Err(Refusal::ChecksNeeded)) {
+            checks = Some(WriteChecks::of(writes));
+            attempted = attempt(checks.as_ref());
+        }
+        match attempted {
             Ok(installed) => return Ok(installed),
             Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
@@ -220,6 +231,8 @@ enum Refusal {
     Stale(StaleRead),
     /// No conflict: an index was created or dropped since the entries were worked out.
     OtherIndexes,
+    /// No conflict yet: somebody committed since S, and what to check for it was not listed.
+    ChecksNeeded,
     /// No conflict: parallel edges were given these names since S.
     Taken(Vec<EdgeId>),
 }
@@ -273,30 +286,22 @@ impl Refusal {
             )),
             Self::Late => Error::conflict("values were entered into the index while it was made ready"),
             Self::OtherIndexes => unreachable!("other indexes lead to other entries"),
+            Self::ChecksNeeded => unreachable!("what is needed is listed"),
             Self::Taken(_) => unreachable!("a taken discriminator leads to another name"),
         }
     }
 }
 
-/// The first of `keys` that was changed after `since`.
-fn first_newer<'k, E: Engine>(
-    engine: &E,
-    since: Timestamp,
-    keys: impl IntoIterator<Item = &'k Key>,
-) -> Option<(Key, ChangedSince)> {
-    keys.into_iter().find_map(|key| match engine.newer(key, since) {
-        ChangedSince::No => None,
-        newer => Some((*key, newer)),
-    })
-}
-
-/// The last step that can fail. Under the latch: looks at memory, changes nothing.
+/// The last step that can fail. Under the latch: looks at memory, changes nothing. `checks` may be left out as long as
+/// nobody has committed since S.
+#[expect(clippy::too_many_arguments, reason = "a commit is all of these, and they meet here only")]
 fn check<E: Engine>(
     front: &Front<E>,
     since: Timestamp,
     current: &Arc<Catalogue>,
     schema: &SchemaWrites,
     resolved: &Resolved,
+    checks: Option<&WriteChecks>,
     completion: Option<&dyn Completion>,
     latch: &LatchState,
 ) -> std::result::Result<(), Refusal> {
@@ -311,7 +316,13 @@ fn check<E: Engine>(
     if !front.indexes.is(&resolved.indexes) {
         return Err(Refusal::OtherIndexes);
     }
-    if let Some((key, newer)) = first_newer(&*front.engine, since, &resolved.keys)
+    // Under the latch W stands still: what nobody committed since S is newer nowhere.
+    let checks = match checks {
+        _ if front.timeline.published() == since => None,
+        None => return Err(Refusal::ChecksNeeded),
+        checks => checks,
+    };
+    if let Some((key, newer)) = checks.and_then(|checks| checks.first_newer(&*front.engine, since))
         && !planted(Bug::LostUpdate)
     {
         return Err(Refusal::Changed(key, newer));
@@ -321,17 +332,11 @@ fn check<E: Engine>(
     if completion.is_some_and(|index| !index.may_complete()) {
         return Err(Refusal::Late);
     }
-    let mut taken = Vec::new();
-    for edge in &resolved.adds {
-        match front.engine.newer(&Key::Edge(*edge), since) {
-            ChangedSince::No => {}
-            ChangedSince::Yes => taken.push(*edge),
-            ChangedSince::Forgotten => {
-                return Err(Refusal::Changed(Key::Edge(*edge), ChangedSince::Forgotten));
-            }
-        }
+    match checks.map(|checks| checks.taken(&*front.engine, since)) {
+        Some(Err(key)) => Err(Refusal::Changed(key, ChangedSince::Forgotten)),
+        Some(Ok(taken)) if !taken.is_empty() => Err(Refusal::Taken(taken)),
+        _ => Ok(()),
     }
-    if taken.is_empty() { Ok(()) } else { Err(Refusal::Taken(taken)) }
 }
 
 /// Nobody entered the same values into unique indexes since S. One that is being built is not asked: what

@@ -4,12 +4,12 @@
 //! handle      Transaction: checks each write, buffers it, reads it back through a reader
 //!   edge_batch        many edges put at once
 //!   edge_parts        many edges of one vertex deleted, in several transactions
-//!   writes            one coalesced write an item
+//!   writes            one coalesced write an item, in sorted_map
 //!   schema_writes     names and types used first; names, fitting numbers
-//!   reads, look_ups  what a serialisable one has read; stale: which of it has changed
+//!   reads, look_ups  what a serialisable one has read; stale: which of it has changed; key_subject: where
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
-//! commit      resolve -> payload -> latch; describe tells a conflict in the user's names
+//! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
 //! retry       running a transaction again after a conflict
@@ -25,6 +25,7 @@ pub mod edge_parts;
 pub mod fitting;
 pub mod front;
 pub mod handle;
+pub mod key_subject;
 pub mod latch;
 pub mod look_ups;
 pub mod names;
@@ -34,6 +35,8 @@ pub mod replay;
 pub mod resolve;
 pub mod retry;
 pub mod schema_writes;
+pub mod sorted_map;
 pub mod stale;
 pub mod taken_ids;
+pub mod write_checks;
 pub mod writes;

@@ -26,6 +26,7 @@
 use crate::engine::{ChangedSince, Engine, Key};
 use crate::index::directory::Indexes;
 use crate::sync::Mutex;
+use crate::transaction::key_subject::KeySubject;
 use crate::transaction::look_ups::{APART_MAX, IndexReads};
 use crate::transaction::stale::StaleRead;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
@@ -52,47 +53,9 @@ pub struct Reads {
 struct NotedReads {
     /// The newest reads, at most [`FRESH_MAX`].
     fresh: Vec<Key>,
-    subjects: HashMap<Subject, Keys>,
+    subjects: HashMap<KeySubject, Keys>,
     edge_types: HashMap<(GroupId, Direction), Vec<TypeId>>,
     groups: Option<u32>,
-}
-
-/// A part of the graph that tells by one look whether it changed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Subject {
-    Vertices(GroupId),
-    Edges(GroupId, TypeId, Direction),
-    /// Edges of all types of a group's vertices: no look tells.
-    Adjacency(GroupId),
-}
-
-impl Subject {
-    fn of(key: &Key) -> Self {
-        match *key {
-            Key::Vertex(vertex) | Key::VertexProperty(vertex, _) | Key::VertexRecord(vertex) => {
-                Self::Vertices(vertex.group())
-            }
-            Key::Members(group) | Key::Vertices(group) => Self::Vertices(group),
-            Key::Edge(edge) | Key::EdgeMember(edge) | Key::EdgeProperty(edge, _) => {
-                Self::Edges(edge.source.group(), edge.edge_type, Direction::Out)
-            }
-            Key::ListProperty(vertex, edge_type, _) => Self::Edges(vertex.group(), edge_type, Direction::Out),
-            Key::Between(source, edge_type, _) => Self::Edges(source.group(), edge_type, Direction::Out),
-            Key::List(vertex, edge_type, side) => Self::Edges(vertex.group(), edge_type, side),
-            Key::Edges(group, edge_type, side) => Self::Edges(group, edge_type, side),
-            Key::Adjacency(vertex) => Self::Adjacency(vertex.group()),
-        }
-    }
-
-    /// Anything in it.
-    #[inline]
-    fn whole(self) -> Option<Key> {
-        match self {
-            Self::Vertices(group) => Some(Key::Vertices(group)),
-            Self::Edges(group, edge_type, side) => Some(Key::Edges(group, edge_type, side)),
-            Self::Adjacency(_) => None,
-        }
-    }
 }
 
 /// What was read of one subject.
@@ -107,7 +70,7 @@ impl NotedReads {
     /// Moves the newest reads to those that are grouped by segment.
     fn sort_in(&mut self) {
         for key in self.fresh.drain(..) {
-            let subject = Subject::of(&key);
+            let subject = KeySubject::of(&key);
             let keys = self.subjects.entry(subject).or_default();
             if keys.whole {
                 continue;
@@ -163,12 +126,10 @@ impl Reads {
             newer => Some(StaleRead::Changed(key, newer)),
         };
         let looked_at = checked.unwrap_or(since);
-        let unchanged = |subject: &Subject| {
-            subject.whole().is_some_and(|whole| engine.newer(&whole, looked_at) == ChangedSince::No)
-        };
+        let unchanged = |subject: &KeySubject| subject.is_unchanged(engine, looked_at);
         // What is read of one segment is mostly read in a row.
-        for keys in noted.fresh.chunk_by(|one, next| Subject::of(one) == Subject::of(next)) {
-            if unchanged(&Subject::of(&keys[0])) {
+        for keys in noted.fresh.chunk_by(|one, next| KeySubject::of(one) == KeySubject::of(next)) {
+            if unchanged(&KeySubject::of(&keys[0])) {
                 continue;
             }
             if let Some(stale) = keys.iter().copied().find_map(changed) {

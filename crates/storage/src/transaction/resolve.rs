@@ -1,25 +1,8 @@
-//! Resolve: turns buffered writes into mutations, and lists the keys that must not have changed since S.
-//!
-//! ```text
-//! order     schema, vertex inserts and sets, edges by id, vertex deletes
-//!
-//! WRITE            KEYS TO CHECK
-//! set property     that property of that vertex or edge
-//! add edge         both ends; the edge itself, where a taken discriminator means another name
-//! insert edge      both ends, the edge (a put where nothing was; a simple type)
-//! replace, delete  the edge: deleting an end would have deleted it
-//! delete vertex    its record, its adjacency, and each of its edges, which it deletes
-//! ```
-//!
-//! What was inserted here has no history, so it isn't checked. The adjacency of a vertex tells of edges that came
-//! and went; the edges themselves are asked for properties that were set meanwhile, which lie at the source alone.
+//! Resolve: turns buffered writes into mutations, schema, vertex inserts and sets, edges by id, vertex deletes.
 //!
 //! What leaves and enters indexes is worked out for those of the directory, the ones included that are
 //! being built: under the latch the list must still be the same.
-//!
-//! Source: core-protocol section 2, "Write checks".
 
-use crate::engine::Key;
 use crate::index::directory::{IndexDirectory, Indexes};
 use crate::index::entry_changes::EntryChanges;
 use crate::transaction::schema_writes::SchemaWrites;
@@ -35,14 +18,10 @@ use evergraph_graph::value::Value;
 use std::sync::Arc;
 
 /// A transaction's writes, ready to be checked and installed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Resolved {
     /// What changes, in order.
     pub mutations: Vec<Mutation>,
-    /// Keys that must not have changed since S, each once: first the ends of new edges, by id.
-    pub keys: Vec<Key>,
-    /// Added edges: one whose key changed since S gets another discriminator.
-    pub adds: Vec<EdgeId>,
     /// The indexes that the next two are for.
     pub indexes: Arc<Indexes>,
     /// What moves in the indexes of vertices.
@@ -64,14 +43,17 @@ pub fn resolve<V: View>(
     indexes: &IndexDirectory,
 ) -> Result<Resolved> {
     learn_joins(view, writes, schema);
-    let mut resolved = Resolved::default();
-    resolved.mutations.reserve_exact(schema.changes().len() + writes.len());
+    let mut resolved = Resolved {
+        mutations: Vec::with_capacity(schema.changes().len() + writes.len()),
+        indexes: indexes.load(),
+        vertex_entries: EntryChanges::default(),
+        edge_entries: EntryChanges::default(),
+    };
     resolved.mutations.extend(schema.changes().iter().cloned().map(Mutation::Schema));
     resolved.vertices(writes);
     resolved.edges(writes);
     let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
     resolved.mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
-    resolved.indexes = indexes.load();
     if !resolved.indexes.is_empty() {
         resolved.vertex_entries(view, writes)?;
         resolved.edge_entries(view, writes)?;
@@ -98,58 +80,29 @@ fn learn_joins<V: View>(view: &V, writes: &Writes, schema: &mut SchemaWrites) {
 
 impl Resolved {
     fn vertices(&mut self, writes: &Writes) {
-        for (vertex, write) in writes.vertices() {
-            match write {
-                VertexWrite::Insert { label, properties } => self.mutations.push(Mutation::InsertVertex {
-                    vertex,
-                    label: *label,
-                    properties: properties.clone(),
-                }),
-                VertexWrite::Set(properties) => {
-                    let keys = properties.as_slice().iter().map(|(key, _)| Key::VertexProperty(vertex, *key));
-                    self.keys.extend(keys);
-                    let properties = properties.clone();
-                    self.mutations.push(Mutation::SetVertexProperties { vertex, properties });
-                }
-                VertexWrite::Delete => self.keys.extend([Key::VertexRecord(vertex), Key::Adjacency(vertex)]),
+        let inserted_or_set = writes.vertices().filter_map(|(vertex, write)| match write {
+            VertexWrite::Insert { label, properties } => {
+                Some(Mutation::InsertVertex { vertex, label: *label, properties: properties.clone() })
             }
-        }
+            VertexWrite::Set(properties) => {
+                Some(Mutation::SetVertexProperties { vertex, properties: properties.clone() })
+            }
+            VertexWrite::Delete => None,
+        });
+        self.mutations.extend(inserted_or_set);
     }
 
     fn edges(&mut self, writes: &Writes) {
-        let mut ends = Vec::new();
-        for (edge, write) in writes.edges() {
-            match write {
-                EdgeWrite::Add(properties) => {
-                    ends.extend([edge.source, edge.target]);
-                    self.adds.push(edge);
-                    self.mutations.push(Mutation::InsertEdge { edge, properties: properties.clone() });
-                }
-                EdgeWrite::Insert(properties) => {
-                    ends.extend([edge.source, edge.target]);
-                    self.keys.push(Key::Edge(edge));
-                    self.mutations.push(Mutation::InsertEdge { edge, properties: properties.clone() });
-                }
-                EdgeWrite::Replace(properties) => {
-                    self.keys.push(Key::Edge(edge));
-                    self.mutations.push(Mutation::ReplaceEdge { edge, properties: properties.clone() });
-                }
-                EdgeWrite::Set(properties) => {
-                    let keys = properties.as_slice().iter().map(|(key, _)| Key::EdgeProperty(edge, *key));
-                    self.keys.extend(keys);
-                    let properties = properties.clone();
-                    self.mutations.push(Mutation::SetEdgeProperties { edge, properties });
-                }
-                EdgeWrite::Delete => {
-                    self.keys.push(Key::Edge(edge));
-                    self.mutations.push(Mutation::DeleteEdge { edge });
-                }
+        self.mutations.extend(writes.edges().map(|(edge, write)| match write {
+            EdgeWrite::Add(properties) | EdgeWrite::Insert(properties) => {
+                Mutation::InsertEdge { edge, properties: properties.clone() }
             }
-        }
-        ends.sort_unstable();
-        ends.dedup();
-        ends.retain(|end| !matches!(writes.vertex(*end), Some(VertexWrite::Insert { .. })));
-        self.keys.splice(0..0, ends.into_iter().map(Key::Vertex));
+            EdgeWrite::Replace(properties) => Mutation::ReplaceEdge { edge, properties: properties.clone() },
+            EdgeWrite::Set(properties) => {
+                Mutation::SetEdgeProperties { edge, properties: properties.clone() }
+            }
+            EdgeWrite::Delete => Mutation::DeleteEdge { edge },
+        }));
     }
 
     fn vertex_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {

@@ -16,12 +16,13 @@
 //! This file knows nothing of what is stored: callers say what was there at S.
 
 use crate::index::ordered_entries::EntryBound;
+use crate::transaction::sorted_map::SortedMap;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Included};
 use std::sync::OnceLock;
 
@@ -93,11 +94,11 @@ pub type ValueOrder<I> = BTreeSet<(Owner, KeyId, EntryBound<I>)>;
 
 /// The buffered writes of one transaction.
 ///
-/// Cost: a look-up is a search in a tree; an empty buffer owns no memory.
+/// Cost: a look-up is a binary search; a buffer of one item owns no memory.
 #[derive(Clone, Default, Debug)]
 pub struct Writes {
-    vertices: BTreeMap<VertexId, VertexWrite>,
-    edges: BTreeMap<EdgeId, EdgeWrite>,
+    vertices: SortedMap<VertexId, VertexWrite>,
+    edges: SortedMap<EdgeId, EdgeWrite>,
     /// The written edges in the order of the in lists; built on first use.
     in_order: OnceLock<BTreeSet<InOrder>>,
     /// Which vertices and edges got which values of indexed properties; a superset, to be re-read.
@@ -111,8 +112,8 @@ impl Writes {
     #[inline]
     pub const fn new() -> Self {
         Self {
-            vertices: BTreeMap::new(),
-            edges: BTreeMap::new(),
+            vertices: SortedMap::new(),
+            edges: SortedMap::new(),
             in_order: OnceLock::new(),
             vertex_values: BTreeSet::new(),
             edge_values: BTreeSet::new(),
@@ -287,12 +288,13 @@ impl Writes {
 
     /// Changes properties of a vertex that is there, at S or by this transaction.
     pub fn set_vertex(&mut self, vertex: VertexId, changes: &Properties) {
-        match self.vertices.entry(vertex).or_insert(VertexWrite::Set(Properties::EMPTY)) {
-            VertexWrite::Insert { properties, .. } => {
+        match self.vertices.get_mut(&vertex) {
+            None => drop(self.vertices.insert(vertex, VertexWrite::Set(changes.clone()))),
+            Some(VertexWrite::Insert { properties, .. }) => {
                 *properties = properties.followed_by(changes).without_removals();
             }
-            VertexWrite::Set(properties) => *properties = properties.followed_by(changes),
-            VertexWrite::Delete => unreachable!("nobody sets a property of {vertex} after deleting it"),
+            Some(VertexWrite::Set(properties)) => *properties = properties.followed_by(changes),
+            Some(VertexWrite::Delete) => unreachable!("nobody sets a property of {vertex} after deleting it"),
         }
     }
 
@@ -346,8 +348,7 @@ impl Writes {
         }
         self.in_order = OnceLock::new();
         let put = |(edge, properties, at_s)| (edge, EdgeWrite::put(&properties, at_s));
-        // A tree made of a sorted list is filled from left to right, without searches.
-        self.edges = edges.map(put).collect();
+        self.edges = SortedMap::from_ascending(edges.map(put));
     }
 
     /// Changes properties of an edge that is there, at S or by this transaction.
@@ -419,7 +420,7 @@ impl Writes {
     }
 
     fn in_order(&self) -> &BTreeSet<InOrder> {
-        self.in_order.get_or_init(|| self.edges.keys().copied().map(by_target).collect())
+        self.in_order.get_or_init(|| self.edges.iter().map(|(edge, _)| by_target(*edge)).collect())
     }
 
     fn written(&self, entry: &InOrder) -> (EdgeId, &EdgeWrite) {
@@ -437,6 +438,7 @@ fn by_target(edge: EdgeId) -> InOrder {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     type Stored = BTreeMap<KeyId, Value>;
     type Graph = (BTreeSet<VertexId>, BTreeMap<EdgeId, Stored>);

@@ -1,0 +1,99 @@
+//! Commits that come in between: after another one's writes were resolved, before it has the latch. What it must check
+//! wasn't listed, since nobody had committed when it began to commit.
+
+use crate::naive_engine::NaiveEngine;
+use crate::test_store::empty;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
+use evergraph_graph::transaction::{Committed, Transaction as _};
+use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
+use evergraph_storage::store::Store;
+use evergraph_storage::transaction::handle::Transaction;
+
+struct Graph {
+    store: Store<NaiveEngine>,
+    follows: TypeId,
+    knows: TypeId,
+    age: KeyId,
+    people: [VertexId; 3],
+}
+
+/// Three vertices, and two edge types between them: a simple one and one with parallel edges.
+fn graph() -> Graph {
+    let store = empty::<NaiveEngine>();
+    let mut setup = store.begin();
+    let (label, age) = (setup.label("Person").unwrap(), setup.key("age").unwrap());
+    let (follows, knows) = (setup.declare_simple_type("FOLLOWS").unwrap(), setup.edge_type("KNOWS").unwrap());
+    let people = [36, 41, 20].map(|years| setup.add_vertex(label, &[(age, Value::I64(years))]).unwrap());
+    setup.commit().unwrap();
+    Graph { store, follows, knows, age, people }
+}
+
+/// Commits `write` while `late` commits in between.
+fn with_late_commit(
+    graph: &Graph,
+    write: impl FnOnce(&mut Transaction<NaiveEngine>),
+    late: impl Fn(&mut Transaction<NaiveEngine>) -> Result<()> + Send + 'static,
+) -> Result<Committed> {
+    let mut transaction = graph.store.begin();
+    write(&mut transaction);
+    let beside = graph.store.clone();
+    graph.store.engine().before_the_next_latch(move || beside.transact(&late).unwrap());
+    transaction.commit()
+}
+
+#[test]
+fn a_late_commit_of_the_same_item_is_a_conflict() {
+    let Graph { follows, age, people: [ada, bob, eve], .. } = graph();
+    type Write = fn(&mut Transaction<NaiveEngine>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
+    let put: Write = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
+    let delete: Write = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
+    let set: Write = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
+    for (write, late) in [(put, put), (put, delete), (delete, put), (set, set), (delete, delete)] {
+        let graph = graph();
+        let people = [ada, bob, eve];
+        let conflict = with_late_commit(
+            &graph,
+            |tx| write(tx, follows, age, people).unwrap(),
+            move |tx| late(tx, follows, age, people),
+        );
+        assert_eq!(conflict.unwrap_err().kind(), ErrorKind::Conflict);
+    }
+}
+
+#[test]
+fn a_late_commit_of_something_else_is_none() {
+    let graph = graph();
+    let Graph { follows, knows, age, people: [ada, bob, eve], .. } = graph;
+    let committed = with_late_commit(
+        &graph,
+        |tx| {
+            tx.put_edge(ada, follows, bob, &[]).unwrap();
+        },
+        move |tx| {
+            tx.put_edge(bob, follows, ada, &[])?;
+            tx.add_edge(ada, knows, bob, &[])?;
+            tx.set_vertex_property(eve, age, Some(Value::I64(21)))
+        },
+    );
+    assert_eq!(committed.unwrap().timestamp, graph.store.snapshot().timestamp());
+    let mut degrees = Vec::new();
+    graph.store.snapshot().degrees(&[ada, bob], Some(&[follows]), Direction::Out, &mut degrees).unwrap();
+    assert_eq!(degrees, [1, 1]);
+}
+
+#[test]
+fn an_edge_whose_name_a_late_commit_took_gets_another_one() {
+    let graph = graph();
+    let Graph { knows, people: [ada, bob, _], .. } = graph;
+    let committed = with_late_commit(
+        &graph,
+        |tx| {
+            tx.add_edge(ada, knows, bob, &[]).unwrap();
+        },
+        move |tx| tx.add_edge(ada, knows, bob, &[]).map(drop),
+    );
+    let edge = |discriminator| EdgeId { source: ada, edge_type: knows, target: bob, discriminator };
+    assert_eq!(committed.unwrap().renamed, [(edge(0), edge(1))]);
+}

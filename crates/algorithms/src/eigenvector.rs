@@ -195,9 +195,12 @@ impl<T: Topology> Pull<'_, T> {
     {
         let squares = self.parts.map(self.control, self.parts.split(next), |range, next, buffer| {
             next.copy_from_slice(&scores[range.start as usize..range.end as usize]);
-            self.topology.visit_pieces(self.direction, range.clone(), buffer, |vertex, piece| {
-                next[(vertex - range.start) as usize] += sum(piece);
-            })?;
+            // Topologies visit one side faster than two at a time.
+            for side in self.direction.sides() {
+                self.topology.visit_pieces(*side, range.clone(), buffer, |vertex, piece, _| {
+                    next[(vertex - range.start) as usize] += sum(piece);
+                })?;
+            }
             Ok(next.iter().map(|score| score * score).sum::<f64>())
         })?;
         Ok(squares.into_iter().sum::<f64>().sqrt())

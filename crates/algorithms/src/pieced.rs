@@ -1,12 +1,13 @@
 //! A topology for tests that returns lists in the hardest form: unsorted, in pieces, decoded into the buffer.
 //!
 //! What a disk engine may do, this does always: a list comes backwards in pieces of three, with an
-//! empty piece before it for every other vertex; the buffer is overwritten from piece to piece.
+//! empty piece before it for every other vertex; the buffer is overwritten from piece to piece. Where pieces may come
+//! apart, every second one does, backwards.
 //! It keeps no arrays like those of `StaticCsr` and shares no code with it.
 
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::ops::Range;
 
@@ -92,6 +93,31 @@ impl Topology for Pieced {
     {
         let vertices: Vec<_> = self.vertices.range(range).collect();
         self.visit_each(direction, &vertices, buffer, visitor)
+    }
+
+    fn visit_pieces<F>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        buffer: &mut PieceBuffer,
+        mut visitor: F,
+    ) -> Result<()>
+    where
+        F: FnMut(u32, Piece<'_>, Turn),
+    {
+        let vertices: Vec<_> = self.vertices.range(range).collect();
+        let mut visit = |vertex: u32, turn: Turn| {
+            let mut number = 0;
+            self.visit_each(direction, &[vertex], buffer, |vertex, piece| {
+                number += 1;
+                if (number % 2 == 0) == (turn == Turn::Apart) {
+                    visitor(vertex, piece, turn);
+                }
+                Visit::Continue
+            })
+        };
+        vertices.iter().rev().try_for_each(|vertex| visit(*vertex, Turn::Apart))?;
+        vertices.iter().try_for_each(|vertex| visit(*vertex, Turn::InOrder))
     }
 
     fn visit_each<F>(

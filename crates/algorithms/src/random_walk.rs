@@ -28,7 +28,7 @@ use crate::range::RealRange;
 use crate::restarts::Restarts;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
+use evergraph_graph::topology::{PieceBuffer, Topology, Turn};
 use std::ops::Range;
 
 /// What may be chosen about a walk, besides where it begins.
@@ -316,20 +316,27 @@ impl<T: Topology> PullPass<'_, T> {
             let sums = PartSums { dangling: 0.0, change: 0.0 };
             let (damping, adds) = (self.damping, self.adds);
             let mut part = Part { damping, adds, scores, inverse_degrees, next, sums };
+            let mut apart = vec![0.0; range.len()];
             for (piece, begins_here) in self.restarts.cut(range.clone()) {
                 let base = if begins_here { self.base } else { 0.0 };
                 // While a vertex's last values are on their way from memory, the next one's are asked for.
                 let (mut current, mut sum) = (piece.start, 0.0);
-                self.topology.visit(self.direction, piece.clone(), buffer, |vertex, list| {
+                self.topology.visit_pieces(self.direction, piece.clone(), buffer, |vertex, list, turn| {
+                    let of_list = sum_of(contributions, list.neighbors);
+                    if turn == Turn::Apart {
+                        apart[(vertex - range.start) as usize] += of_list;
+                        return;
+                    }
                     while current < vertex {
-                        part.finish((current - range.start) as usize, base, sum);
+                        let at = (current - range.start) as usize;
+                        part.finish(at, base, sum + apart[at]);
                         (current, sum) = (current + 1, 0.0);
                     }
-                    sum += sum_of(contributions, list.neighbors);
-                    Visit::Continue
+                    sum += of_list;
                 })?;
                 while current < piece.end {
-                    part.finish((current - range.start) as usize, base, sum);
+                    let at = (current - range.start) as usize;
+                    part.finish(at, base, sum + apart[at]);
                     (current, sum) = (current + 1, 0.0);
                 }
             }

@@ -8,7 +8,7 @@ use evergraph_engines::topology::AnyTopology;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl Topology for Lists {
         visitor: F,
     ) -> Result<()>
     where
-        F: FnMut(u32, Piece<'_>),
+        F: FnMut(u32, Piece<'_>, Turn),
     {
         either!(self, lists => lists.visit_pieces(direction, range, buffer, visitor))
     }

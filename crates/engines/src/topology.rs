@@ -2,7 +2,7 @@
 
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::frozen::FrozenTopology;
 use evergraph_memory_engine::shared_list::SharedList;
@@ -89,7 +89,7 @@ impl Topology for AnyTopology {
         visitor: F,
     ) -> Result<()>
     where
-        F: FnMut(u32, Piece<'_>),
+        F: FnMut(u32, Piece<'_>, Turn),
     {
         with_topology!(self, topology => topology.visit_pieces(direction, range, buffer, visitor))
     }

@@ -10,7 +10,7 @@
 //!
 //! Invariants
 //! - The pieces of one vertex in one direction come one after the other; vertices come in id order. Only
-//!   [`Topology::visit_pieces`] mixes the pieces of different vertices.
+//!   [`Topology::visit_pieces`] hands out some before it is their vertex' turn.
 //! - A piece says whether it is sorted (the mapped engine keeps insertion order). Pieces overlap in
 //!   ids only where edges run parallel.
 //! - No slice outlives its visit: an engine may decode into the caller's [`PieceBuffer`].
@@ -85,6 +85,15 @@ pub enum Visit {
     Stop,
 }
 
+/// When a piece comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// In the order of ids: no more pieces of vertices before it come.
+    InOrder,
+    /// Before the first piece in order of its vertex, or of one behind it; in any order among themselves.
+    Apart,
+}
+
 /// Where an engine decodes lists that it doesn't keep as plain arrays. Reused from call to call.
 #[derive(Debug, Default)]
 pub struct PieceBuffer {
@@ -132,9 +141,8 @@ pub trait Topology: Sync {
     where
         F: FnMut(u32, Piece<'_>) -> Visit;
 
-    /// Calls `visitor` with every piece of every vertex of `range` in scope, in any order but for those of one vertex,
-    /// which come as in [`Topology::visit`]: for visitors that take each piece by itself. An engine may read all
-    /// bodies first and what is fresh after them.
+    /// As [`Topology::visit`], but that an engine may hand out pieces [`Turn::Apart`] that it keeps apart from the lists, such
+    /// as fresh edges: for visitors that take each piece by itself.
     ///
     /// # Errors
     /// As [`Topology::visit`].
@@ -147,14 +155,11 @@ pub trait Topology: Sync {
         mut visitor: F,
     ) -> Result<()>
     where
-        F: FnMut(u32, Piece<'_>),
+        F: FnMut(u32, Piece<'_>, Turn),
     {
-        // One side takes fewer steps than two at a time.
-        direction.sides().iter().try_for_each(|side| {
-            self.visit(*side, range.clone(), buffer, |vertex, piece| {
-                visitor(vertex, piece);
-                Visit::Continue
-            })
+        self.visit(direction, range, buffer, |vertex, piece| {
+            visitor(vertex, piece, Turn::InOrder);
+            Visit::Continue
         })
     }
 

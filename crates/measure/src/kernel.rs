@@ -172,7 +172,7 @@ pub fn scan(topology: &impl Topology) -> Result<u64> {
         .into_par_iter()
         .map(|part| {
             let mut sum = 0u64;
-            topology.visit_pieces(Direction::Out, part, &mut PieceBuffer::default(), |_, piece| {
+            topology.visit_pieces(Direction::Out, part, &mut PieceBuffer::default(), |_, piece, _| {
                 sum += piece.neighbors.iter().map(|neighbor| u64::from(*neighbor)).sum::<u64>();
             })?;
             Ok(sum)

@@ -6,7 +6,7 @@
 //! fresh               +         +              +      found by bits; most often one or two edges
 //!
 //! visit          0 1 1+ 2 3 3+ 4 6 6+                  row by row, a stretch without fresh lists at a time
-//! visit_pieces   0 1 2 3 4 6, then 1+ 3+ 6+            no row is asked whether it has a fresh list
+//! visit_pieces   1+ 3+ 6+, then 0 1 2 3 4 6            no row is asked whether it has a fresh list
 //! ```
 //!
 //! All that a visit reads for each row is copied out of the list: the visitor may write anywhere, and so the compiler
@@ -90,30 +90,29 @@ impl<'a> DenseList<'a> {
         }
     }
 
-    /// Visits all pieces of `rows`: those of the body, then those on top.
+    /// Visits the lists of `rows` in order, without what only adds to them.
     #[inline]
-    pub(super) fn visit_pieces<F>(self, rows: Range<u16>, visitor: &mut F)
+    pub(super) fn visit_without_additions<F>(self, rows: Range<u16>, visitor: &mut F)
     where
         F: FnMut(u32, Piece<'_>),
     {
         let mut row = usize::from(rows.start);
-        let mut replaced = self.fresh.map(|fresh| fresh.replaced(rows.clone()));
+        let mut replaced =
+            self.fresh.map(|fresh| fresh.replaced(rows.clone()).map(|row| (row, fresh.list(row))));
         loop {
             // A stretch of rows whose lists in the body stand: nearly always all.
-            let next = replaced.as_mut().and_then(Iterator::next).map(usize::from);
-            let stretch = row.min(self.ends.len())..next.unwrap_or(rows.end.into()).min(self.ends.len());
+            let next = replaced.as_mut().and_then(Iterator::next);
+            let stop = next.as_ref().map_or(rows.end, |(next, _)| *next);
+            let stretch = row.min(self.ends.len())..usize::from(stop).min(self.ends.len());
             let mut from = self.start(stretch.start);
             for (vertex, to) in (self.first + stretch.start as u32..).zip(&self.ends[stretch]) {
                 let range = from..*to as usize;
                 from = range.end;
                 visitor(vertex, self.piece(range));
             }
-            let Some(next) = next else { break };
-            row = next + 1;
-        }
-        let Some(fresh) = self.fresh else { return };
-        for (row, own) in fresh.lists(rows) {
-            visitor(self.first + u32::from(row), fresh.piece(own));
+            let Some((next, own)) = next else { break };
+            visitor(self.first + u32::from(next), own);
+            row = usize::from(next) + 1;
         }
     }
 

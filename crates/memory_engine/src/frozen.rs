@@ -28,7 +28,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::view::View;
@@ -277,17 +277,28 @@ impl Topology for FrozenTopology {
         mut visitor: F,
     ) -> Result<()>
     where
-        F: FnMut(u32, Piece<'_>),
+        F: FnMut(u32, Piece<'_>, Turn),
     {
-        for side in direction.sides() {
-            let groups = self.side(*side)?;
-            for (group, rows) in groups_of(range.clone()) {
-                for list in &groups[group.0 as usize] {
-                    match DenseList::of(list, group) {
-                        Some(list) => list.visit_pieces(rows.clone(), &mut visitor),
-                        None => list.visit_pieces(group, rows.clone(), &mut visitor),
-                    }
-                }
+        let sides = direction.sides();
+        let first = self.side(sides[0])?;
+        let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
+        for (group, rows) in groups_of(range) {
+            let lists = &first[group.0 as usize];
+            let others = second.map_or(&[][..], |second| &second[group.0 as usize]);
+            for list in lists.iter().chain(others) {
+                let added = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::Apart);
+                list.visit_additions(group, rows.clone(), added);
+            }
+            let mut in_order = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::InOrder);
+            if let ([list], []) = (&**lists, others)
+                && let Some(list) = DenseList::of(list, group)
+            {
+                list.visit_without_additions(rows, &mut in_order);
+                continue;
+            }
+            for row in rows {
+                let vertex = VertexId::new(group, row).0;
+                lists.iter().chain(others).for_each(|list| in_order(vertex, list.without_additions(row)));
             }
         }
         Ok(())

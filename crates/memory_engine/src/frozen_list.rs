@@ -61,20 +61,26 @@ impl FrozenList {
         visit_pieces(pieces, visitor)
     }
 
-    /// Calls `visitor` with all pieces of `rows` of `group`: those of the body, then those on top.
-    pub(super) fn visit_pieces<F>(&self, group: GroupId, rows: Range<u16>, visitor: &mut F)
+    /// Calls `visitor` with the pieces of `rows` of `group` that only add to the lists in the body.
+    #[inline]
+    pub(super) fn visit_additions<F>(&self, group: GroupId, rows: Range<u16>, mut visitor: F)
     where
         F: FnMut(u32, Piece<'_>),
     {
-        let fresh = self.fresh.as_deref();
-        self.body.for_each_row(|row, range| {
-            if rows.contains(&row) && !fresh.is_some_and(|fresh| fresh.replaces(row)) {
-                visitor(VertexId::new(group, row).0, self.body_piece(range));
-            }
-        });
-        let Some(fresh) = fresh else { return };
+        let Some(fresh) = &self.fresh else { return };
         for (row, range) in fresh.lists(rows) {
-            visitor(VertexId::new(group, row).0, fresh.piece(range));
+            if !fresh.replaces(row) {
+                visitor(VertexId::new(group, row).0, fresh.piece(range));
+            }
+        }
+    }
+
+    /// The list of `row` without what only adds to it.
+    #[inline]
+    pub(super) fn without_additions(&self, row: u16) -> Piece<'_> {
+        match &self.fresh {
+            Some(fresh) if fresh.replaces(row) => fresh.list(row),
+            _ => self.body_piece(self.body.range(row)),
         }
     }
 

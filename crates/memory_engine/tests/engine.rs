@@ -11,7 +11,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit, Weight};
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Turn, Visit, Weight};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
@@ -308,10 +308,15 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
         // Piece by piece, in ranges that end inside a word of bits.
-        let mut found = Lists::new();
+        let (mut found, mut turn) = (Lists::new(), 0);
         for range in [0..3, 3..4093, 4093..frozen.bound()] {
-            let add = |vertex: u32, piece: Piece<'_>| {
-                assert!(range.contains(&vertex));
+            let add = |vertex: u32, piece: Piece<'_>, when: Turn| {
+                assert!(range.contains(&vertex) && vertex >= turn);
+                if when == Turn::InOrder {
+                    turn = vertex;
+                } else {
+                    assert!(!found.contains_key(&vertex) || vertex > turn, "its turn has come");
+                }
                 let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
                 let weights = weights.chain(std::iter::repeat(None));
                 found.entry(vertex).or_default().extend(piece.neighbors.iter().copied().zip(weights));

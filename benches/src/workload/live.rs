@@ -7,8 +7,7 @@
 //!          static   copy (not timed), run
 //! ```
 //!
-//! The live run comes first after the inserts, so that it bears the merges that they cause, as far as they don't give
-//! way to it. The static one waits until they are over.
+//! The live run comes first after the inserts, so that it bears the merges that they cause.
 
 use crate::edges::distinct;
 use crate::engine::store::Edge;
@@ -218,7 +217,7 @@ impl Graph {
             }
             State::Writer => return self.run_beside_a_writer(kernel, source),
         }
-        self.both(kernel, state, source)
+        self.both(kernel, source)
     }
 
     /// Runs while a thread inserts edges between random vertices, one a transaction.
@@ -234,14 +233,14 @@ impl Graph {
                 }
                 Ok(())
             });
-            let run = self.both(kernel, State::Writer, source);
+            let run = self.both(kernel, source);
             done.store(true, Ordering::Relaxed);
             writer.join().expect("a panic was printed by its thread").and(run)
         })
     }
 
     /// The live run, then the static one on the same edges.
-    fn both(&self, kernel: Kernel, state: State, source: VertexId) -> Result<Run> {
+    fn both(&self, kernel: Kernel, source: VertexId) -> Result<Run> {
         let times = if kernel == Kernel::Scan { SCANS_PER_RUN } else { 1 };
         let fresh_before = self.fresh_share();
         let each = |spent: Spent| Sample::timed(spent.wall / f64::from(times), spent);
@@ -256,10 +255,6 @@ impl Graph {
         let fresh_after = self.fresh_share();
         let (topology, answer) = last.expect("it runs at least once");
         let copy = static_copy(&topology)?;
-        drop(topology);
-        if state != State::Writer {
-            self.wait_for_due_merges();
-        }
         let watch = Stopwatch::start();
         let mut fixed_answer = None;
         for _ in 0..times {
@@ -287,19 +282,6 @@ impl Graph {
     fn fresh_share(&self) -> f64 {
         let engine = self.database.store().statistics().engine;
         engine.fresh_edge_records as f64 / self.inserted.load(Ordering::Relaxed) as f64
-    }
-
-    /// Merges gave way to the live run: the static one must not have them beside it.
-    fn wait_for_due_merges(&self) {
-        let mut before = self.fresh_share();
-        loop {
-            thread::sleep(Duration::from_millis(50));
-            let now = self.fresh_share();
-            if now == before {
-                return;
-            }
-            before = now;
-        }
     }
 
     fn wait_until_merged(&self) -> Result<()> {

@@ -289,8 +289,7 @@ impl Engine for MemoryEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<FrozenTopology> {
-        let kernel = self.merger().kernel_at_work();
-        FrozenTopology::new(kernel, self.groups(), timestamp, catalogue, projection, budget)
+        FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

@@ -20,7 +20,6 @@ use crate::dense_list::DenseList;
 use crate::freeze::{Freezer, FrozenSide};
 use crate::frozen_list::FrozenList;
 use crate::group::GroupTable;
-use crate::kernels_at_work::KernelAtWork;
 use crate::shared_list::SharedList;
 use crate::view::MemoryView;
 use evergraph_graph::budget::{Budget, Reservation};
@@ -45,8 +44,6 @@ pub struct FrozenTopology {
     into: FrozenSide,
     /// What was copied or converted counts against the budget as long as this lives.
     _reservations: Vec<Reservation>,
-    /// Merges give way as long as this lives.
-    _kernel: KernelAtWork,
 }
 
 impl FrozenTopology {
@@ -55,7 +52,6 @@ impl FrozenTopology {
     /// # Errors
     /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses.
     pub(super) fn new(
-        kernel: KernelAtWork,
         table: &GroupTable,
         timestamp: Timestamp,
         catalogue: &Catalogue,
@@ -124,7 +120,6 @@ impl FrozenTopology {
             out,
             into,
             _reservations: reservations,
-            _kernel: kernel,
         })
     }
 

@@ -4,7 +4,7 @@
 //! segment   what a vertex group knows of one subject: body, run and tail
 //! group     a vertex group: its vertices and its edge segments; the table of groups
 //! records   a commit's mutations as records, a part for each segment
-//! merger    the queue of overdue segments and the thread that works it off, which gives way to kernels_at_work
+//! merger    the queue of overdue segments and the thread that works it off
 //! counters  what merging has done, has before it, and costs
 //! view      reading at one timestamp; list: one vertex' edges out of body and records
 //! values    one property of many vertices or edges
@@ -26,7 +26,6 @@ mod fresh;
 pub mod frozen;
 mod frozen_list;
 pub mod group;
-mod kernels_at_work;
 pub mod list;
 pub mod load;
 pub mod merger;

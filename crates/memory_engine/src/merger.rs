@@ -8,16 +8,12 @@
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
 //! ```
 //!
-//! Merges give way to kernels, for a moment: their lists are frozen, so a merge helps them with nothing and takes a
-//! processor and its cache from them. Writers that find a segment overdue merge all the same.
-//!
 //! In mode sync a record can wait for its fsync: such a segment is looked at again after a pause.
 //! One thread merges; it sleeps on the queue's condition variable when there is nothing to do. In a simulation
 //! there is no such thread, and each of its rounds is a step.
 
 use crate::counters::Counters;
 use crate::group::{Group, GroupTable};
-use crate::kernels_at_work::{KernelAtWork, KernelsAtWork};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::hand_over::{AppendOutcome, MergeOutcome};
@@ -40,9 +36,6 @@ const RECORDS_ALLOWED: u64 = 16 << 20;
 const RECORDS_WORTH_A_MERGE: usize = 512;
 /// How long nothing must happen before segments that stay below the threshold are looked for.
 const IDLE: Duration = Duration::from_secs(2);
-/// How long merges that are due give way to kernels before all of them are made. A search takes a tenth of it, PageRank
-/// on some million edges a half; meanwhile a writer fills segments to a fraction of what makes them overdue.
-const GIVE_WAY_MAX: Duration = Duration::from_millis(200);
 
 /// A segment that has something to merge or to trim.
 #[derive(Clone, Debug)]
@@ -76,8 +69,6 @@ pub struct Merger {
     helping: WriterMergeSlots,
     /// Counts for statistics and limits.
     pub counters: Counters,
-    /// Those that merges give way to.
-    kernels: KernelsAtWork,
     /// Whether the oldest snapshot moved since layers were last trimmed.
     trim: AtomicBool,
     /// Whether any segment is listed as keeping layers; changed with the queue locked.
@@ -112,15 +103,13 @@ pub struct MergeMemory {
     delayed: Vec<Job>,
     /// What was readable when nothing happened the last time: what hasn't changed since is idle.
     idle_since: Timestamp,
-    /// Since when merges that are due have given way to kernels, if they have.
-    gives_way_since: Option<Duration>,
 }
 
 impl MergeMemory {
     /// Before the first round.
     #[must_use]
     pub fn new(timeline: &Timeline) -> Self {
-        Self { delayed: Vec::new(), idle_since: timeline.readable(), gives_way_since: None }
+        Self { delayed: Vec::new(), idle_since: timeline.readable() }
     }
 }
 
@@ -280,7 +269,6 @@ impl Merger {
     pub fn run(&self, timeline: &Timeline, groups: &GroupTable) {
         let mut rounds = MergeMemory::new(timeline);
         while let Some(quiet) = self.wait(&mut rounds) {
-            self.give_way(timeline, &mut rounds);
             self.round(timeline, groups, &mut rounds, quiet);
         }
     }
@@ -308,29 +296,6 @@ impl Merger {
             queue.jobs.extend(rounds.delayed.drain(..));
         }
         (!queue.closing).then_some(quiet)
-    }
-
-    /// Waits while kernels are at work and a merge is due, but not for long, nor where so many records wait that merges
-    /// are due sooner.
-    fn give_way(&self, timeline: &Timeline, rounds: &mut MergeMemory) {
-        let mut queue = self.queue.lock();
-        if queue.jobs.is_empty() {
-            rounds.gives_way_since = None;
-        }
-        let few_wait = || self.counters.records.load(Ordering::Relaxed) < self.records_allowed() / 4;
-        while !queue.closing && !queue.jobs.is_empty() && self.kernels.any() && few_wait() {
-            let now = timeline.clock().now();
-            let since = *rounds.gives_way_since.get_or_insert(now);
-            if now.saturating_sub(since) >= GIVE_WAY_MAX {
-                break;
-            }
-            (queue, _) = self.work.wait_timeout(queue, PAUSE);
-        }
-    }
-
-    /// Notes that a kernel is at work, as long as the answer lives.
-    pub fn kernel_at_work(&self) -> KernelAtWork {
-        self.kernels.begin()
     }
 
     /// Trims if it is time, merges the first segment of the queue, and idle ones if it is `quiet`.
@@ -428,32 +393,6 @@ mod tests {
     use crate::segment::record::{Operation, Record, RecordKey, Stamp};
     use evergraph_graph::properties::Properties;
     use evergraph_storage::timeline::clock::Readable;
-
-    #[test]
-    fn merges_give_way_to_a_kernel_but_not_for_long() {
-        let (merger, timeline) = (Merger::default(), Timeline::new(Timestamp::ZERO, Readable::Published));
-        let segment = Arc::new(Segment::new(Timestamp::ZERO, EdgeBody::empty()));
-        let wait = |rounds: &mut MergeMemory| {
-            let began = timeline.clock().now();
-            merger.give_way(&timeline, rounds);
-            timeline.clock().now() - began
-        };
-        let mut rounds = MergeMemory::new(&timeline);
-        let kernel = merger.kernel_at_work();
-        assert!(wait(&mut rounds) < GIVE_WAY_MAX, "no merge is due");
-        merger.queue.lock().jobs.push_back(Job::from(&segment));
-        assert!(wait(&mut rounds) >= GIVE_WAY_MAX);
-        assert!(wait(&mut rounds) < GIVE_WAY_MAX, "now all that is due is merged");
-        merger.queue.lock().jobs.clear();
-        assert!(wait(&mut rounds) < GIVE_WAY_MAX);
-        merger.queue.lock().jobs.push_back(Job::from(&segment));
-        assert!(wait(&mut rounds) >= GIVE_WAY_MAX, "and it gives way to the next one");
-        merger.counters.records.store(merger.records_allowed() / 4, Ordering::Relaxed);
-        assert!(wait(&mut MergeMemory::new(&timeline)) < GIVE_WAY_MAX, "too many records wait");
-        merger.counters.records.store(0, Ordering::Relaxed);
-        drop(kernel);
-        assert!(wait(&mut MergeMemory::new(&timeline)) < GIVE_WAY_MAX, "no kernel is at work");
-    }
 
     #[test]
     fn a_merge_is_due_the_sooner_the_more_records_wait() {

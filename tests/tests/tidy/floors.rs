@@ -59,7 +59,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["segment"],
             &["group"],
-            &["counters", "kernels_at_work", "list", "records", "values"],
+            &["counters", "list", "records", "values"],
             &["merger", "view"],
             &["segments", "fresh", "frozen_list", "dense_list"],
             &["freeze", "frozen", "shared_list"],

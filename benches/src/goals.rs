@@ -93,9 +93,9 @@ const GART_PAGERANK: &str = "GART (2023), table 2: 1.22x the time on static data
 /// Every goal; the first that fits a figure counts. A claim names its paper and its table, figure or section:
 /// its row in `docs/benchmarks/papers.md`, which `tidy` checks.
 pub const GOALS: &[Goal] = &[
-    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_1.*", STATIC, AtMost(1.07))),
-    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_0.*", STATIC, AtMost(1.07))),
-    claimed(GART_PAGERANK, against("live.pagerank.writer.*", STATIC, AtMost(1.25))),
+    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_1.*", STATIC, AtMost(1.05))),
+    claimed(LIVEGRAPH_PAGERANK, against("live.pagerank.fresh_0.*", STATIC, AtMost(1.05))),
+    claimed(GART_PAGERANK, against("live.pagerank.writer.*", STATIC, AtMost(1.15))),
     against("live.scan.fresh_0.*", STATIC, AtMost(1.1)),
     claimed(
         "GART (2023), figure 10a: 35 % fewer edges/s than CSR, which is 1.54x its time",
@@ -117,7 +117,8 @@ pub const GOALS: &[Goal] = &[
         "LiveGraph (2020), figure 8a: 1.54x RocksDB with 100 % writes, durable, 24 clients",
         against("insert.one.*", FASTEST, AtLeast(2.0)),
     ),
-    alone("insert.one.*", AtLeast(500_000.0)),
+    alone("insert.one.*", AtLeast(1_000_000.0)),
+    alone("insert.batch_1000.*", AtLeast(3_000_000.0)),
     against("insert.batch_1000.*", FASTEST, AtLeast(8.0)),
     against("durable.clients_1.edges_1", DISK, AtLeast(0.9)),
     against("durable.clients_64.edges_1", &[baseline::ONE_CLIENT], AtLeast(20.0)),
@@ -133,7 +134,7 @@ pub const GOALS: &[Goal] = &[
     alone("restart.open", AtMost(2.0)),
     claimed(
         "LiveGraph (2020), figure 5: 2.71x LMDB, 8.77 M beside 3.24 M requests/s, each at its peak",
-        against("linkbench.tao.clients_24", ENGINES, AtLeast(2.7)),
+        against("linkbench.tao.clients_24", ENGINES, AtLeast(2.5)),
     ),
     claimed(
         "LiveGraph (2020), figure 6: 2.02x RocksDB, 460 K beside 228 K requests/s, each at its peak",
@@ -182,15 +183,15 @@ mod tests {
     #[test]
     fn a_goal_is_found_by_figure_and_peer() {
         let bound = |figure, peer| goal(figure, peer).map(|goal| goal.bound);
-        assert_eq!(bound("live.pagerank.fresh_1.threads_2", Some("static")), Some(AtMost(1.07)));
+        assert_eq!(bound("live.pagerank.fresh_1.threads_2", Some("static")), Some(AtMost(1.05)));
         assert_eq!(bound("live.pagerank.fresh_10.threads_2", Some("static")), None);
-        assert_eq!(bound("live.pagerank.writer.threads_1", Some("static")), Some(AtMost(1.25)));
+        assert_eq!(bound("live.pagerank.writer.threads_1", Some("static")), Some(AtMost(1.15)));
         assert_eq!(bound("insert.one.random", Some("lmdb")), Some(AtLeast(2.0)));
         assert_eq!(bound("insert.one.random", Some("redb")), None);
-        assert_eq!(bound("insert.one.random", None), Some(AtLeast(500_000.0)));
+        assert_eq!(bound("insert.one.random", None), Some(AtLeast(1_000_000.0)));
         assert_eq!(bound("restart.open", None), Some(AtMost(2.0)));
         assert_eq!(bound("static.bfs.threads_1", Some("gapbs")), Some(AtMost(1.1)));
-        assert_eq!(bound("linkbench.tao.clients_24", Some("redb")), Some(AtLeast(2.7)));
+        assert_eq!(bound("linkbench.tao.clients_24", Some("redb")), Some(AtLeast(2.5)));
         assert_eq!(bound("python.library.wcc.scale_14.threads_1", Some("networkx")), Some(AtMost(0.01)));
         assert_eq!(bound("python.add_edges.one_property.scale_18", None), Some(AtLeast(5_000_000.0)));
     }

@@ -261,7 +261,7 @@ mod tests {
     fn a_race_is_an_entry_a_peer_with_its_ratio_and_goal() {
         let results = results();
         let [alone, lmdb, redb] = results.entries.as_slice() else { panic!("a goal of ours, two peers") };
-        assert_eq!((alone.peer.as_deref(), alone.goal.as_deref()), (None, Some("at least 500,000/s")));
+        assert_eq!((alone.peer.as_deref(), alone.goal.as_deref()), (None, Some("at least 1,000,000/s")));
         assert_eq!(lmdb.ratio, Some(Median { median: 3.0, low: 1.25, high: 4.0 }), "round by round");
         assert_eq!((lmdb.ours.median, lmdb.theirs.unwrap().median), (800.0, 300.0));
         assert_eq!((lmdb.met, lmdb.goal.as_deref()), (Some(true), Some("at least 2.00 x")));

@@ -130,7 +130,7 @@ mod tests {
         results.add_race("Inserts", &heading, &race);
         results.note("Inserts", "no other load");
         let text = markdown(&results);
-        let row = "| one | 100/s (100/s to 100/s) **not reached** (at least 500,000/s); loses the last commits \
+        let row = "| one | 100/s (100/s to 100/s) **not reached** (at least 1,000,000/s); loses the last commits \
                    | 200/s; 0.50 x (0.50 x to 0.50 x) **not reached** (at least 2.00 x); \
                    loses the last commits, perhaps all | 1.50 (2 repeated) |";
         assert!(text.contains(row), "{text}");

@@ -315,7 +315,7 @@ impl<T: Topology> PullPass<'_, T> {
             let inverse_degrees = &self.inverse_degrees[range.start as usize..range.end as usize];
             let sums = PartSums { dangling: 0.0, change: 0.0 };
             let (damping, adds) = (self.damping, self.adds);
-            let mut part = Part { damping, adds, scores, inverse_degrees, next, sums };
+            let mut part = PartPass { damping, adds, scores, inverse_degrees, next, sums };
             let mut apart = vec![0.0; range.len()];
             for (piece, begins_here) in self.restarts.cut(range.clone()) {
                 let base = if begins_here { self.base } else { 0.0 };
@@ -346,7 +346,7 @@ impl<T: Topology> PullPass<'_, T> {
 }
 
 /// The vertices of a part, on their way to the next round.
-struct Part<'a, N> {
+struct PartPass<'a, N> {
     damping: f64,
     adds: bool,
     scores: &'a mut [f64],
@@ -355,7 +355,7 @@ struct Part<'a, N> {
     sums: PartSums,
 }
 
-impl<N: NextContributions> Part<'_, N> {
+impl<N: NextContributions> PartPass<'_, N> {
     /// Makes a vertex's score of the `sum` of what it got, and sends on what comes of it.
     #[inline]
     fn finish(&mut self, at: usize, base: f64, sum: f64) {

@@ -290,7 +290,7 @@ impl<'a> Forest<'a> {
         let mut end = 0;
         for at in 0..vertices.len() {
             let vertex = vertices[at];
-            // Written over by the next if it isn't kept: which are can't be foreseen.
+            // Written before it is known to be kept: nobody can predict which are, and a branch would wait for it.
             vertices[end] = vertex;
             end += usize::from(Some(self.label(vertex)) != largest);
         }

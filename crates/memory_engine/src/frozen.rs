@@ -312,6 +312,7 @@ impl Topology for FrozenTopology {
         let sides = direction.sides();
         let first = self.side(sides[0])?;
         let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
+        debug_assert!(vertices.is_sorted(), "a frontier ascends");
         let mut vertices = vertices;
         while let Some(vertex) = vertices.first() {
             let group = VertexId(*vertex).group();

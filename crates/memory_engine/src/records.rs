@@ -127,10 +127,12 @@ impl Prepared {
         mutations: &[T],
         mutation_of: impl Fn(&T) -> (Timestamp, &Mutation),
     ) -> Result<Self> {
-        assert!(
-            mutations.len() <= 1 << RecordSortKey::MUTATION_BITS,
-            "commits and batches of a replay are smaller"
-        );
+        if mutations.len() > 1 << RecordSortKey::MUTATION_BITS {
+            return Err(Error::new(
+                ErrorKind::Corrupt,
+                "a commit has more mutations than any that was written",
+            ));
+        }
         // Out sides apart: writes come by edge, so that these are sorted already, type by type.
         let mut out = Vec::with_capacity(mutations.len());
         let mut rest = Vec::with_capacity(mutations.len());

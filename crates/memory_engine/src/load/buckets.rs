@@ -12,10 +12,10 @@ use crate::load::parts::Part;
 use evergraph_graph::id::{GROUP_SIZE, GroupId, VertexId};
 use std::ops::Range;
 
-/// Edges of a bucket: their order and lists take four megabytes at most.
-const EDGES: usize = 256 * 1024;
-/// Buckets of a part: beyond, writes to one of them hit the cache no more.
-const COUNT_MAX: usize = 256;
+/// Edges of a bucket, but for a group that has more: their order and lists take three megabytes.
+const BUCKET_EDGES: usize = 256 * 1024;
+/// About how many buckets a part has: with many more, writes to them miss the cache.
+const BUCKETS: usize = 256;
 
 /// The buckets of a part.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Buckets {
     /// Those of `part`, whose groups have these `edges`, counted for all groups.
     #[must_use]
     pub fn of(part: &Part, edges: &[u64]) -> Self {
-        Self::of_size(part, edges, EDGES.max(part.edges().div_ceil(COUNT_MAX)))
+        Self::of_size(part, edges, BUCKET_EDGES.max(part.edges().div_ceil(BUCKETS)))
     }
 
     /// As [`Buckets::of`], with about `size` edges each.

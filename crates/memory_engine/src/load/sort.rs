@@ -20,9 +20,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What sorting takes for each edge of a part, its properties not included: input, and lists. The order of the buckets at
-/// work is not counted.
-pub const EDGE_BYTES: u64 = 12 + 4 + 2;
+/// What sorting takes for each edge of a part, its properties not included: input, and order. Lists replace the order of
+/// their bucket.
+pub const EDGE_BYTES: u64 = 12 + 8;
 
 const GROUP_ROWS: usize = GROUP_SIZE as usize;
 

@@ -157,9 +157,11 @@ impl<B> Layer<B> {
         self.records(&(RecordKey(0)..=RecordKey(u64::MAX)), timestamp)
     }
 
-    /// Answers whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record
-    /// says, or else `stored` of its place among them. Cost: a binary search in the run for each item, and one among the items for each record of
-    /// the tail; payloads aren't read.
+    /// Answers whether each of `items`, whose keys ascend, is there for a snapshot at `timestamp`: as its last record says, or
+    /// as `stored` says of its place among `items` if no record mentions it.
+    ///
+    /// Cost: a binary search in the run for each item, and one among the items for each record of the tail; payloads aren't
+    /// read.
     pub fn are_there<T, A>(
         &self,
         items: &[T],

@@ -5,10 +5,12 @@
 //!           resolve -> prepare -> encode, crc -> reserve log space
 //!           check:  deadline                                     limit
 //! latch     refuse: poisoned, loading
-//!           check:  schema, keys, unique values, reads             conflict
-//!           check:  W > S              keys not listed yet: unlock, list them
+//!           check:  schema                                         conflict
 //!           check:  indexes            others: unlock, resolve again
+//!           check:  W > S              keys not listed yet: unlock, list them
+//!           check:  keys, unique values                            conflict
 //!           check:  discriminators     taken: unlock, rename, resolve again
+//!           check:  reads                                          conflict
 //!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
 //! outside   drop what was displaced, end the snapshot, wait as the log's mode asks
 //! ```

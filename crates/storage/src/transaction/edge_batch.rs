@@ -46,7 +46,7 @@ impl<E: Engine> Transaction<E> {
     fn fitted(&mut self, edge_type: TypeId, edges: &[NewEdge<'_>]) -> Result<Batch> {
         let ends = |edge: &NewEdge<'_>| u64::from(edge.source.0) << 32 | u64::from(edge.target.0);
         if !edges.is_empty() && edges.iter().all(|edge| edge.properties.is_empty()) {
-            // One of all: the type is checked. Of those for one edge none says more than another.
+            // Without properties one call checks the type for all, and edges with the same ends are the same.
             let properties = self.schema.fit(Owner::EdgeType(edge_type), Properties::EMPTY)?;
             let mut order: Vec<u64> = edges.iter().map(ends).collect();
             order.sort_unstable();

@@ -1,10 +1,10 @@
-//! Key subject: a part of the graph that tells by one look whether it changed.
+//! Key subject: the part of the graph that a key is in, most of which tell by one look whether they changed.
 
 use crate::engine::{ChangedSince, Engine, Key};
 use evergraph_graph::id::{Direction, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
 
-/// A part of the graph that tells by one look whether it changed.
+/// A part of the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeySubject {
     /// The vertices of a group themselves.
@@ -35,7 +35,7 @@ impl KeySubject {
         }
     }
 
-    /// Anything in it.
+    /// The key of all that is in it; `None` if there is none.
     #[must_use]
     #[inline]
     pub fn whole(self) -> Option<Key> {
@@ -45,6 +45,7 @@ impl KeySubject {
             Self::Adjacency(_) => None,
         }
     }
+
     /// Whether one look tells that nothing in it changed after `since`.
     pub fn is_unchanged<E: Engine>(self, engine: &E, since: Timestamp) -> bool {
         self.whole().is_some_and(|whole| engine.newer(&whole, since) == ChangedSince::No)

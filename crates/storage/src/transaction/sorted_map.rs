@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, btree_map};
 use std::ops::{Bound, RangeBounds};
 use std::slice;
 
-/// MapForm of the vector that an insertion or a removal may move.
+/// How many entries of the vector an insertion or a removal may move.
 const MOVED_MAX: usize = 32;
 
 /// A map whose entries are read in the order of their keys.
@@ -203,7 +203,7 @@ fn place<K: Ord, V>(flat: &[(K, V)], key: &K) -> Result<usize, usize> {
     flat.binary_search_by(|entry| entry.0.cmp(key))
 }
 
-/// MapForm of a [`SortedMap`], by key.
+/// Entries of a [`SortedMap`], by key.
 #[derive(Clone, Debug)]
 pub enum SortedMapIter<'a, K, V> {
     /// Of the entry itself, or of the vector.

@@ -90,14 +90,20 @@ impl WriteChecks {
     /// The added edges whose names were taken after `since`.
     ///
     /// # Errors
-    /// The edge that nobody can tell of any more.
+    /// The first edge whose history is gone ([`ChangedSince::Forgotten`]).
     pub fn taken<E: Engine>(&self, engine: &E, since: Timestamp) -> Result<Vec<EdgeId>, Key> {
         let mut taken = Vec::new();
-        for edge in &self.adds {
-            match engine.newer(&Key::Edge(*edge), since) {
-                ChangedSince::No => {}
-                ChangedSince::Yes => taken.push(*edge),
-                ChangedSince::Forgotten => return Err(Key::Edge(*edge)),
+        let subject = |edge: &EdgeId| KeySubject::of(&Key::Edge(*edge));
+        for edges in self.adds.chunk_by(|one, next| subject(one) == subject(next)) {
+            if edges.len() > 1 && subject(&edges[0]).is_unchanged(engine, since) {
+                continue;
+            }
+            for edge in edges {
+                match engine.newer(&Key::Edge(*edge), since) {
+                    ChangedSince::No => {}
+                    ChangedSince::Yes => taken.push(*edge),
+                    ChangedSince::Forgotten => return Err(Key::Edge(*edge)),
+                }
             }
         }
         Ok(taken)

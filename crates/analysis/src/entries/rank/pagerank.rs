@@ -36,7 +36,7 @@ pub(crate) static PAGERANK: Algorithm = Algorithm {
     cost: Cost {
         time: "*E* a round, 20 rounds",
         memory: "32 B · *V*",
-        memory_bytes: Some(|of| 40 * of.vertices),
+        memory_bytes: Some(|of| 32 * of.vertices),
     },
     stops: Stops::Soon,
     kernel: run,

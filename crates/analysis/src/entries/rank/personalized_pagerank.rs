@@ -39,7 +39,7 @@ since most scores may be close to 0.",
     cost: Cost {
         time: "*E* a round, at most 100 rounds",
         memory: "32 B · *V*",
-        memory_bytes: Some(|of| 40 * of.vertices),
+        memory_bytes: Some(|of| 32 * of.vertices),
     },
     stops: Stops::Soon,
     kernel: run,

@@ -308,14 +308,16 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
             assert_eq!(found, want, "{side:?} of {projection:?}");
         }
         // Piece by piece, in ranges that end inside a word of bits.
-        let (mut found, mut turn) = (Lists::new(), 0);
+        let (mut found, mut turn) = (Lists::new(), None);
         for range in [0..3, 3..4093, 4093..frozen.bound()] {
             let add = |vertex: u32, piece: Piece<'_>, when: Turn| {
-                assert!(range.contains(&vertex) && vertex >= turn);
-                if when == Turn::InOrder {
-                    turn = vertex;
-                } else {
-                    assert!(!found.contains_key(&vertex) || vertex > turn, "its turn has come");
+                assert!(range.contains(&vertex));
+                match when {
+                    Turn::InOrder => {
+                        assert!(turn <= Some(vertex), "{vertex} after {turn:?}");
+                        turn = Some(vertex);
+                    }
+                    Turn::Apart => assert!(turn < Some(vertex), "the turn of {vertex} has come"),
                 }
                 let weights = piece.weights.iter().map(|weight| Some(weight.to_bits()));
                 let weights = weights.chain(std::iter::repeat(None));

@@ -230,9 +230,9 @@ fn a_kernel_takes_its_own_memory_from_that_of_the_query() {
         }
         low
     };
-    // 40 bytes a vertex, and 4.
+    // 32 bytes a vertex, and 4.
     let (ranks, components) = (least("g.V().pageRank()"), least("g.V().connectedComponent()"));
-    assert_eq!(ranks - components, (40 - 4) * bound);
+    assert_eq!(ranks - components, (32 - 4) * bound);
 }
 
 const VERTICES: usize = 6;

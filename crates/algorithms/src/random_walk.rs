@@ -316,7 +316,9 @@ impl<T: Topology> PullPass<'_, T> {
             let sums = PartSums { dangling: 0.0, change: 0.0 };
             let (damping, adds) = (self.damping, self.adds);
             let mut part = PartPass { damping, adds, scores, inverse_degrees, next, sums };
-            let mut apart = vec![0.0; range.len()];
+            // What came before its vertex' turn; empty until something does.
+            let mut apart: Vec<f64> = Vec::new();
+            let sum_apart = |apart: &[f64], at: usize| if apart.is_empty() { 0.0 } else { apart[at] };
             for (piece, begins_here) in self.restarts.cut(range.clone()) {
                 let base = if begins_here { self.base } else { 0.0 };
                 // While a vertex's last values are on their way from memory, the next one's are asked for.
@@ -324,19 +326,20 @@ impl<T: Topology> PullPass<'_, T> {
                 self.topology.visit_pieces(self.direction, piece.clone(), buffer, |vertex, list, turn| {
                     let of_list = sum_of(contributions, list.neighbors);
                     if turn == Turn::Apart {
+                        apart.resize(range.len(), 0.0);
                         apart[(vertex - range.start) as usize] += of_list;
                         return;
                     }
                     while current < vertex {
                         let at = (current - range.start) as usize;
-                        part.finish(at, base, sum + apart[at]);
+                        part.finish(at, base, sum + sum_apart(&apart, at));
                         (current, sum) = (current + 1, 0.0);
                     }
                     sum += of_list;
                 })?;
                 while current < piece.end {
                     let at = (current - range.start) as usize;
-                    part.finish(at, base, sum + apart[at]);
+                    part.finish(at, base, sum + sum_apart(&apart, at));
                     (current, sum) = (current + 1, 0.0);
                 }
             }

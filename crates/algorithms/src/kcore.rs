@@ -228,7 +228,7 @@ impl<'a> Peeling<'a> {
         for neighbor in self.lists.list(vertex) {
             let degree = &self.degrees[*neighbor as usize];
             let before = degree.load(Relaxed);
-            // Which neighbours are above the level can't be foreseen: sums cost less than branches. No other thread
+            // Nobody can predict which neighbours are above the level: sums cost less than branches. No other thread
             // changes the degree: an atomic subtraction would cost several times as much as the rest.
             degree.store(before - u32::from(before > level), Relaxed);
             self.order[reached] = *neighbor;

@@ -202,7 +202,7 @@ fn merge<'a>(mut left: &'a [u32], mut right: &'a [u32], merged: &mut [u32], arcs
     // from the smaller id.
     if left.last() >= right.first() {
         while let (Some(first), Some(second)) = (left.first(), right.first()) {
-            // Which side comes next can't be foreseen: sums cost less than branches.
+            // Nobody can predict which side comes next: sums cost less than branches.
             let (in_left, in_right) = (first <= second, second <= first);
             merged[end] = *first.min(second);
             if let Some(arcs) = arcs.get_mut(end) {

@@ -24,7 +24,7 @@ pub(crate) static KCORE: Algorithm = Algorithm {
     order: Order::Highest,
     figures: &["degeneracy"],
     cost: Cost {
-        time: "3 *E*, and sorting",
+        time: "2 *E*, and sorting",
         memory: "8 B · *E* + 28 B · *V*",
         memory_bytes: Some(|of| 8 * of.edges + 28 * of.vertices),
     },

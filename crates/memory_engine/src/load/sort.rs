@@ -246,6 +246,7 @@ fn in_bodies_of(part: &Part, arrivals: &[&Arrivals]) -> Side {
 mod tests {
     use super::*;
     use crate::load::parts::cut;
+    use evergraph_graph::value::Value;
     use proptest::prelude::*;
 
     /// Vertices of three groups.
@@ -259,14 +260,24 @@ mod tests {
         counts
     }
 
+    /// The edges in order; their properties in the opposite one.
     fn inputs(buckets: &Buckets, edges: &[(VertexId, VertexId)]) -> Vec<Input> {
         let mut inputs: Vec<Input> = buckets.parts().iter().map(|_| Input::default()).collect();
-        for (source, target) in edges {
+        for ((source, target), row) in edges.iter().zip((0..edges.len() as u32).rev()) {
             let Some((bucket, place)) = buckets.place(*source) else { continue };
             inputs[bucket].sources.push(place);
             inputs[bucket].targets.push(target.0);
+            inputs[bucket].rows.push(row);
         }
         inputs
+    }
+
+    /// A property for `inputs`: which edge it is, in input order.
+    const NUMBER: KeyId = KeyId(3);
+
+    fn numbers(edges: usize) -> Vec<(KeyId, PackedColumn)> {
+        let numbers: Vec<Value> = (0..edges as i64).rev().map(Value::I64).collect();
+        Vec::from_iter(PackedColumn::from_values(numbers.iter().map(Some)).map(|column| (NUMBER, column)))
     }
 
     fn lists(bodies: &[(GroupId, EdgeBody)]) -> Vec<(u32, u32, u16)> {
@@ -291,8 +302,13 @@ mod tests {
             let sources = counts(edges.iter().map(|edge| edge.0));
             for part in cut(&sources, 0, memory_bytes).unwrap() {
                 let buckets = Buckets::of_size(&part, &sources, size);
-                out.extend(out_bodies(&buckets, inputs(&buckets, &edges), &[], |_| None).unwrap());
+                out.extend(out_bodies(&buckets, inputs(&buckets, &edges), &numbers(edges.len()), |_| None).unwrap());
             }
+            let mut by_end: Vec<usize> = (0..edges.len()).collect();
+            by_end.sort_by_key(|number| edges[*number]);
+            let number = |number: usize| vec![(NUMBER, Value::I64(number as i64))];
+            let bodies = out.iter().flat_map(|(_, body)| (0..body.neighbors().len()).map(|at| body.properties(at).collect()));
+            prop_assert_eq!(bodies.collect::<Vec<Vec<_>>>(), by_end.into_iter().map(number).collect::<Vec<_>>());
             let mut into = Vec::new();
             let targets = counts(edges.iter().map(|edge| edge.1));
             for part in cut(&targets, 0, memory_bytes).unwrap() {

@@ -77,6 +77,8 @@ pub mod baseline {
     pub const LOOP: &str = "loop";
     /// Reading all bytes of the files.
     pub const BYTES: &str = "bytes";
+    /// Lists of whole numbers, as the engine keeps them.
+    pub const PLAIN: &str = "plain";
     /// The GAP benchmark suite's own programs.
     pub const GAPBS: &str = "gapbs";
 }
@@ -112,6 +114,9 @@ pub const GOALS: &[Goal] = &[
     ),
     against("live.betweenness.fresh_1.*", STATIC, AtMost(1.15)),
     against("live.triangles.fresh_1.*", STATIC, AtMost(1.15)),
+    against("packed.scan.*", &[baseline::PLAIN], AtMost(1.15)),
+    against("packed.scores.*", &[baseline::PLAIN], AtMost(1.15)),
+    alone("packed.bytes*", AtMost(6.0)),
     against("static.*", &[baseline::GAPBS], AtMost(1.1)),
     claimed(
         "LiveGraph (2020), figure 8a: 1.54x RocksDB with 100 % writes, durable, 24 clients",

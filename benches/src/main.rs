@@ -49,7 +49,7 @@ struct Arguments {
     /// These parts only.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
-    /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static` and `queries`: anything that `evergraph import` reads.
+    /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static`, `packed-lists` and `queries`: anything that `evergraph import` reads.
     #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
     /// Copies of each graph of files in a grid, joined to their neighbours, with at least 2^SCALE vertices: a small road

@@ -30,6 +30,8 @@ pub enum Part {
     Properties,
     /// Kernels on a static array beside GAPBS.
     Static,
+    /// What neighbours in fewer bits would save and cost.
+    PackedLists,
     /// Traversals in Gremlin beside loops by hand.
     Queries,
     /// Look-ups by value in Gremlin, with indexes and without.

@@ -2,8 +2,8 @@
 
 use crate::plan::{Part, Work};
 use crate::workload::{
-    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, properties, queries, reads,
-    storage, writes,
+    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
+    reads, storage, writes,
 };
 use evergraph_graph::error::Result;
 
@@ -20,6 +20,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::InPlace => "In place, or exported",
         Part::Properties => "Properties as columns",
         Part::Static => "Kernels on a static array",
+        Part::PackedLists => "Packed lists",
         Part::Queries => "Queries",
         Part::LookUps => "Queries that look up",
         Part::Interactive => "LDBC's interactive reads",
@@ -30,7 +31,10 @@ pub const fn section(part: Part) -> &'static str {
 /// Whether a part needs nothing but edges, so that a graph of files will do.
 #[must_use]
 pub const fn takes_file_graphs(part: Part) -> bool {
-    matches!(part, Part::Reads | Part::Live | Part::InPlace | Part::Static | Part::Queries)
+    matches!(
+        part,
+        Part::Reads | Part::Live | Part::InPlace | Part::Static | Part::PackedLists | Part::Queries
+    )
 }
 
 /// Measures `part`.
@@ -48,6 +52,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::InPlace => in_place::measure(work),
         Part::Properties => properties::measure(work),
         Part::Static => gapbs::measure(work),
+        Part::PackedLists => packed_lists::measure(work),
         Part::Queries => queries::measure(work),
         Part::LookUps => look_ups::measure(work),
         Part::Interactive => interactive::measure(work),

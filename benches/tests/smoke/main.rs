@@ -52,6 +52,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "lmdb_writemap",
         "loop",
         "one client",
+        "plain",
         "redb",
         "row by row",
         "serializable",

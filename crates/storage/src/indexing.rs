@@ -260,9 +260,11 @@ impl<E: Engine> Store<E> {
         let known = front.indexes.get::<I>(id);
         let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
         let mut duplicates = Duplicates::default();
+        // Of an index that is there, nobody has counted.
+        let mut present_entries = u64::from(known.is_some());
         if known.is_none() {
             for group in groups_of(&present) {
-                fill_group(&present, &rows, group, &mut duplicates)?;
+                present_entries += fill_group(&present, &rows, group, &mut duplicates)?;
             }
         }
         if unique || known.is_none() {
@@ -271,7 +273,7 @@ impl<E: Engine> Store<E> {
             }
         }
         let index = known.as_deref().unwrap_or(&rows);
-        for group in groups_of(staged).filter(|_| unique) {
+        for group in groups_of(staged).filter(|_| unique && present_entries > 0) {
             I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
                 if let Some(other) = other_holder(&present, index, &value, Some(item))? {
                     duplicates.find(value, item, other);

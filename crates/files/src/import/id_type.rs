@@ -100,6 +100,19 @@ impl IdType {
         }
     }
 
+    /// Whether this is a type of whole numbers and holds `number`.
+    #[must_use]
+    #[inline]
+    pub fn holds(self, number: i64) -> bool {
+        match self.0 {
+            ValueType::I8 => i8::try_from(number).is_ok(),
+            ValueType::I16 => i16::try_from(number).is_ok(),
+            ValueType::I32 => i32::try_from(number).is_ok(),
+            ValueType::I64 => true,
+            _ => false,
+        }
+    }
+
     /// The id that `value` is, if it is one: whole numbers fit any width that holds them and are texts as
     /// well, and a text is whatever it reads as.
     #[must_use]
@@ -169,6 +182,10 @@ mod tests {
         assert_eq!(short.of_value(&Value::I64(300)), Some(Value::I16(300)));
         assert_eq!(short.of_value(&Value::I64(40_000)), None);
         assert_eq!(short.of_value(&Value::from("300")), Some(Value::I16(300)));
+        for number in [300, 32_767, 32_768, -32_768, -32_769, i64::MAX] {
+            assert_eq!(short.holds(number), short.of_number(number).is_some());
+            assert!(IdType::LONG.holds(number) && !day.holds(number));
+        }
         assert_eq!(IdType::STRING.of_value(&Value::I8(7)), Some(Value::from("7")));
         assert_eq!(IdType::STRING.of_value(&Value::from("")), None);
         let date = day.of_value(&Value::from("2024-02-29")).unwrap();

@@ -13,8 +13,8 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// A row that no vertex can have: marks the free places of the direct array.
-const VACANT: u32 = u32::MAX;
+/// A row that no vertex can have: marks the free places of the direct array, and ids that aren't known.
+pub const VACANT: u32 = u32::MAX;
 
 /// The direct array may always be this long: 4 MiB.
 const DIRECT_FLOOR: u64 = 1 << 20;
@@ -66,6 +66,12 @@ impl IntegerIds {
         }
         let hash = self.hasher.hash_one(id);
         self.hashed.find(hash, |slot| slot_id(slot) == id).map(|slot| slot[2])
+    }
+
+    /// As [`IntegerIds::get`] of each of `ids`, [`VACANT`] if it isn't known. Waits for memory overlap.
+    #[must_use]
+    pub fn get_all(&self, ids: &[u64]) -> Vec<u32> {
+        ids.iter().map(|id| self.get(*id).unwrap_or(VACANT)).collect()
     }
 
     /// The row of `id`, which gets the next one if it is new.
@@ -194,6 +200,9 @@ mod tests {
             for (id, row) in &model {
                 prop_assert_eq!(ours.get(*id), Some(*row));
             }
+            let rows = ids.iter().chain(&[12_345_678_901]).map(|id| model.get(id).copied().unwrap_or(VACANT));
+            let asked: Vec<u64> = ids.iter().copied().chain([12_345_678_901]).collect();
+            prop_assert_eq!(ours.get_all(&asked), rows.collect::<Vec<_>>());
         }
 
         #[test]

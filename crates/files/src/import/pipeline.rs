@@ -56,8 +56,10 @@ pub fn run<Block: Send, Parsed: Send>(
             }
             Ok(())
         };
-        let (next_blocks, (next_parsed, placed)) =
-            pool.install(|| rayon::join(read_round, || rayon::join(parse_round, place_round)));
+        // A second thread takes what was offered first, which is placing: the two that no other can help with run side
+        // by side, and parsing, which all share, fills up.
+        let ((next_blocks, next_parsed), placed) =
+            pool.install(|| rayon::join(|| rayon::join(read_round, parse_round), place_round));
         placed?;
         (blocks, parsed) = (next_blocks, next_parsed);
         if blocks.is_empty()

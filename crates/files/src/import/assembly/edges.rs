@@ -8,6 +8,7 @@
 use crate::import::assembly::batch::{Batch, Ends, Group, Grouping, IdPart, RejectedRow};
 use crate::import::assembly::graph::Assembly;
 use crate::import::faults::{FaultRules, Faults};
+use crate::import::identity::VACANT;
 use crate::import::policy::OnUnknown;
 use evergraph_graph::error::Result;
 use std::collections::HashMap;
@@ -109,12 +110,19 @@ impl Assembly {
         let mut groups: Vec<(EdgeTableKey, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<EdgeTableKey, usize> = HashMap::new();
         let mut grouping = Grouping::new(&batch.columns);
+        let source_entries = self.spaces[source_space].entries(sources);
+        let target_entries = self.spaces[target_space].entries(targets);
         let mut last = 0;
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
+            let mut find = |space: usize, entry: u32, ids| match entry {
+                // Perhaps the database's, or one that came into the space by a row before.
+                VACANT => self.find_vertex(file, space, ids, row),
+                entry => Ok(Some(self.spaces[space].place_of(entry))),
+            };
             let found = (
-                self.find_vertex(file, source_space, sources, row)?,
-                self.find_vertex(file, target_space, targets, row)?,
+                find(source_space, source_entries[row], sources)?,
+                find(target_space, target_entries[row], targets)?,
             );
             let (Some(source), Some(target)) = found else {
                 grouping.step(row, code, None);

@@ -11,7 +11,7 @@
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::id_type::{IdKind, IdType};
-use crate::import::identity::{InsertOutcome, IntegerIds, StringIds};
+use crate::import::identity::{InsertOutcome, IntegerIds, StringIds, VACANT};
 use crate::import::row_origins::RowOrigins;
 use evergraph_graph::error::{Error, ErrorKind};
 use std::collections::HashMap;
@@ -128,6 +128,21 @@ impl Space {
         Some(self.place_of(entry))
     }
 
+    /// The entry of each of `ids`, [`VACANT`] for one that isn't there: what they lead to is asked for together.
+    ///
+    /// # Panics
+    /// If the ids are not of the space's kind.
+    #[must_use]
+    pub fn entries(&self, ids: &IdColumn) -> Vec<u32> {
+        match (&self.ids, ids) {
+            (Ids::Integers(known), IdColumn::Integers(ids)) => known.get_all(ids),
+            (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => {
+                (0..ids.len()).map(|row| known.get(ids.get(row)).unwrap_or(VACANT)).collect()
+            }
+            _ => unreachable!("a file's ids are read as its space has them"),
+        }
+    }
+
     /// Where the vertex of `entry` is.
     ///
     /// # Panics
@@ -235,6 +250,7 @@ mod tests {
         space.move_to(1, VertexLocation { table: 1, row: 4 });
         assert_eq!(space.find(&ids, 1), Some(VertexLocation { table: 1, row: 4 }));
         assert_eq!(space.find(&IdColumn::Integers(vec![6]), 0), None);
+        assert_eq!(space.entries(&IdColumn::Integers(vec![9, 6, 7])), [2, VACANT, 0]);
         space.renumber(&[vec![6], Vec::new()]);
         let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| VertexLocation { table, row });
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);

@@ -256,7 +256,7 @@ fn push_attributes(
 fn push_id(ids: &mut IdColumn, id_type: IdType, field: &[u8]) -> Result<(), String> {
     match ids {
         IdColumn::Integers(ids) => {
-            let id = parse_i64(field.trim_ascii()).ok().filter(|id| id_type.of_number(*id).is_some());
+            let id = parse_i64(field.trim_ascii()).ok().filter(|id| id_type.holds(*id));
             ids.push(id.unwrap_or(0).cast_unsigned());
             return id
                 .map(drop)
@@ -282,32 +282,35 @@ fn push_id(ids: &mut IdColumn, id_type: IdType, field: &[u8]) -> Result<(), Stri
 struct NameReader {
     names: Names,
     codes: HashMap<String, u32>,
+    /// The field that was read last without an error.
+    last: Vec<u8>,
+    /// Its name's; `None` before the first.
+    last_code: Option<u32>,
 }
 
 impl NameReader {
     fn push(&mut self, field: &[u8], default: &str) -> Result<(), String> {
+        // Most rows are named as the one before.
+        if self.last == field
+            && let Some(code) = self.last_code
+        {
+            self.names.codes.push(code);
+            return Ok(());
+        }
         let name = Self::read(field, default);
-        let code = match &name {
-            // Most rows are named as the one before.
-            Ok(name) if self.last().is_some_and(|last| last == name) => {
-                *self.names.codes.last().expect("there is a last one")
-            }
-            Ok(name) => {
-                let next = self.names.names.len() as u32;
-                *self.codes.entry(name.as_ref().to_owned()).or_insert_with(|| {
-                    self.names.names.push(name.as_ref().to_owned());
-                    next
-                })
-            }
-            Err(_) => 0,
-        };
+        let code = name.as_ref().map_or(0, |name| {
+            let next = self.names.names.len() as u32;
+            let code = *self.codes.entry(name.as_ref().to_owned()).or_insert_with(|| {
+                self.names.names.push(name.as_ref().to_owned());
+                next
+            });
+            self.last.clear();
+            self.last.extend_from_slice(field);
+            self.last_code = Some(code);
+            code
+        });
         self.names.codes.push(code);
         name.map(drop)
-    }
-
-    fn last(&self) -> Option<&str> {
-        let code = self.names.codes.last()?;
-        self.names.names.get(*code as usize).map(String::as_str)
     }
 
     fn read<'a>(field: &'a [u8], default: &'a str) -> Result<Cow<'a, str>, String> {

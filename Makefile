@@ -8,7 +8,7 @@
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
-#                     with --grow 20 for copies of it side by side, 2^20 vertices;
+#                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...

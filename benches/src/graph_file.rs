@@ -49,6 +49,27 @@ impl FromStr for GraphPath {
     }
 }
 
+/// A graph of files that is to become larger: `NAME=SCALE`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Growth {
+    /// The graph's name in results.
+    pub name: String,
+    /// It gets at least 2^scale vertices.
+    pub scale: u32,
+}
+
+impl FromStr for Growth {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let (name, scale) = text.split_once('=').ok_or("expected NAME=SCALE, as in road=20")?;
+        match scale.parse() {
+            Ok(scale @ 1..31) => Ok(Self { name: name.to_owned(), scale }),
+            _ => Err(format!("a scale is a whole number from 1 to 30, not {scale:?}")),
+        }
+    }
+}
+
 /// A graph that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileGraph {
@@ -199,6 +220,14 @@ mod tests {
         let mut ends = [one, other, post];
         ends.sort_unstable();
         assert_eq!((ends, post), ([0, 1, 2], same));
+    }
+
+    #[test]
+    fn growth_names_a_graph_and_a_scale() {
+        assert_eq!("road=20".parse(), Ok(Growth { name: "road".to_owned(), scale: 20 }));
+        for wrong in ["20", "road", "road=", "road=0", "road=31", "road=x"] {
+            assert!(wrong.parse::<Growth>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

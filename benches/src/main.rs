@@ -23,7 +23,7 @@ mod table;
 mod workload;
 
 use crate::engine::kind::Kind;
-use crate::graph_file::{FileGraph, GraphPath};
+use crate::graph_file::{FileGraph, GraphPath, Growth};
 use crate::plan::{Part, Plan, Work};
 use crate::results::Results;
 use crate::workload::parts;
@@ -40,7 +40,7 @@ use std::sync::Arc;
 /// Measures Evergraph beside other engines.
 #[derive(Parser)]
 struct Arguments {
-    /// Graphs have 2^SCALE vertices.
+    /// Graphs have 2^SCALE vertices; that of kernels on a static array has four times as many, beyond caches.
     #[arg(long, default_value_t = 18)]
     scale: u32,
     /// Runs of everything.
@@ -52,10 +52,10 @@ struct Arguments {
     /// A graph of files too, for the parts `reads`, `live`, `in-place`, `static`, `packed-lists` and `queries`: anything that `evergraph import` reads.
     #[arg(long = "graph", value_name = "NAME=PATH,PATH")]
     graphs: Vec<GraphPath>,
-    /// Copies of each graph of files in a grid, joined to their neighbours, with at least 2^SCALE vertices: a small road
+    /// Copies of a graph of files in a grid, joined to their neighbours, with at least 2^SCALE vertices: a small road
     /// network becomes a large one.
-    #[arg(long, value_name = "SCALE", requires = "graphs", value_parser = clap::value_parser!(u32).range(1..31))]
-    grow: Option<u32>,
+    #[arg(long, value_name = "NAME=SCALE", requires = "graphs")]
+    grow: Vec<Growth>,
     /// Only the graphs of files, not R-MAT.
     #[arg(long, requires = "graphs")]
     files_only: bool,
@@ -119,6 +119,12 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     plan.walks.clone_from(&arguments.grateful_dead);
     plan.interactive.clone_from(&arguments.interactive);
     plan.gapbs = env::var_os("GAPBS_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    if let Some(growth) =
+        arguments.grow.iter().find(|growth| arguments.graphs.iter().all(|graph| graph.name != growth.name))
+    {
+        let text = format!("--grow {}={}: no --graph has this name", growth.name, growth.scale);
+        return Err(Error::invalid(text));
+    }
     describe(results, &plan);
     let all = Part::value_variants();
     let chosen = if arguments.only.is_empty() { all } else { &arguments.only };
@@ -128,8 +134,8 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     }
     for graph in &arguments.graphs {
         let mut read = FileGraph::read(graph, plan.seed)?;
-        if let Some(scale) = arguments.grow {
-            read = read.grown(scale, plan.seed)?;
+        if let Some(growth) = arguments.grow.iter().find(|growth| growth.name == graph.name) {
+            read = read.grown(growth.scale, plan.seed)?;
         }
         let (vertices, edges) = (read.vertices, read.edges.len());
         results.plan.insert(format!("graph {}", graph.name), format!("{vertices} vertices, {edges} edges"));
@@ -168,6 +174,7 @@ fn describe(results: &mut Results, plan: &Plan) {
     ]);
     results.plan = BTreeMap::from([
         (text("graph"), format!("R-MAT, 2^{} vertices, 16 edges each before parallel edges go", plan.scale)),
+        (text("graph of kernels"), format!("R-MAT, 2^{} vertices, 16 edges each", plan.kernels_scale)),
         (text("rounds"), plan.rounds.to_string()),
         (text("seed"), plan.seed.to_string()),
     ]);

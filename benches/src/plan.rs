@@ -47,6 +47,8 @@ pub enum Part {
 pub struct Plan {
     /// Graphs have 2^scale vertices (R-MAT).
     pub scale: u32,
+    /// That of the graph on which kernels run beside GAPBS.
+    pub kernels_scale: u32,
     /// What stands in place of R-MAT, in parts that need edges only.
     pub file_graph: Option<Arc<FileGraph>>,
     /// Runs of everything.
@@ -81,6 +83,7 @@ impl Plan {
     pub fn full(scale: u32) -> Self {
         Self {
             scale,
+            kernels_scale: scale + 2,
             file_graph: None,
             rounds: 5,
             commits: 50_000,
@@ -101,6 +104,7 @@ impl Plan {
     #[must_use]
     pub fn smoke() -> Self {
         Self {
+            kernels_scale: 11,
             rounds: 2,
             commits: 300,
             batches: 3,

@@ -22,7 +22,7 @@
 use crate::edges::distinct;
 use crate::engine::store::Edge;
 use crate::goals::baseline;
-use crate::plan::{Work, expect};
+use crate::plan::{Plan, Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::{Heading, Median};
 use crate::stopwatch::Stopwatch;
@@ -44,8 +44,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Times that a kernel runs in a round; the median counts. A program of theirs reads its graph once for them.
-const TRIALS: usize = 3;
 /// The last digit of the times that its programs print, seconds.
 const RESOLUTION: f64 = 1e-5;
 
@@ -54,6 +52,9 @@ struct Program {
     kernel: Kernel,
     name: &'static str,
     form: GraphFileForm,
+    /// Times that it runs in a round, and our kernel too; the median counts. A program of theirs reads its graph once for
+    /// them.
+    trials: usize,
     /// What it is told, beside its graph and how often to run.
     arguments: &'static [&'static str],
     /// What it is told when it checks itself.
@@ -102,6 +103,7 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::PageRank,
         name: "pr",
         form: GraphFileForm::Plain,
+        trials: 3,
         arguments: &["-i", "20", "-t", "0"],
         checked: &["-v", "-i", "200", "-t", "1e-4"],
         count: None,
@@ -110,6 +112,7 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::Bfs,
         name: "bfs",
         form: GraphFileForm::Plain,
+        trials: 3,
         arguments: &[],
         checked: &["-v"],
         count: Some(("BFS Tree has ", " nodes")),
@@ -118,6 +121,7 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::Sssp,
         name: "sssp",
         form: GraphFileForm::Weighted,
+        trials: 3,
         arguments: &[],
         checked: &["-v"],
         count: Some(("SSSP Tree reaches ", " nodes")),
@@ -126,6 +130,7 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::Wcc,
         name: "cc",
         form: GraphFileForm::Plain,
+        trials: 3,
         arguments: &[],
         checked: &["-v"],
         count: Some(("There are ", " components")),
@@ -134,6 +139,7 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::Betweenness,
         name: "bc",
         form: GraphFileForm::Plain,
+        trials: 3,
         arguments: &["-i", "1"],
         checked: &["-v", "-i", "1"],
         count: None,
@@ -142,6 +148,8 @@ const PROGRAMS: [Program; 6] = [
         kernel: Kernel::Triangles,
         name: "tc",
         form: GraphFileForm::Undirected,
+        // A minute on a large graph.
+        trials: 1,
         arguments: &[],
         checked: &[],
         count: Some(("", " triangles")),
@@ -164,12 +172,13 @@ struct Graph {
 /// `corrupt` if a program of GAPBS finds itself wrong or counts otherwise than ours; `io` if one can't be run.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     // Its builder drops loops and parallel edges.
-    let edges: Vec<Edge> = distinct(work.plan, 16)?.into_iter().filter(|edge| edge.0 != edge.1).collect();
+    let plan = Plan { scale: work.plan.kernels_scale, ..work.plan.clone() };
+    let edges: Vec<Edge> = distinct(&plan, 16)?.into_iter().filter(|edge| edge.0 != edge.1).collect();
     let last = edges.iter().map(|edge| edge.0.max(edge.1)).max().unwrap_or(0);
     let weights: Vec<f64> = edges.iter().map(|edge| weight(*edge)).collect();
-    let bound = VertexSet::full(work.plan.vertices());
+    let bound = VertexSet::full(plan.vertices());
     let array = Lists::from(StaticCsr::new(bound, &edges, Some(&weights), Direction::Both)?);
-    let source = busiest(&edges, work.plan.vertices());
+    let source = busiest(&edges, plan.vertices());
     let delta = sssp(&array, VertexId(source), &SsspParameters::default(), &Control::default())?.delta;
     let graph = Graph { array, source, vertices: last + 1, delta: (delta.round() as u64).max(1) };
     let theirs = match &work.plan.gapbs {
@@ -186,8 +195,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     }
     work.note("our kernels on compressed sparse rows; the array is there, nothing is live");
     work.note(match theirs {
-        Some(_) => "gapbs: its own programs on the same edges, without loops; reading and building not counted; \
-                    OpenMP's threads wait passively",
+        Some(_) => "gapbs: its own programs on the same edges, without loops; reading and building not counted",
         None => "GAPBS_DIR names no folder of GAPBS' built programs: ours stand alone here, and networkit's times \
                  (`make compare`) are the anchor",
     });
@@ -211,7 +219,7 @@ fn beside(
             Some(theirs) => {
                 Ok(Sample::elsewhere(Median::of(&theirs.trials(program, graph, threads)?).median))
             }
-            None => pool.install(|| ours(program.kernel, graph)),
+            None => pool.install(|| ours(program, graph)),
         })?;
     }
     let plural = if threads == 1 { "" } else { "s" };
@@ -222,12 +230,12 @@ fn beside(
 }
 
 /// The median of our trials.
-fn ours(kernel: Kernel, graph: &Graph) -> Result<Sample> {
+fn ours(program: &Program, graph: &Graph) -> Result<Sample> {
     let whole = Stopwatch::start();
-    let mut seconds = Vec::with_capacity(TRIALS);
-    for _ in 0..TRIALS {
+    let mut seconds = Vec::with_capacity(program.trials);
+    for _ in 0..program.trials {
         let watch = Stopwatch::start();
-        kernel.run(&graph.array, VertexId(graph.source))?;
+        program.kernel.run(&graph.array, VertexId(graph.source))?;
         seconds.push(watch.stop().wall);
     }
     Ok(Sample::timed(Median::of(&seconds).median, whole.stop()))
@@ -284,16 +292,16 @@ impl Gapbs {
         if program.kernel == Kernel::Sssp {
             command.args(["-d", &graph.delta.to_string()]);
         }
-        // Threads that spin while they wait take the cores from each other.
-        command.env("OMP_NUM_THREADS", threads.to_string()).env("OMP_WAIT_POLICY", "passive");
+        // Its threads wait as OpenMP lets them: for a while they spin, which wakes them sooner.
+        command.env("OMP_NUM_THREADS", threads.to_string());
         ended(&path, &mut command)
     }
 
     /// Seconds of each trial.
     fn trials(&self, program: &Program, graph: &Graph, threads: usize) -> Result<Vec<f64>> {
-        let said = self.run(program, graph, threads, TRIALS, program.arguments)?;
+        let said = self.run(program, graph, threads, program.trials, program.arguments)?;
         let times = trial_times(&said)?;
-        expect(program.name, "trials", times.len(), TRIALS)?;
+        expect(program.name, "trials", times.len(), program.trials)?;
         Ok(times)
     }
 

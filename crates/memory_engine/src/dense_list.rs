@@ -7,6 +7,7 @@
 //!
 //! visit          0 1 1+ 2 3 3+ 4 6 6+                  row by row, a stretch without fresh lists at a time
 //! visit_pieces   1+ 3+ 6+, then 0 1 2 3 4 6            no row is asked whether it has a fresh list
+//! visit_each     0 1 1+ 4                              chosen rows; one is asked only if its body was not enough
 //! ```
 //!
 //! All that a visit reads for each row is copied out of the list: the visitor may write anywhere, and so the compiler
@@ -97,8 +98,10 @@ impl<'a> DenseList<'a> {
         F: FnMut(u32, Piece<'_>),
     {
         let mut row = usize::from(rows.start);
-        let mut replaced =
-            self.fresh.map(|fresh| fresh.replaced(rows.clone()).map(|row| (row, fresh.list(row))));
+        let mut replaced = self
+            .fresh
+            .filter(|fresh| fresh.replaces_any())
+            .map(|fresh| fresh.replaced(rows.clone()).map(|row| (row, fresh.list(row))));
         loop {
             // A stretch of rows whose lists in the body stand: nearly always all.
             let next = replaced.as_mut().and_then(Iterator::next);
@@ -124,20 +127,76 @@ impl<'a> DenseList<'a> {
     {
         for vertex in vertices {
             let row = (vertex - self.first) as usize;
-            let body = match self.ends.get(row) {
-                Some(to) => self.start(row)..*to as usize,
-                None => 0..0,
-            };
-            let said = match self.fresh {
-                Some(fresh) if fresh.touches(row as u16) => {
-                    visit_pieces(fresh.pieces(row as u16, self.piece(body)), |piece| visitor(*vertex, piece))
-                }
-                _ => visitor(*vertex, self.piece(body)),
-            };
+            let mut said = Visit::Continue;
+            if !self.fresh.is_some_and(|fresh| fresh.replaces(row as u16)) {
+                let body = match self.ends.get(row) {
+                    Some(to) => self.start(row)..*to as usize,
+                    None => 0..0,
+                };
+                said = visitor(*vertex, self.piece(body));
+            }
+            // Asked last: a search that has found what it looks for in the body, as nearly all do, leaves out a test
+            // that nobody could predict.
+            if said == Visit::Continue
+                && let Some(fresh) = self.fresh.filter(|fresh| fresh.touches(row as u16))
+            {
+                said = visitor(*vertex, fresh.list(row as u16));
+            }
             if said == Visit::Stop {
                 return Visit::Stop;
             }
         }
         Visit::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frozen_list::Weights;
+    use crate::segment::edge_body::EdgeBody;
+    use std::sync::Arc;
+
+    /// Two edges in the body for each of the rows 0, 1, 2, 4 and 5; one more for row 1, one instead of them for row 4, one
+    /// for row 7, which is behind the body's last.
+    fn list() -> FrozenList {
+        let body = EdgeBody::new(&[2, 2, 2, 0, 2, 2], (0..10).collect(), Box::default(), Vec::new());
+        let mut fresh = FreshLists::new();
+        fresh.neighbors.push(20);
+        fresh.finish_row(1);
+        fresh.neighbors.push(21);
+        fresh.replace_row(4, 2);
+        fresh.neighbors.push(22);
+        fresh.finish_row(7);
+        FrozenList { body: Arc::new(body), weights: Weights::None, fresh: fresh.finish() }
+    }
+
+    /// The rows and neighbours of each piece that isn't empty, if a visit of chosen rows says `said` to each of them.
+    fn visited(said: Visit) -> Vec<(u32, Vec<u32>)> {
+        let (list, group) = (list(), GroupId(3));
+        let vertices = [0, 1, 3, 4, 6, 7, 9].map(|row| group.first().0 + row);
+        let mut pieces = Vec::new();
+        let dense = DenseList::of(&list, group).unwrap();
+        dense.visit_each(&vertices, &mut |vertex, piece| {
+            if piece.neighbors.is_empty() {
+                return Visit::Continue;
+            }
+            pieces.push((vertex - group.first().0, piece.neighbors.to_vec()));
+            said
+        });
+        pieces
+    }
+
+    #[test]
+    fn chosen_rows_give_the_body_then_what_is_fresh() {
+        let want = [(0, vec![0, 1]), (1, vec![2, 3]), (1, vec![20]), (4, vec![21]), (7, vec![22])];
+        assert_eq!(visited(Visit::Continue), want);
+    }
+
+    #[test]
+    fn what_is_fresh_is_left_out_when_the_body_was_enough() {
+        let want = [(0, vec![0, 1]), (1, vec![2, 3]), (4, vec![21]), (7, vec![22])];
+        assert_eq!(visited(Visit::NextVertex), want);
+        assert_eq!(visited(Visit::Stop), [(0, vec![0, 1])]);
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct FreshLists {
     touched: GroupBits,
     /// Rows whose list here stands for the body's too.
     replaced: GroupBits,
+    /// Whether there are such rows.
+    replaces_any: bool,
     /// How many touched rows come before each word of `touched`: a list is found by counting bits.
     ranks: [u16; 64],
     /// Where the list of each touched row ends, ascending by row.
@@ -103,6 +105,7 @@ impl FreshLists {
         Self {
             touched: [0; 64],
             replaced: [0; 64],
+            replaces_any: false,
             ranks: [0; 64],
             ends: Vec::new(),
             neighbors: Vec::new(),
@@ -120,7 +123,13 @@ impl FreshLists {
     /// Whether a row's list here stands for the body's too.
     #[inline]
     pub(super) fn replaces(&self, row: u16) -> bool {
-        has(&self.replaced, row)
+        self.replaces_any && has(&self.replaced, row)
+    }
+
+    /// Whether any row's list here stands for the body's too.
+    #[inline]
+    pub(super) fn replaces_any(&self) -> bool {
+        self.replaces_any
     }
 
     /// How many touched rows come before `row`.
@@ -210,6 +219,7 @@ impl FreshLists {
     pub(super) fn replace_row(&mut self, row: u16, covered: usize) {
         self.finish_row(row);
         set(&mut self.replaced, row);
+        self.replaces_any = true;
         self.covered += covered as u64;
     }
 

@@ -365,22 +365,36 @@ impl Topology for FrozenTopology {
             let row = block % group_blocks * BLOCK;
             (before + edges_before(block / group_blocks, row as u16) + row) as u64
         };
-        let total = work_below(blocks);
-        let parts = parts.max(1) as u64;
-        let (mut cuts, mut block) = (vec![0], 1);
-        while block < blocks {
-            let wanted = total * cuts.len() as u64 / parts;
-            block = first_at(block..blocks, |block| work_below(block) >= wanted);
-            if block < blocks {
-                cuts.push((block * BLOCK) as u32);
-                block += 1;
-            }
-        }
+        let inner = cut_blocks(blocks, parts, &groups_below, group_blocks, work_below);
+        let mut cuts: Vec<u32> =
+            std::iter::once(0).chain(inner.map(|block| (block * BLOCK) as u32)).collect();
         if *cuts.last().expect("begins with zero") < self.bound || cuts.len() == 1 {
             cuts.push(self.bound);
         }
         cuts
     }
+}
+
+/// The blocks from 1 up to before the last at which parts of about even work begin. `groups_below` is the work below every
+/// `group_blocks`-th block, `work_below` that below any, up to the one behind the last.
+fn cut_blocks(
+    blocks: usize,
+    parts: usize,
+    groups_below: &[usize],
+    group_blocks: usize,
+    work_below: impl Fn(usize) -> u64,
+) -> impl Iterator<Item = usize> {
+    let (total, parts) = (work_below(blocks), parts.max(1) as u64);
+    let mut block = 1;
+    (1..).map_while(move |part| {
+        let wanted = total * part / parts;
+        // One short array tells in which group it is; lists are looked at for its blocks alone.
+        let end = groups_below.partition_point(|below| (*below as u64) < wanted) * group_blocks;
+        let of_group = block.max(end.saturating_sub(group_blocks))..block.max(end.min(blocks));
+        let found = first_at(of_group, |block| work_below(block) >= wanted);
+        block = found + 1;
+        (found < blocks).then_some(found)
+    })
 }
 
 /// The first number of `range` for which `holds` is true, as it is for all behind it; the end if there is none.
@@ -391,4 +405,31 @@ fn first_at(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
         if holds(middle) { high = middle } else { low = middle + 1 }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn parts_begin_at_the_first_block_with_enough_work_below(
+            work in proptest::collection::vec(prop_oneof![Just(0_u64), 1_u64..9, Just(200)], 0..40),
+            parts in 0_usize..50, group_blocks in 1_usize..9,
+        ) {
+            let below = |block: usize| work[..block].iter().sum::<u64>();
+            let starts = (0..work.len()).step_by(group_blocks);
+            let groups_below: Vec<usize> = starts.map(|block| below(block) as usize).collect();
+            let mut want = Vec::new();
+            for block in 1..work.len() {
+                let wanted = below(work.len()) * (want.len() as u64 + 1) / parts.max(1) as u64;
+                if below(block) >= wanted {
+                    want.push(block);
+                }
+            }
+            let found = cut_blocks(work.len(), parts, &groups_below, group_blocks, below);
+            prop_assert_eq!(found.collect::<Vec<_>>(), want);
+        }
+    }
 }

@@ -48,19 +48,21 @@ impl FreshLists {
         let last = keys.last()?;
         let mut fresh = Self::new();
         fresh.neighbors = keys.iter().map(|key| key.neighbor()).collect();
-        // Without a branch that depends on where a row ends, which nobody could predict; and bits are collected in a
-        // register, since to read back what was just written takes longer than all else here.
+        // Without a branch that depends on where a row ends, which nobody could predict.
         let (mut ends, mut lists) = (vec![0; keys.len()], 0);
-        let (mut word, mut bits) = (0, 0);
         for (at, pair) in keys.windows(2).enumerate() {
-            let row = usize::from(pair[0].row());
             ends[lists] = at as u32 + 1;
-            lists += usize::from(row != usize::from(pair[1].row()));
+            lists += usize::from(pair[0].row() != pair[1].row());
+        }
+        ends.truncate(lists);
+        // Bits are collected in a register: to read back what was just written takes longer than all else here.
+        let (mut word, mut bits) = (0, 0);
+        for end in &ends {
+            let row = usize::from(keys[*end as usize - 1].row());
             bits = if row / 64 == word { bits } else { 0 } | 1 << (row % 64);
             word = row / 64;
             fresh.touched[word] = bits;
         }
-        ends.truncate(lists);
         fresh.ends = ends;
         fresh.finish_row(last.row());
         fresh.finish()

@@ -228,24 +228,32 @@ impl<B> Layer<B> {
     /// The keys of the records that a snapshot at `timestamp` sees, ascending, if all of these only insert: then no two
     /// are alike. `None` if that isn't so, or not seen at once. Payloads aren't read.
     ///
-    /// Cost: a look at each stamp, a copy of the keys, and sorting those of the tail.
+    /// Cost: a copy of the keys, and sorting those of the tail.
     pub fn inserted(&self, timestamp: Timestamp) -> Option<Vec<RecordKey>> {
-        let visible = |stamp: Stamp| stamp.timestamp().visible_at(timestamp);
-        if !self.run.all(|stamp| visible(stamp) && stamp.operation() == Operation::Insert) {
+        if !self.run.only_inserts_until(timestamp) {
             return None;
         }
-        let newer = self.tail.stamps().filter(|(_, stamp)| visible(*stamp));
-        let mut newer: Vec<RecordKey> = newer
-            .map(|(key, stamp)| (stamp.operation() == Operation::Insert).then_some(key))
-            .collect::<Option<_>>()?;
-        sort_few(&mut newer);
+        let mut newer = [RecordKey(0); TAIL_CAPACITY];
+        let mut count = 0;
+        for (key, stamp) in self.tail.stamps() {
+            if stamp.timestamp().visible_at(timestamp) {
+                if stamp.operation() != Operation::Insert {
+                    return None;
+                }
+                newer[count] = key;
+                count += 1;
+            }
+        }
+        let newer = &mut newer[..count];
+        sort_few(newer);
         let mut older = self.run.keys();
         let mut keys = Vec::with_capacity(older.len() + newer.len());
         for key in newer {
-            // All of them are copied anyway: counting costs less than a search, whose steps wait for each other.
-            let (before, behind) = older.split_at(older.iter().take_while(|old| **old < key).count());
+            // All of them are copied anyway: counting costs less than a search, whose steps wait for each other, and for
+            // memory that nobody has read ahead.
+            let (before, behind) = older.split_at(older.iter().take_while(|old| **old < *key).count());
             keys.extend_from_slice(before);
-            keys.push(key);
+            keys.push(*key);
             older = behind;
         }
         keys.extend_from_slice(older);

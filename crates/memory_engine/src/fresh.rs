@@ -154,6 +154,17 @@ impl FreshLists {
         self.piece(self.end_before(at)..self.ends[at] as usize)
     }
 
+    /// The lists of `rows` that only add to those of the body, ascending by row.
+    #[inline]
+    pub(super) fn additions(&self, rows: Range<u16>) -> impl Iterator<Item = (u16, Piece<'_>)> {
+        let (neighbors, weights, replaces_any) = (&self.neighbors[..], &self.weights[..], self.replaces_any);
+        let lists = self.lists(rows).filter(move |(row, _)| !replaces_any || !has(&self.replaced, *row));
+        lists.map(move |(row, range)| {
+            let weights = if weights.is_empty() { weights } else { &weights[range.clone()] };
+            (row, Piece { neighbors: &neighbors[range], weights, sorted: true })
+        })
+    }
+
     /// The list at `range`.
     #[inline]
     pub(super) fn piece(&self, range: Range<usize>) -> Piece<'_> {
@@ -195,7 +206,8 @@ impl FreshLists {
         let word = usize::from(rows.start) / 64;
         let bits = self.touched[word] & (u64::MAX << (rows.start % 64));
         let at = self.rank(rows.start);
-        Lists { fresh: self, word, bits, at, from: self.end_before(at), end: rows.end }
+        let from = self.end_before(at);
+        Lists { touched: &self.touched, ends: &self.ends, word, bits, at, from, end: rows.end }
     }
 
     /// The edges of all rows before `row`, a multiple of 64, here and in a body that has `of_body` of them;
@@ -236,9 +248,11 @@ impl FreshLists {
     }
 }
 
-/// Touched rows, ascending, with the places of their lists.
+/// Touched rows, ascending, with the places of their lists. It keeps what it reads for each of them, which the compiler
+/// would load anew: whoever reads the lists may write anywhere.
 pub(super) struct Lists<'a> {
-    fresh: &'a FreshLists,
+    touched: &'a GroupBits,
+    ends: &'a [u32],
     word: usize,
     /// Of the word, those not yet handed out.
     bits: u64,
@@ -255,14 +269,14 @@ impl Iterator for Lists<'_> {
     fn next(&mut self) -> Option<(u16, Range<usize>)> {
         while self.bits == 0 {
             self.word += 1;
-            self.bits = *self.fresh.touched.get(self.word)?;
+            self.bits = *self.touched.get(self.word)?;
         }
         let row = (self.word * 64) as u16 + self.bits.trailing_zeros() as u16;
         if row >= self.end {
             return None;
         }
         self.bits &= self.bits - 1;
-        let range = self.from..self.fresh.ends[self.at] as usize;
+        let range = self.from..self.ends[self.at] as usize;
         (self.at, self.from) = (self.at + 1, range.end);
         Some((row, range))
     }

@@ -2,7 +2,7 @@
 
 use crate::fresh::FreshLists;
 use crate::segment::edge_body::EdgeBody;
-use evergraph_graph::id::{GroupId, VertexId};
+use evergraph_graph::id::GroupId;
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::topology::{Piece, Visit};
 use std::ops::Range;
@@ -68,11 +68,8 @@ impl FrozenList {
         F: FnMut(u32, Piece<'_>),
     {
         let Some(fresh) = &self.fresh else { return };
-        for (row, range) in fresh.lists(rows) {
-            if !fresh.replaces(row) {
-                visitor(VertexId::new(group, row).0, fresh.piece(range));
-            }
-        }
+        let first = group.first().0;
+        fresh.additions(rows).for_each(|(row, piece)| visitor(first + u32::from(row), piece));
     }
 
     /// The list of `row` without what only adds to it.

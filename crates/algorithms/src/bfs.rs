@@ -32,6 +32,7 @@ use crate::frontier::{Ordering, push_members};
 use crate::parts::{Parts, share_out};
 use crate::range::WholeRange;
 use crate::scope::{Scope, covers, source_in};
+use crate::writers::Writers;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
@@ -253,25 +254,40 @@ impl<'a, T: Topology> Search<'a, T> {
 
     /// One round from the frontier outwards.
     fn top_down(&self, frontier: &[u32], level: u32) -> Result<NextFrontier> {
-        let visit = |chunk: &[u32], buffer: &mut PieceBuffer| {
-            let mut found = NextFrontier::default();
+        let visit = |writers: Writers,
+                     chunk: &[u32],
+                     buffer: &mut PieceBuffer,
+                     found: &mut NextFrontier|
+         -> Result<()> {
+            let mut edges = 0;
             self.topology.visit_each(self.parameters.direction, chunk, buffer, |_, piece| {
                 for neighbor in piece.neighbors {
                     let slot = &self.slots[*neighbor as usize];
                     let open = slot.load(Relaxed);
-                    if is_open(open) && slot.compare_exchange(open, level, Relaxed, Relaxed).is_ok() {
+                    if is_open(open) && writers.replace(slot, open, level).is_ok() {
                         found.vertices.push(*neighbor);
-                        found.edges += u64::from(open - NOT_REACHED);
+                        edges += u64::from(open - NOT_REACHED);
                     }
                 }
                 Visit::Continue
             })?;
-            Ok(found)
+            found.edges += edges;
+            Ok(())
         };
-        if frontier.len() <= FRONTIER_CHUNK {
-            return visit(frontier, &mut PieceBuffer::default());
+        let chunks = frontier.chunks(FRONTIER_CHUNK);
+        if frontier.len() <= FRONTIER_CHUNK || Writers::of_pool() == Writers::One {
+            let (mut found, mut buffer) = (NextFrontier::default(), PieceBuffer::default());
+            for chunk in chunks {
+                self.control.check()?;
+                visit(Writers::One, chunk, &mut buffer, &mut found)?;
+            }
+            return Ok(found);
         }
-        let found = share_out(self.control, frontier.chunks(FRONTIER_CHUNK), visit)?;
+        let found = share_out(self.control, chunks, |chunk, buffer| {
+            let mut found = NextFrontier::default();
+            visit(Writers::Many, chunk, buffer, &mut found)?;
+            Ok(found)
+        })?;
         let edges = found.iter().map(|found| found.edges).sum();
         let lists: Vec<Vec<u32>> = found.into_iter().map(|found| found.vertices).collect();
         Ok(NextFrontier { vertices: lists.concat(), edges })

@@ -7,6 +7,8 @@
 //! for u, for v in list(u):  each w both in list(v) and in list(u) is a triangle u, v, w
 //! ```
 //!
+//! If no vertex has many edges, the rank is the id: that saves the sort, and lists lie near those of their neighbours.
+//!
 //! Every triangle is found once, from its vertex of lowest degree. No list is longer than the root
 //! of twice the edges, hubs have the shortest ones, and all that is looked at often lies together
 //! at the low ranks.
@@ -30,28 +32,47 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+/// If no vertex has more edges than this, both sides counted, an order by degree saves less than making it takes.
+const EVEN_DEGREE_MAX: u32 = 64;
+
 /// The vertices of a topology in order of their degrees, and lists of the neighbours before each.
 pub(crate) struct DegreeOrder {
-    /// The vertices in scope; the place in here is the rank.
-    vertices: Vec<u32>,
+    /// The vertices in scope; the place in here is the rank. `None` if the rank of each vertex is its id.
+    vertices: Option<Vec<u32>>,
     /// By rank.
     lists: Undirected,
-    _memory: Reservation,
+    _memory: Option<Reservation>,
 }
 
 impl DegreeOrder {
-    /// Orders `topology` by the edges of both sides, parallel ones included.
-    ///
-    /// Cost: a sort of the vertices by degree, and what [`Undirected::choose`] costs.
+    /// Orders `topology` by the edges of both sides, parallel ones included; by id if nobody has many.
     ///
     /// # Errors
     /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; errors of reading.
     pub(crate) fn new<T: Topology>(topology: &T, with_arcs: bool, control: &Control<'_>) -> Result<Self> {
+        let parts = Parts::of(topology);
+        let sizes = parts.map_ranges(control, |range, _| {
+            let mut degrees = vec![0; range.len()];
+            topology.degrees(Direction::Both, range, &mut degrees)?;
+            let even = degrees.iter().all(|degree| *degree <= EVEN_DEGREE_MAX);
+            Ok(even.then(|| degrees.iter().map(|degree| *degree as usize).sum()))
+        })?;
+        if let Some(sizes) = sizes.into_iter().collect() {
+            let lists = Undirected::lower(topology, control, with_arcs, &parts, sizes)?;
+            return Ok(Self { vertices: None, lists, _memory: None });
+        }
+        Self::ranked(topology, with_arcs, control)
+    }
+
+    /// As [`DegreeOrder::new`], by degree in any case.
+    ///
+    /// Cost: a sort of the vertices by degree, and what [`Undirected::choose`] costs.
+    fn ranked<T: Topology>(topology: &T, with_arcs: bool, control: &Control<'_>) -> Result<Self> {
         let bound = topology.bound();
         // The order, what it is sorted by, and the ranks.
         let memory = control.reserve("degree order", bound, 4 * size_of::<u32>())?;
-        let mut degrees = vec![0; bound as usize];
         let parts = Parts::of(topology);
+        let mut degrees = vec![0; bound as usize];
         parts.map(control, parts.split(&mut degrees), |range, degrees, _| {
             topology.degrees(Direction::Both, range, degrees)
         })?;
@@ -66,12 +87,17 @@ impl DegreeOrder {
             (neighbor < rank).then_some(neighbor)
         };
         let lists = Undirected::choose(topology, control, with_arcs, before)?.reordered(&vertices);
-        Ok(Self { vertices, lists, _memory: memory })
+        Ok(Self { vertices: Some(vertices), lists, _memory: Some(memory) })
     }
 
-    /// The vertices in scope, by rank.
-    pub(crate) fn vertices(&self) -> &[u32] {
-        &self.vertices
+    /// What vertices have, where `by_rank` is what ranks have: `bound` values, zero for a vertex without a rank.
+    pub(crate) fn by_vertex<A: Copy + Default>(&self, by_rank: Vec<A>, bound: u32) -> Vec<A> {
+        let Some(vertices) = &self.vertices else { return by_rank };
+        let mut by_vertex = vec![A::default(); bound as usize];
+        for (vertex, value) in vertices.iter().zip(by_rank) {
+            by_vertex[*vertex as usize] = value;
+        }
+        by_vertex
     }
 
     /// The neighbours that each rank has, before it and behind it.
@@ -111,18 +137,23 @@ impl DegreeOrder {
     where
         W: Fn(usize) -> u64 + Sync,
     {
-        let count = self.vertices.len();
+        let count = self.lists.lengths().len();
         let threads = rayon::current_num_threads();
-        let bytes = count * (size_of::<AtomicU64>() + threads * size_of::<u32>());
+        let marks = if self.vertices.is_some() { count } else { 0 };
+        let bytes = count * size_of::<AtomicU64>() + marks * threads * size_of::<u32>();
         let _memory = control.reserve_bytes(phase, bytes as u64)?;
         // Relaxed: sums that nobody reads before all are made.
         let counts: Vec<AtomicU64> = (0..count).map(|_| AtomicU64::new(0)).collect();
         self.share_out(
             control,
-            || Marks::new(count),
+            || Marks::new(marks),
             |ranks, marks| {
                 for rank in ranks {
-                    marks.count(&self.lists, rank, &counts, &worth);
+                    if self.vertices.is_none() {
+                        count_by_merging(&self.lists, rank, &counts, &worth);
+                    } else {
+                        marks.count(&self.lists, rank, &counts, &worth);
+                    }
                 }
             },
         )?;
@@ -142,6 +173,38 @@ impl DegreeOrder {
             Ok(())
         })?;
         Ok(())
+    }
+}
+
+/// As [`Marks::count`], for short lists: no memory but theirs is looked at.
+fn count_by_merging<W>(lists: &Undirected, rank: u32, counts: &[AtomicU64], worth: &W)
+where
+    W: Fn(usize) -> u64,
+{
+    let place = lists.place(rank);
+    let list = &lists.neighbors()[place.clone()];
+    let mut opposite = 0;
+    for (at, second) in list.iter().enumerate().skip(1) {
+        let mut own = 0;
+        let others = lists.place(*second);
+        let mut third_at = 0;
+        for (others_at, other) in (others.start..).zip(&lists.neighbors()[others]) {
+            while list[third_at] < *other {
+                third_at += 1;
+            }
+            // No neighbour of `second` in these lists is above it, and so the end of `list` isn't come to.
+            if list[third_at] == *other {
+                opposite += worth(others_at);
+                own += worth(place.start + third_at);
+                counts[*other as usize].fetch_add(worth(place.start + at), Relaxed);
+            }
+        }
+        if own > 0 {
+            counts[*second as usize].fetch_add(own, Relaxed);
+        }
+    }
+    if opposite > 0 {
+        counts[rank as usize].fetch_add(opposite, Relaxed);
     }
 }
 
@@ -206,11 +269,21 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn one_hub_suffices_for_an_order_by_degree() {
+        let star = |leaves| {
+            let edges: Vec<_> = (0..leaves).map(|leaf| (leaves, leaf)).collect();
+            Graph::new(leaves + 1, &edges).csr(Direction::Both)
+        };
+        let by_id = |csr| DegreeOrder::new(&csr, false, &Control::default()).unwrap().vertices.is_none();
+        assert!(by_id(star(EVEN_DEGREE_MAX)) && !by_id(star(EVEN_DEGREE_MAX + 1)));
+    }
+
+    #[test]
     fn hubs_come_first_and_lists_lead_to_them() {
         let graph = Graph::new(5, &[(4, 0), (2, 4), (3, 4), (3, 2), (3, 3)]).without(&[1]);
-        let order = DegreeOrder::new(&graph.csr(Direction::Both), true, &Control::default()).unwrap();
+        let order = DegreeOrder::ranked(&graph.csr(Direction::Both), true, &Control::default()).unwrap();
         // A loop counts twice for the order, and not at all in a list.
-        assert_eq!(order.vertices(), [3, 4, 2, 0]);
+        assert_eq!(order.vertices.as_deref(), Some(&[3, 4, 2, 0][..]));
         let lists: Vec<&[u32]> = (0..4).map(|rank| order.lists.list(rank)).collect();
         assert_eq!(lists, [&[][..], &[0], &[0, 1], &[1]]);
         assert_eq!(order.degrees(&Control::default()).unwrap(), [2, 3, 2, 1]);
@@ -220,14 +293,31 @@ mod tests {
         #[test]
         fn degrees_are_numbers_of_different_neighbours(graph in any_graph()) {
             let control = Control::default();
-            let order = DegreeOrder::new(&graph.pieced(Direction::Both), false, &control).unwrap();
+            let pieced = graph.pieced(Direction::Both);
+            let plain = DegreeOrder::new(&pieced, false, &control);
+            let ranked = DegreeOrder::ranked(&pieced, false, &control);
             let mut neighbors = vec![BTreeSet::new(); graph.vertices.bound() as usize];
             for (source, target, _) in graph.arcs(Direction::Both).into_iter().filter(|arc| arc.0 != arc.1) {
                 neighbors[source as usize].insert(target);
             }
-            let want: Vec<_> =
-                order.vertices().iter().map(|vertex| neighbors[*vertex as usize].len() as u32).collect();
-            prop_assert_eq!(order.degrees(&control).unwrap(), want);
+            let want: Vec<_> = neighbors.iter().map(|neighbors| neighbors.len() as u32).collect();
+            for order in [plain.unwrap(), ranked.unwrap()] {
+                prop_assert_eq!(&order.by_vertex(order.degrees(&control).unwrap(), graph.vertices.bound()), &want);
+            }
+        }
+
+        #[test]
+        fn an_order_by_id_finds_the_triangles_and_arcs_of_one_by_degree(graph in any_graph()) {
+            let (control, pieced) = (Control::default(), graph.pieced(Direction::Both));
+            let bound = graph.vertices.bound();
+            let plain = DegreeOrder::new(&pieced, true, &control).unwrap();
+            let ranked = DegreeOrder::ranked(&pieced, true, &control).unwrap();
+            prop_assert!(plain.vertices.is_none());
+            let all = |order: &DegreeOrder| {
+                let (triangles, arcs) = (order.triangles("test", &control), order.opposite_arcs("test", &control));
+                [triangles, arcs].map(|counts| order.by_vertex(counts.unwrap(), bound))
+            };
+            prop_assert_eq!(all(&plain), all(&ranked));
         }
     }
 }

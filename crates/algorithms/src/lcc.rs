@@ -92,13 +92,12 @@ pub fn lcc<T: Topology>(topology: &T, parameters: &LccParameters, control: &Cont
     } else {
         (order.triangles(PHASE, control)?, 2.0)
     };
-    let mut coefficients = vec![0.0; topology.bound() as usize];
-    for ((vertex, degree), connected) in order.vertices().iter().zip(degrees).zip(connected) {
-        if connected > 0 {
-            let degree = f64::from(degree);
-            coefficients[*vertex as usize] = worth * connected as f64 / (degree * (degree - 1.0));
-        }
-    }
+    let coefficient = |(degree, connected): (u32, u64)| {
+        let (degree, connected) = (f64::from(degree), connected as f64);
+        if connected > 0.0 { worth * connected / (degree * (degree - 1.0)) } else { 0.0 }
+    };
+    let coefficients = degrees.into_iter().zip(connected).map(coefficient).collect();
+    let coefficients = order.by_vertex(coefficients, topology.bound());
     let count = topology.vertices().len();
     let mean = if count == 0 { 0.0 } else { coefficients.iter().sum::<f64>() / count as f64 };
     control.report(PHASE, 1.0);

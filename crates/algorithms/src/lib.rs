@@ -21,6 +21,7 @@
 mod array_tally;
 pub mod betweenness;
 pub mod bfs;
+mod bins;
 pub mod cdlp;
 pub mod closeness;
 mod coarse;
@@ -68,6 +69,7 @@ mod vertex_numbers;
 mod vertex_states;
 mod visited_set;
 pub mod wcc;
+mod writers;
 
 #[cfg(test)]
 mod graphs;

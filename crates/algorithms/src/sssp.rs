@@ -20,19 +20,21 @@
 //!
 //! Source: Meyer, Sanders: Delta-stepping (J. Algorithms 2003), as in the GAP benchmark suite: no
 //! light and heavy edges, bins of threads merged after each step. Differs: frontiers in id order,
-//! without duplicates; a window of bins and one pile behind it, so that no weight makes bins many.
+//! without duplicates; a window of bins and piles behind it, so that no weight makes bins many.
 
+use crate::bins::Bins;
 use crate::control::Control;
 use crate::frontier::Ordering;
 use crate::parts::share_out;
 use crate::range::RealRange;
 use crate::scope::{Scope, source_in};
+use crate::writers::Writers;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit, Weight};
 use evergraph_graph::view::Freeze;
-use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -122,11 +124,15 @@ pub fn sssp<T: Topology>(
             AtomicU64::new(if topology.vertices().contains(vertex) { UNREACHED } else { OUT_OF_SCOPE })
         })
         .collect();
-    let search = Search { topology, direction: parameters.direction, control, delta, distances };
+    let (direction, bins_of_threads) = (parameters.direction, Mutex::default());
+    let search =
+        Search { topology, direction, control, delta, per_delta: delta.recip(), distances, bins_of_threads };
     search.run(source, state)
 }
 
 const PHASE: &str = "sssp";
+
+const NO_PANIC: &str = "bins are taken and given back without a panic";
 
 /// Bytes reserved for each vertex: a distance, two entries in bins, and two for the frontier and the
 /// bins of the threads.
@@ -152,8 +158,11 @@ struct Search<'a, T> {
     direction: Direction,
     control: &'a Control<'a>,
     delta: f64,
+    per_delta: f64,
     /// Only ever decrease. Relaxed: a distance publishes nothing but itself; rayon orders the steps.
     distances: Vec<AtomicU64>,
+    /// Empty between rounds, but for the memory of bins.
+    bins_of_threads: Mutex<Vec<Bins>>,
 }
 
 impl<T: Topology> Search<'_, T> {
@@ -162,27 +171,24 @@ impl<T: Topology> Search<'_, T> {
         self.control.report(PHASE, 0.0);
         self.distances[source as usize].store(0.0_f64.to_bits(), Relaxed);
         let mut ordering = Ordering::new(bound);
-        let mut bins = Bins::starting_at(0);
+        let mut bins = Bins::default();
         bins.push(0, source);
-        let mut reserved = vec![state];
+        let (mut frontier, mut buffer, mut reserved) = (Vec::new(), PieceBuffer::default(), vec![state]);
         let mut visited = 0;
-        while let Some((bin, mut frontier)) = bins.take_lowest(|vertex| self.bin_of_vertex(vertex)) {
+        while let Some(bin) = bins.take_lowest(&mut frontier, |vertex| self.bin_of_vertex(vertex)) {
             self.control.check()?;
             while bins.entries > reserved.len() * ENTRIES * bound as usize {
                 reserved.push(self.control.reserve("sssp bins", bound, ENTRIES * size_of::<u32>())?);
             }
             frontier.retain(|vertex| self.bin_of_vertex(*vertex) == bin);
             ordering.order(&mut frontier);
-            if frontier.len() <= SERIAL_MAX {
-                self.relax(&frontier, &mut PieceBuffer::default(), &mut bins)?;
+            if frontier.len() <= SERIAL_MAX || Writers::of_pool() == Writers::One {
+                for chunk in frontier.chunks(SERIAL_MAX) {
+                    self.control.check()?;
+                    self.relax(Writers::One, chunk, &mut buffer, &mut bins)?;
+                }
             } else {
-                let chunks = frontier.chunks(FRONTIER_CHUNK);
-                let found = share_out(self.control, chunks, |chunk, buffer| {
-                    let mut found = Bins::starting_at(bin);
-                    self.relax(chunk, buffer, &mut found)?;
-                    Ok(found)
-                })?;
-                found.into_iter().for_each(|found| bins.append(found));
+                self.relax_in_parallel(bin, &frontier, &mut bins)?;
             }
             visited += frontier.len();
             self.control.report(PHASE, (visited as f64 / count as f64).min(0.999));
@@ -196,8 +202,41 @@ impl<T: Topology> Search<'_, T> {
         Ok(Sssp { distances, delta: self.delta })
     }
 
+    /// Relaxes the edges of `frontier`, the vertices of `bin`. A thread goes on with those that it finds for the same bin,
+    /// while they are few: so much of a round is left undone otherwise that waiting for each other takes the most time.
+    fn relax_in_parallel(&self, bin: u64, frontier: &[u32], bins: &mut Bins) -> Result<()> {
+        let chunks = frontier.chunks(FRONTIER_CHUNK);
+        share_out(self.control, chunks, |chunk, buffer| {
+            let mut found = self.take_bins();
+            found.start_at(bin);
+            self.relax(Writers::Many, chunk, buffer, &mut found)?;
+            let mut more = Vec::new();
+            while found.take_few(SERIAL_MAX, &mut more) {
+                self.control.check()?;
+                more.retain(|vertex| self.bin_of_vertex(*vertex) == bin);
+                more.sort_unstable();
+                more.dedup();
+                self.relax(Writers::Many, &more, buffer, &mut found)?;
+            }
+            self.bins_of_threads.lock().expect(NO_PANIC).push(found);
+            Ok(())
+        })?;
+        self.bins_of_threads.lock().expect(NO_PANIC).iter_mut().for_each(|found| bins.append(found));
+        Ok(())
+    }
+
+    fn take_bins(&self) -> Bins {
+        self.bins_of_threads.lock().expect(NO_PANIC).pop().unwrap_or_default()
+    }
+
     /// Relaxes the edges of `frontier`, ascending; whoever came nearer goes to `bins`.
-    fn relax(&self, frontier: &[u32], buffer: &mut PieceBuffer, bins: &mut Bins) -> Result<()> {
+    fn relax(
+        &self,
+        writers: Writers,
+        frontier: &[u32],
+        buffer: &mut PieceBuffer,
+        bins: &mut Bins,
+    ) -> Result<()> {
         let mut wrong = None;
         self.topology.visit_each(self.direction, frontier, buffer, |vertex, piece| {
             if piece.weights.len() != piece.neighbors.len() {
@@ -212,7 +251,7 @@ impl<T: Topology> Search<'_, T> {
                     wrong = Some(self.bad_weight(vertex, *neighbor, *weight));
                     return Visit::Stop;
                 }
-                self.improve(*neighbor, distance + weight, bins);
+                self.improve(writers, *neighbor, distance + weight, bins);
             }
             Visit::Continue
         })?;
@@ -221,21 +260,21 @@ impl<T: Topology> Search<'_, T> {
 
     /// Sets the distance of `vertex` to `distance` if that is less, and puts it into its bin.
     #[inline]
-    fn improve(&self, vertex: u32, distance: f64, bins: &mut Bins) {
+    fn improve(&self, writers: Writers, vertex: u32, distance: f64, bins: &mut Bins) {
         let slot = &self.distances[vertex as usize];
         let mut known = slot.load(Relaxed);
         while distance.to_bits() < known {
-            match slot.compare_exchange_weak(known, distance.to_bits(), Relaxed, Relaxed) {
-                Ok(_) => return bins.push(self.bin_of(distance), vertex),
+            match writers.replace_long(slot, known, distance.to_bits()) {
+                Ok(()) => return bins.push(self.bin_of(distance), vertex),
                 Err(now) => known = now,
             }
         }
     }
 
-    /// The bin of a distance. Never decreases as distances grow: division rounds, but in order.
+    /// The bin of a distance. Never decreases as distances grow: products round, but in order.
     #[inline]
     fn bin_of(&self, distance: f64) -> u64 {
-        (distance / self.delta) as u64
+        (distance * self.per_delta) as u64
     }
 
     #[inline]
@@ -252,76 +291,6 @@ impl<T: Topology> Search<'_, T> {
             Direction::Both => format!("an edge between {vertex} and {neighbor}"),
         };
         Error::invalid(format!("{edge} has weight {weight}, but weights must not be negative or NaN"))
-    }
-}
-
-/// Bins that are kept apart; those behind them are kept by the window.
-const WINDOW: u64 = 64;
-
-/// Vertices by bin. Bins may be numbered up to 2^64, so only a window of them has a place each.
-struct Bins {
-    /// The present window: bins from `window * WINDOW` on.
-    window: u64,
-    near: Vec<Vec<u32>>,
-    /// The first bin of the window that may have vertices: bins are taken in ascending order.
-    lowest: usize,
-    /// Vertices of later windows, not yet told apart by bin.
-    far: BTreeMap<u64, Vec<u32>>,
-    /// Vertices in all bins, stale ones too.
-    entries: usize,
-}
-
-impl Bins {
-    /// No vertices; none will come that belong before `bin`.
-    fn starting_at(bin: u64) -> Self {
-        let near = (0..WINDOW).map(|_| Vec::new()).collect();
-        Self { window: bin / WINDOW, near, lowest: (bin % WINDOW) as usize, far: BTreeMap::new(), entries: 0 }
-    }
-
-    #[inline]
-    fn push(&mut self, bin: u64, vertex: u32) {
-        self.entries += 1;
-        if bin / WINDOW == self.window {
-            self.near[(bin % WINDOW) as usize].push(vertex);
-        } else {
-            self.far.entry(bin / WINDOW).or_default().push(vertex);
-        }
-    }
-
-    /// Takes over what is in `other`, which has the same window.
-    fn append(&mut self, other: Self) {
-        assert_eq!(self.window, other.window, "threads start at the bin that was taken");
-        self.entries += other.entries;
-        for (bin, vertices) in self.near.iter_mut().zip(other.near) {
-            bin.extend_from_slice(&vertices);
-        }
-        for (window, vertices) in other.far {
-            self.far.entry(window).or_default().extend_from_slice(&vertices);
-        }
-    }
-
-    /// Takes the vertices of the lowest bin that has any; `bin_of` tells where a vertex belongs now.
-    /// Stale vertices may be among them.
-    fn take_lowest(&mut self, bin_of: impl Fn(u32) -> u64) -> Option<(u64, Vec<u32>)> {
-        loop {
-            if let Some(at) = (self.lowest..self.near.len()).find(|at| !self.near[*at].is_empty()) {
-                self.lowest = at;
-                let vertices = std::mem::take(&mut self.near[at]);
-                self.entries -= vertices.len();
-                return Some((self.window * WINDOW + at as u64, vertices));
-            }
-            let vertices;
-            (self.window, vertices) = self.far.pop_first()?;
-            self.lowest = 0;
-            self.entries -= vertices.len();
-            for vertex in vertices {
-                let bin = bin_of(vertex);
-                // A vertex that belongs before this window now has been visited from there.
-                if bin / WINDOW == self.window {
-                    self.push(bin, vertex);
-                }
-            }
-        }
     }
 }
 
@@ -417,30 +386,6 @@ mod tests {
             let source = graph.vertices.iter().nth(pick.index(graph.vertices.len() as usize)).unwrap();
             let found = distances(&graph, source, direction);
             prop_assert_eq!(found, distances_by_rounds(&graph, source, direction));
-        }
-
-        #[test]
-        fn bins_give_back_every_vertex_in_order_of_its_bin(
-            pushes in prop::collection::vec((0_u64..2000, any::<bool>()), 0..200),
-        ) {
-            // Each vertex goes to one bin, half of them by way of another thread's bins.
-            let numbers: Vec<u64> = pushes.iter().map(|push| push.0).collect();
-            let (mut bins, mut other) = (Bins::starting_at(0), Bins::starting_at(0));
-            for (vertex, (bin, elsewhere)) in (0..).zip(&pushes) {
-                if *elsewhere { &mut other } else { &mut bins }.push(*bin, vertex);
-            }
-            bins.append(other);
-            let mut taken = Vec::new();
-            while let Some((bin, vertices)) = bins.take_lowest(|vertex| numbers[vertex as usize]) {
-                for vertex in vertices {
-                    prop_assert_eq!(numbers[vertex as usize], bin);
-                    taken.push(bin);
-                }
-            }
-            let mut want = numbers;
-            want.sort_unstable();
-            prop_assert_eq!(taken, want);
-            prop_assert_eq!(bins.entries, 0);
         }
     }
 

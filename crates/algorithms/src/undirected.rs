@@ -86,6 +86,48 @@ impl Undirected {
         })
     }
 
+    /// Of each vertex' list the neighbours with a lower id; with the number of arcs of each pair if `with_arcs`. Made for
+    /// short lists. `sizes` has the edges of both sides of each part.
+    ///
+    /// # Errors
+    /// As [`Undirected::choose`].
+    pub(crate) fn lower<T: Topology>(
+        topology: &T,
+        control: &Control<'_>,
+        with_arcs: bool,
+        parts: &Parts,
+        sizes: Vec<usize>,
+    ) -> Result<Self> {
+        if with_arcs {
+            return Self::choose(topology, control, true, |vertex, other| (other < vertex).then_some(other));
+        }
+        let vertices = topology.vertices();
+        let whole = vertices.is_full();
+        Self::fill(topology, control, parts, sizes, false, |range, slot, buffer| {
+            let first = range.start;
+            // The list that is being made is the last.
+            let (mut current, mut start, mut end) = (0, 0, 0);
+            topology.visit(Direction::Both, range, buffer, |vertex, piece| {
+                let at = (vertex - first) as usize;
+                if at != current {
+                    slot.end_list(current, start..end);
+                    (current, start) = (at, end);
+                }
+                for neighbor in piece.neighbors {
+                    if *neighbor >= vertex {
+                        if piece.sorted { break } else { continue }
+                    }
+                    if whole || vertices.contains(*neighbor) {
+                        end = insert(slot.neighbors, start..end, *neighbor);
+                    }
+                }
+                Visit::Continue
+            })?;
+            slot.end_list(current, start..end);
+            Ok(())
+        })
+    }
+
     /// The lists of what `keep` adds to its last argument when it is given a vertex and some of its neighbours; for a part
     /// no more than its entry of `sizes`.
     fn build<T, K>(
@@ -99,6 +141,27 @@ impl Undirected {
     where
         T: Topology,
         K: Fn(u32, &[u32], &mut Vec<u32>) + Sync,
+    {
+        Self::fill(topology, control, parts, sizes, with_arcs, |range, slot, buffer| {
+            let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, &keep)?;
+            let incoming = SideLists::read(topology, Direction::In, range, buffer, &keep)?;
+            slot.merge(&out, &incoming);
+            Ok(())
+        })
+    }
+
+    /// The lists that `fill` makes of the vertices of each part, whose neighbours are no more than its entry of `sizes`.
+    fn fill<T, F>(
+        topology: &T,
+        control: &Control<'_>,
+        parts: &Parts,
+        sizes: Vec<usize>,
+        with_arcs: bool,
+        fill: F,
+    ) -> Result<Self>
+    where
+        T: Topology,
+        F: Fn(Range<u32>, &mut Slot<'_>, &mut PieceBuffer) -> Result<()> + Sync,
     {
         let total: usize = sizes.iter().sum();
         let arcs_total = if with_arcs { total } else { 0 };
@@ -121,12 +184,7 @@ impl Undirected {
             slots.push(Slot { base, starts, lengths, neighbors, arcs });
             base += size as u64;
         }
-        parts.map(control, slots, |range, slot, buffer| {
-            let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, &keep)?;
-            let incoming = SideLists::read(topology, Direction::In, range, buffer, &keep)?;
-            slot.fill(&out, &incoming);
-            Ok(())
-        })?;
+        parts.map(control, slots, |range, mut slot, buffer| fill(range, &mut slot, buffer))?;
         Ok(lists)
     }
 
@@ -180,15 +238,38 @@ struct Slot<'a> {
 
 impl Slot<'_> {
     /// Merges the two sides of each vertex.
-    fn fill(self, out: &SideLists, incoming: &SideLists) {
+    fn merge(&mut self, out: &SideLists, incoming: &SideLists) {
         let mut end = 0;
-        for (at, (start, length)) in self.starts.iter_mut().zip(self.lengths).enumerate() {
+        for (at, (start, length)) in self.starts.iter_mut().zip(&mut *self.lengths).enumerate() {
             *start = self.base + end as u64;
             let arcs = self.arcs.get_mut(end..).unwrap_or_default();
             *length = merge(out.list(at), incoming.list(at), &mut self.neighbors[end..], arcs) as u32;
             end += *length as usize;
         }
     }
+
+    /// Makes the neighbours at `place` the list of the vertex at `at`.
+    #[inline]
+    fn end_list(&mut self, at: usize, place: Range<usize>) {
+        if !place.is_empty() {
+            (self.starts[at], self.lengths[at]) = (self.base + place.start as u64, place.len() as u32);
+        }
+    }
+}
+
+/// Adds `number` to the `list` in `numbers`, which ascends, where it belongs, unless it is there; returns where the list ends.
+#[inline]
+fn insert(numbers: &mut [u32], list: Range<usize>, number: u32) -> usize {
+    let mut at = list.end;
+    while at > list.start && numbers[at - 1] > number {
+        at -= 1;
+    }
+    if at > list.start && numbers[at - 1] == number {
+        return list.end;
+    }
+    numbers.copy_within(at..list.end, at + 1);
+    numbers[at] = number;
+    list.end + 1
 }
 
 /// Writes each number in either list once to `merged`, ascending, and in how many of the two it is to `arcs` (unless that

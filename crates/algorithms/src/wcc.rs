@@ -14,7 +14,8 @@
 //!
 //! Why both sides are needed to skip: an edge from a skipped vertex to another one is seen only by
 //! the other. If the lists are symmetric, the out side shows it; else the in side must be frozen
-//! too. With one side that isn't symmetric, nothing is skipped: right, but slower.
+//! too. With one side that isn't symmetric, nothing is skipped: right, but slower. For the same reason a vertex that is
+//! found to be connected with the guessed component leaves its other edges unread: their other ends are in it, or read them.
 //!
 //! Cost: between two edges a vertex and all edges, read at random in 4 bytes a vertex. Memory:
 //! 4 bytes a vertex.
@@ -27,12 +28,14 @@ use crate::control::Control;
 use crate::labels::Labels;
 use crate::parts::Parts;
 use crate::scope::Scope;
+use crate::writers::Writers;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::Freeze;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -97,19 +100,33 @@ pub fn wcc<T: Topology>(topology: &T, parameters: &WccParameters, control: &Cont
     if sampled > 0 {
         parts.map_ranges(control, |range, buffer| {
             let mut place = ListPosition::default();
+            let mut links = forest.links();
             topology.visit(sampled_side, range, buffer, |vertex, piece| {
                 let before = place.advance(vertex, piece.neighbors.len());
                 let wanted = piece.neighbors.len().min(sampled - before);
-                forest.link_all(vertex, &piece.neighbors[..wanted]);
+                piece.neighbors[..wanted].iter().for_each(|neighbor| links.add(vertex, *neighbor));
                 if before + wanted == sampled { Visit::NextVertex } else { Visit::Continue }
-            })
+            })?;
+            links.finish();
+            Ok(())
         })?;
         forest.compress(&parts, control)?;
     }
     control.report(PHASE, 0.5);
     let largest = if sampled > 0 { forest.frequent_label() } else { None };
     parts.map_ranges(control, |range, buffer| {
-        let rest = forest.vertices_outside(range, largest);
+        let mut rest = forest.vertices_outside(range, largest);
+        if let ([_, other_side], Some(_), true) = (direction.sides(), largest, forest.ahead) {
+            // One neighbour of the other side connects most of those that have none on the first.
+            let mut links = forest.links();
+            topology.visit_each(*other_side, &rest, buffer, |vertex, piece| {
+                let Some(neighbor) = piece.neighbors.first() else { return Visit::Continue };
+                links.add(vertex, *neighbor);
+                Visit::NextVertex
+            })?;
+            links.finish();
+            forest.keep_outside(&mut rest, largest);
+        }
         for side in direction.sides() {
             // The first of the first side are linked already.
             let linked = if *side == sampled_side { sampled } else { 0 };
@@ -117,21 +134,30 @@ pub fn wcc<T: Topology>(topology: &T, parameters: &WccParameters, control: &Cont
             topology.visit_each(*side, &rest, buffer, |vertex, piece| {
                 let before = place.advance(vertex, piece.neighbors.len());
                 let linked = linked.saturating_sub(before).min(piece.neighbors.len());
-                forest.link_all(vertex, &piece.neighbors[linked..]);
-                Visit::Continue
+                let joined = forest.link_until(vertex, &piece.neighbors[linked..], largest);
+                if joined { Visit::NextVertex } else { Visit::Continue }
             })?;
+            forest.keep_outside(&mut rest, largest);
         }
         Ok(())
     })?;
-    forest.compress(&parts, control)?;
+    let components = forest.compress(&parts, control)?;
     control.report(PHASE, 1.0);
-    Ok(forest.into_labels())
+    Ok(Wcc { labels: forest.into_labels(), components })
 }
 
 const PHASE: &str = "wcc";
 
 /// Vertices whose labels are looked at to guess the largest component.
 const LABELS_SAMPLED: usize = 1024;
+
+/// Edges whose labels are read before they are linked: enough for a processor to wait for many at a time, and few enough
+/// for the labels to be much the same when they are used.
+const LINKS_AHEAD: usize = 32;
+
+/// Edges a vertex from which on labels are read ahead. With fewer the neighbours of a vertex are often near, as on roads:
+/// their labels are at hand, and most edges join something.
+const DEGREE_AHEAD: u64 = 8;
 
 /// How many neighbours of the present vertex a visitor has seen.
 #[derive(Default)]
@@ -161,12 +187,17 @@ impl ListPosition {
 struct Forest<'a> {
     scope: &'a VertexSet,
     labels: Vec<AtomicU32>,
+    writers: Writers,
+    /// Whether labels are read ahead of sampled links.
+    ahead: bool,
 }
 
 impl<'a> Forest<'a> {
     /// Each vertex is a tree.
     fn new<T: Topology>(topology: &'a T) -> Self {
-        Self { scope: topology.vertices(), labels: (0..topology.bound()).map(AtomicU32::new).collect() }
+        let ahead = topology.edge_count() >= DEGREE_AHEAD * topology.vertices().len();
+        let labels = (0..topology.bound()).map(AtomicU32::new).collect();
+        Self { scope: topology.vertices(), labels, writers: Writers::of_pool(), ahead }
     }
 
     #[inline]
@@ -174,14 +205,23 @@ impl<'a> Forest<'a> {
         self.labels[vertex as usize].load(Relaxed)
     }
 
+    fn links(&self) -> Links<'_> {
+        Links { forest: self, edges: [(0, 0); LINKS_AHEAD], count: 0 }
+    }
+
+    /// Joins the trees of `vertex` and its neighbours, up to the first whose label is `largest`; whether there was one.
     #[inline]
-    fn link_all(&self, vertex: u32, neighbors: &[u32]) {
+    fn link_until(&self, vertex: u32, neighbors: &[u32], largest: Option<u32>) -> bool {
         let whole = self.scope.is_full();
         for neighbor in neighbors {
             if whole || self.scope.contains(*neighbor) {
                 self.link(vertex, *neighbor);
+                if Some(self.label(*neighbor)) == largest {
+                    return true;
+                }
             }
         }
+        false
     }
 
     /// Joins the trees of two vertices: the higher root is hung below the lower one.
@@ -192,29 +232,38 @@ impl<'a> Forest<'a> {
             let (low, high) = (one.min(other), one.max(other));
             let above = self.label(high);
             let joined = above == low
-                || above == high
-                    && self.labels[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok();
+                || above == high && self.writers.replace(&self.labels[high as usize], high, low).is_ok();
             if joined {
                 return;
             }
-            one = self.label(self.label(high));
+            one = self.label(above);
+            if one != above {
+                // Later walks are shorter by this step. Another thread may have led further down: this is as right.
+                self.labels[high as usize].store(one, Relaxed);
+            }
             other = self.label(low);
         }
     }
 
-    /// Points every vertex to its root. No link may run meanwhile.
-    fn compress(&self, parts: &Parts, control: &Control<'_>) -> Result<()> {
-        parts.map_ranges(control, |range, _| {
+    /// Points every vertex to its root; returns the number of roots in scope. No link may run meanwhile.
+    fn compress(&self, parts: &Parts, control: &Control<'_>) -> Result<u64> {
+        let whole = self.scope.is_full();
+        let roots = parts.map_ranges(control, |range, _| {
+            let mut roots = 0;
             for vertex in range {
-                let mut label = self.label(vertex);
+                let first = self.label(vertex);
+                let mut label = first;
                 while label != self.label(label) {
                     label = self.label(label);
                 }
-                self.labels[vertex as usize].store(label, Relaxed);
+                if label != first {
+                    self.labels[vertex as usize].store(label, Relaxed);
+                }
+                roots += u64::from(label == vertex && (whole || self.scope.contains(vertex)));
             }
-            Ok(())
+            Ok(roots)
         })?;
-        Ok(())
+        Ok(roots.into_iter().sum())
     }
 
     /// The label that most of a sample of the vertices have. Only speed depends on it, so it needn't
@@ -233,15 +282,26 @@ impl<'a> Forest<'a> {
     }
 
     /// The vertices of `range` in scope that don't have the label `largest`, ascending.
-    fn vertices_outside(&self, range: std::ops::Range<u32>, largest: Option<u32>) -> Vec<u32> {
-        let outside = |vertex: &u32| largest.is_none_or(|largest| self.label(*vertex) != largest);
-        if self.scope.is_full() {
-            return range.filter(outside).collect();
-        }
-        self.scope.range(range).filter(outside).collect()
+    fn vertices_outside(&self, range: Range<u32>, largest: Option<u32>) -> Vec<u32> {
+        let mut outside: Vec<u32> =
+            if self.scope.is_full() { range.collect() } else { self.scope.range(range).collect() };
+        self.keep_outside(&mut outside, largest);
+        outside
     }
 
-    fn into_labels(self) -> Wcc {
+    /// Keeps those of `vertices` that don't have the label `largest`.
+    fn keep_outside(&self, vertices: &mut Vec<u32>, largest: Option<u32>) {
+        let mut end = 0;
+        for at in 0..vertices.len() {
+            let vertex = vertices[at];
+            // Written over by the next if it isn't kept: which are can't be foreseen.
+            vertices[end] = vertex;
+            end += usize::from(Some(self.label(vertex)) != largest);
+        }
+        vertices.truncate(end);
+    }
+
+    fn into_labels(self) -> Labels {
         let mut labels: Vec<u32> = self.labels.into_iter().map(AtomicU32::into_inner).collect();
         if !self.scope.is_full() {
             for (vertex, label) in (0..).zip(&mut labels) {
@@ -250,8 +310,47 @@ impl<'a> Forest<'a> {
                 }
             }
         }
-        let labels = Labels::new(labels);
-        Wcc { components: labels.parts(), labels }
+        Labels::new(labels)
+    }
+}
+
+/// Edges that are about to be linked.
+struct Links<'a> {
+    forest: &'a Forest<'a>,
+    edges: [(u32, u32); LINKS_AHEAD],
+    count: usize,
+}
+
+impl Links<'_> {
+    #[inline]
+    fn add(&mut self, vertex: u32, neighbor: u32) {
+        if !self.forest.ahead {
+            self.forest.link_until(vertex, &[neighbor], None);
+            return;
+        }
+        if self.count == LINKS_AHEAD {
+            self.finish();
+        }
+        self.edges[self.count] = (vertex, neighbor);
+        self.count += 1;
+    }
+
+    /// Joins the trees of the ends of each edge that was added.
+    fn finish(&mut self) {
+        let edges = &self.edges[..self.count];
+        let whole = self.forest.scope.is_full();
+        let mut apart = [false; LINKS_AHEAD];
+        // What a link does depends on the labels: read one by one, each would be waited for. Ends of the same label are
+        // connected; for others the labels are read again, since a link along old ones would take longer ways.
+        for (apart, (vertex, neighbor)) in apart.iter_mut().zip(edges) {
+            *apart = self.forest.label(*vertex) != self.forest.label(*neighbor);
+        }
+        for ((vertex, neighbor), _) in edges.iter().zip(apart).filter(|(_, apart)| *apart) {
+            if whole || self.forest.scope.contains(*neighbor) {
+                self.forest.link(*vertex, *neighbor);
+            }
+        }
+        self.count = 0;
     }
 }
 
@@ -337,6 +436,29 @@ mod tests {
         edges.push((0, 2000));
         let found = components(&Graph::new(2001, &edges));
         assert_eq!((found.components, found.labels.of(VertexId(2000))), (1, Some(VertexId(0))));
+    }
+
+    #[test]
+    fn labels_read_ahead_join_what_an_edge_joins_and_no_more() {
+        let edges: Vec<_> =
+            (0..3000).flat_map(|at| (1..=10).map(move |step| (at, (at + 51 * step * step) % 3000))).collect();
+        let graph = Graph::new(3000, &edges);
+        let csr = graph.csr(Direction::Both);
+        assert!(csr.edge_count() >= DEGREE_AHEAD * csr.vertices().len());
+        let found = components(&graph);
+        assert!((0..).zip(found.labels.as_slice()).all(|(vertex, label)| *label == vertex % 3));
+    }
+
+    #[test]
+    fn edges_that_a_vertex_leaves_unread_are_seen_from_their_other_ends() {
+        // 1..=2000 is a ring with two sampled neighbours each, of 0 two loops are sampled. It joins the ring by its third
+        // edge, before it comes to those to 2001 and 2002, which have no others.
+        let mut edges: Vec<_> =
+            (0..2000).flat_map(|at| [1, 2].map(|step| (at + 1, (at + step) % 2000 + 1))).collect();
+        edges.extend([(0, 0), (0, 0), (0, 7), (0, 2001), (0, 2002)]);
+        let found = components(&Graph::new(2004, &edges));
+        assert_eq!(found.components, 2);
+        assert!(found.labels.as_slice()[..2003].iter().all(|label| *label == 0));
     }
 
     #[test]

@@ -24,9 +24,9 @@
 //!
 //! Two things keep many clients from waiting for the scheduler instead of the disk:
 //!
-//! - Who waits yields its processor a few times before it sleeps ([`YIELDS_MAX`]). Where clients outnumber processors, a
+//! - Who waits yields its processor a few times before it sleeps (`YIELDS_MAX`). Where clients outnumber processors, a
 //!   sync takes no longer than that, and nobody has to be put to sleep and woken, which costs more than a commit.
-//! - A leader with little to write yields once before it takes the batch ([`GATHER_BELOW`]), if others took part in the
+//! - A leader with little to write yields once before it takes the batch (`GATHER_BELOW`), if others took part in the
 //!   last one: they were woken when it ended, and their next commits share this sync instead of waiting for another.
 //!   A client that stays alone does not yield.
 

@@ -1,6 +1,6 @@
 //! `AnyView`: reads any engine at one timestamp.
 
-use evergraph_graph::column::ValueSink;
+use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -115,6 +115,19 @@ impl View for AnyView<'_> {
         ranked: &mut OrderedMatches<EdgeId>,
     ) -> Result<bool> {
         with_view!(self, view => view.newest(asked, after, limit, ranked))
+    }
+
+    #[inline]
+    fn newest_with_properties(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut OrderedMatches<EdgeId>,
+        keys: &[KeyId],
+        columns: &mut [Column],
+    ) -> Result<bool> {
+        with_view!(self, view => view.newest_with_properties(asked, after, limit, ranked, keys, columns))
     }
 
     #[inline]

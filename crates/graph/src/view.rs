@@ -208,6 +208,28 @@ pub trait GraphView: Send + Sync {
         newest_by_sorting(self, asked, cursor, limit, ranked)
     }
 
+    /// As [`GraphView::newest`], and appends the values of each of `keys` of those edges to its column.
+    ///
+    /// Cost: as both reads; a list that is kept by value is looked up once for all of them.
+    ///
+    /// # Panics
+    /// If there are not as many columns as keys.
+    fn newest_with_properties(
+        &self,
+        asked: &NewestEdges,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut OrderedMatches<EdgeId>,
+        keys: &[KeyId],
+        columns: &mut [Column],
+    ) -> Result<()> {
+        let before = ranked.items.len();
+        self.newest(asked, cursor, limit, ranked)?;
+        assert_eq!(keys.len(), columns.len(), "a column for each key");
+        let mut columns = keys.iter().zip(columns);
+        columns.try_for_each(|(key, column)| self.edge_properties(&ranked.items[before..], *key, column))
+    }
+
     /// For each pair, how many edges of `edge_type` go from the first vertex to the second.
     fn count_edges_between(
         &self,

@@ -75,6 +75,24 @@ pub fn append_newest(
     true
 }
 
+/// As [`append_newest`] where the body alone has the answer; the places of those edges in it, `None` if its orders are by
+/// another property.
+pub fn append_newest_stored(
+    body: &EdgeBody,
+    asked: &NewestEdges,
+    after: Option<&Stamped>,
+    limit: usize,
+    ranked: &mut OrderedMatches<EdgeId>,
+) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    for (value, at) in body.newest_places(asked, after)?.take(limit) {
+        ranked.values.push(value);
+        ranked.items.push(asked.edge(VertexId(body.neighbors()[at]), body.discriminator(at)));
+        places.push(at);
+    }
+    Some(places)
+}
+
 /// How many edges `row` has.
 #[must_use]
 pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {

@@ -9,7 +9,7 @@ use crate::segment::net::{Effect, effect_of, nets};
 use crate::segment::record::RecordKey;
 use crate::segment::version::{Layer, Segment};
 use crate::{list, values};
-use evergraph_graph::column::ValueSink;
+use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -258,6 +258,39 @@ impl View for MemoryView<'_> {
         let mut ordered = true;
         self.edges(asked.source, asked.edge_type, Direction::Out, |layer| {
             ordered = list::append_newest(layer, asked, after, self.timestamp, limit, ranked);
+        });
+        Ok(ordered)
+    }
+
+    fn newest_with_properties(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut OrderedMatches<EdgeId>,
+        keys: &[KeyId],
+        columns: &mut [Column],
+    ) -> Result<bool> {
+        let mut ordered = true;
+        self.edges(asked.source, asked.edge_type, Direction::Out, |layer| {
+            let before = ranked.items.len();
+            let records = layer.records(&RecordKey::whole_row(asked.source.row()), self.timestamp);
+            if !records.is_empty() {
+                ordered = list::append_newest(layer, asked, after, self.timestamp, limit, ranked);
+                let edges = &ranked.items[before..];
+                for (key, column) in keys.iter().zip(columns) {
+                    values::of_edges(layer, edges, *key, self.timestamp, column);
+                }
+                return;
+            }
+            let Some(places) = list::append_newest_stored(&layer.body, asked, after, limit, ranked) else {
+                ordered = false;
+                return;
+            };
+            for (key, column) in keys.iter().zip(columns) {
+                let stored = layer.body.column(*key).map(AsRef::as_ref);
+                places.iter().for_each(|at| column.put_stored(stored, *at..*at + 1));
+            }
         });
         Ok(ordered)
     }

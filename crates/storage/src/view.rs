@@ -9,7 +9,7 @@
 //! An engine answers about whole groups, lists and slices of items, so that it finds its way to a segment, a page
 //! or a machine once for all of them. Questions about one item are derived from these, here, for every engine.
 
-use evergraph_graph::column::ValueSink;
+use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -131,6 +131,27 @@ pub trait View: Send + Sync {
     ) -> Result<bool> {
         let _ = (asked, after, limit, ranked);
         Ok(false)
+    }
+
+    /// As [`View::newest`], and appends the values of each of `keys` of those edges to its column; nothing if the answer is
+    /// no. There are as many columns as keys.
+    fn newest_with_properties(
+        &self,
+        asked: &NewestEdges,
+        after: Option<&Stamped>,
+        limit: usize,
+        ranked: &mut OrderedMatches<EdgeId>,
+        keys: &[KeyId],
+        columns: &mut [Column],
+    ) -> Result<bool> {
+        let before = ranked.items.len();
+        if !self.newest(asked, after, limit, ranked)? {
+            return Ok(false);
+        }
+        for (key, column) in keys.iter().zip(columns) {
+            self.edge_properties(&ranked.items[before..], *key, column)?;
+        }
+        Ok(true)
     }
 
     /// Whether each edge is there.

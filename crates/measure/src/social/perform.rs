@@ -8,7 +8,7 @@ use crate::social::operation::{Link, Operation};
 use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::Transaction as _;
@@ -94,13 +94,10 @@ fn link_list(
 ) -> Result<Vec<LinkEntry>> {
     let asked = NewestEdges::new(graph.vertex(node), graph.types[link_type], graph.keys.time);
     let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
-    view.newest(&asked, &mut cursor, LIST_MAX, &mut found)?;
-    let column = |key: KeyId, value_type| {
-        let mut column = Column::new(value_type);
-        view.edge_properties(&found.items, key, &mut column).map(|()| column)
-    };
-    let versions = column(graph.keys.version, ValueType::I64)?;
-    let data = column(graph.keys.data, ValueType::Bytes)?;
+    let keys = [graph.keys.version, graph.keys.data];
+    let mut columns = [ValueType::I64, ValueType::Bytes].map(Column::new);
+    view.newest_with_properties(&asked, &mut cursor, LIST_MAX, &mut found, &keys, &mut columns)?;
+    let [versions, data] = columns;
     let listed = |(row, time): (usize, &Value)| {
         (time.as_i64().unwrap_or(0), found.items[row].target, versions.get(row), data.get(row))
     };

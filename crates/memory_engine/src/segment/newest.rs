@@ -24,6 +24,7 @@ use crate::segment::record::RecordKey;
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::packed_column::{PackedColumn, PackedData};
+use evergraph_graph::value::Value;
 use evergraph_storage::planted::{Bug, planted};
 use std::borrow::Cow;
 use std::ops::{Bound, Range};
@@ -231,6 +232,17 @@ impl EdgeBody {
         asked: &'a NewestEdges,
         after: Option<&'a Stamped>,
     ) -> Option<impl Iterator<Item = Stamped> + 'a> {
+        let edge = |at: usize| asked.edge(VertexId(self.neighbors()[at]), self.discriminator(at));
+        Some(self.newest_places(asked, after)?.map(move |(value, at)| (value, edge(at))))
+    }
+
+    /// As [`EdgeBody::newest`], with the place of each edge in the body instead of the edge.
+    #[must_use]
+    pub fn newest_places<'a>(
+        &'a self,
+        asked: &'a NewestEdges,
+        after: Option<&'a Stamped>,
+    ) -> Option<impl Iterator<Item = (Value, usize)> + 'a> {
         let row = asked.source.row();
         let list = self.range(row);
         let column = self.column(asked.key);
@@ -241,19 +253,21 @@ impl EdgeBody {
             Some(column) => Cow::Owned(OrderOffsets::of(column, &list)),
             None => Cow::Owned(OrderOffsets::Narrow(Box::default())),
         };
-        let stamped = move |offset: usize| {
-            let at = list.start + offset;
+        let start = list.start;
+        let valued = move |offset: usize| {
+            let at = start + offset;
             let value =
                 column.and_then(|column| column.get(at)).expect("edges without a value have no place");
-            (value, asked.edge(VertexId(self.neighbors()[at]), self.discriminator(at)))
+            (value, at)
         };
+        let edge = |at: usize| asked.edge(VertexId(self.neighbors()[at]), self.discriminator(at));
         let before = |offset| {
-            let stamped = stamped(offset);
-            asked.range.ends_before(&stamped.0) || after.is_some_and(|after| stamped >= *after)
+            let (value, at) = valued(offset);
+            asked.range.ends_before(&value) || after.is_some_and(|after| (value, edge(at)) >= *after)
         };
         let from_newest = after.is_none() && asked.range.to == Bound::Unbounded;
         let first = if from_newest { 0 } else { places.partition_point(before) };
-        let edges = (first..places.len()).map(move |at| stamped(places.get(at)));
+        let edges = (first..places.len()).map(move |at| valued(places.get(at)));
         Some(edges.take_while(|(value, _)| !asked.range.begins_after(value)))
     }
 }
@@ -265,7 +279,6 @@ mod tests {
     use crate::segment::net::Effect;
     use evergraph_graph::id::TypeId;
     use evergraph_graph::properties::Properties;
-    use evergraph_graph::value::Value;
 
     const KEY: KeyId = KeyId(3);
 

@@ -3,6 +3,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
+use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor, ValueRange};
@@ -38,6 +39,8 @@ struct Names {
     /// What edges are ordered by, once that was declared.
     at: KeyId,
     other: KeyId,
+    /// A property of every edge: the number of its target.
+    target: KeyId,
     value_type: ValueType,
 }
 
@@ -56,11 +59,11 @@ fn prepare<E: TestEngine>(store: &Store<E>, value_type: ValueType) -> Names {
     let mut setup = store.begin();
     let node = setup.label("Node").unwrap();
     let edge_type = setup.edge_type("SENT").unwrap();
-    let [at, other] = ["at", "other"].map(|name| setup.key(name).unwrap());
+    let [at, other, target] = ["at", "other", "target"].map(|name| setup.key(name).unwrap());
     setup.declare_edge_property(edge_type, at, value_type).unwrap();
     (0..VERTICES).for_each(|number| assert_eq!(setup.add_vertex(node, &[]).unwrap(), VertexId(number)));
     setup.commit().unwrap();
-    Names { edge_type, at, other, value_type }
+    Names { edge_type, at, other, target, value_type }
 }
 
 fn declare<E: TestEngine>(store: &Store<E>, names: &Names) {
@@ -75,15 +78,34 @@ fn wanted(model: &Model, asked: &NewestEdges) -> Vec<(Value, EdgeId)> {
     found
 }
 
-/// At most `limit` edges, `page` of them at once.
-fn pages(view: &impl GraphView, asked: &NewestEdges, page: usize, limit: usize) -> Vec<(Value, EdgeId)> {
+/// At most `limit` edges, `page` of them at once; with their properties they are the same.
+fn pages(
+    view: &impl GraphView,
+    names: &Names,
+    asked: &NewestEdges,
+    page: usize,
+    limit: usize,
+) -> Vec<(Value, EdgeId)> {
     let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
+    let (mut with_cursor, mut with) = (RangeCursor::default(), OrderedMatches::default());
+    let (keys, types) = ([names.target, names.at], [ValueType::I64, ValueType::Any]);
+    let mut columns = types.map(Column::new);
     while !cursor.done && found.items.len() < limit {
         let before = found.items.len();
         let room = page.min(limit - before);
         view.newest(asked, &mut cursor, room, &mut found).unwrap();
+        view.newest_with_properties(asked, &mut with_cursor, room, &mut with, &keys, &mut columns).unwrap();
+        assert_eq!(with_cursor, cursor);
         assert!(found.items.len() - before <= room);
         assert_eq!(found.values.len(), found.items.len());
+    }
+    assert_eq!(with, found);
+    for (row, (value, edge)) in found.values.iter().zip(&found.items).enumerate() {
+        let target = Some(Value::I64(edge.target.0.into()));
+        let stamp = (asked.key == names.at).then(|| value.clone());
+        let [carried, own] = [0, 1].map(|column: usize| columns[column].get(row));
+        assert_eq!(carried, target);
+        assert!(stamp.is_none() || own == stamp, "{own:?}, not {stamp:?}");
     }
     found.values.into_iter().zip(found.items).collect()
 }
@@ -102,12 +124,22 @@ fn check(view: &impl GraphView, model: &Model, names: &Names, random: u32) {
         let asked = asked.within(ValueRange::new(from, to));
         let wanted = wanted(model, &asked);
         let limit = (random / 13) as usize % 30;
-        assert_eq!(pages(view, &asked, usize::MAX, limit), wanted[..limit.min(wanted.len())], "{asked:?}");
+        assert_eq!(
+            pages(view, names, &asked, usize::MAX, limit),
+            wanted[..limit.min(wanted.len())],
+            "{asked:?}"
+        );
         // Without an order each page sorts the list.
         let page = 1 + random as usize % 40 + wanted.len() / 6;
-        assert_eq!(pages(view, &asked, page, usize::MAX), wanted, "{asked:?}");
+        assert_eq!(pages(view, names, &asked, page, usize::MAX), wanted, "{asked:?}");
+        let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
+        let mut nothing = [Column::new(ValueType::I64)];
+        view.newest_with_properties(&asked, &mut cursor, 7, &mut found, &[names.other], &mut nothing)
+            .unwrap();
+        assert!((0..found.items.len()).all(|row| nothing[0].get(row).is_none()));
+        assert_eq!(nothing[0].len(), found.items.len());
         let unset = NewestEdges { key: names.other, ..asked };
-        assert!(pages(view, &unset, 5, 5).is_empty());
+        assert!(pages(view, names, &unset, 5, 5).is_empty());
     }
 }
 
@@ -190,7 +222,8 @@ fn write<E: TestEngine>(transaction: &mut Transaction<E>, model: &mut Model, nam
                 // A vertex that was deleted takes no edges.
                 let target = VertexId(drawn % VERTICES);
                 let value = (!drawn.is_multiple_of(17)).then(|| names.value(drawn / 256));
-                let properties: Vec<_> = value.clone().map(|value| (names.at, value)).into_iter().collect();
+                let mut properties = vec![(names.target, Value::I64(target.0.into()))];
+                properties.extend(value.clone().map(|value| (names.at, value)));
                 if let Ok(edge) = transaction.add_edge(source(at), names.edge_type, target, &properties) {
                     model.insert(edge, value);
                 }
@@ -198,7 +231,7 @@ fn write<E: TestEngine>(transaction: &mut Transaction<E>, model: &mut Model, nam
         }
         Step::Put(at, target, random) => {
             let (value, target) = (names.value(random), VertexId(u32::from(target) % VERTICES));
-            let properties = [(names.at, value.clone())];
+            let properties = [(names.at, value.clone()), (names.target, Value::I64(target.0.into()))];
             if let Ok(edge) = transaction.put_edge(source(at), names.edge_type, target, &properties) {
                 model.insert(edge, Some(value));
             }
@@ -278,7 +311,7 @@ fn add_many<E: TestEngine>(store: &Store<E>, names: &Names, model: &mut Model, c
             for number in 0..count {
                 let value = Value::I64(random.next_u64() as i64 >> 40);
                 let target = VertexId(1 + number % (VERTICES - 1));
-                let properties = [(names.at, value.clone())];
+                let properties = [(names.at, value.clone()), (names.target, Value::I64(target.0.into()))];
                 let edge = transaction.add_edge(VertexId(0), names.edge_type, target, &properties)?;
                 model.insert(edge, Some(value));
             }
@@ -290,12 +323,12 @@ fn add_many<E: TestEngine>(store: &Store<E>, names: &Names, model: &mut Model, c
 fn check_ends(view: &impl GraphView, model: &Model, names: &Names) {
     let asked = NewestEdges::new(VertexId(0), names.edge_type, names.at);
     let wanted = wanted(model, &asked);
-    assert_eq!(pages(view, &asked, 10, 30), wanted[..30]);
+    assert_eq!(pages(view, names, &asked, 10, 30), wanted[..30]);
     let (middle, end) = (&wanted[wanted.len() / 2].0, &wanted[wanted.len() / 2 + 50].0);
     let range = ValueRange::new(Bound::Included(end.clone()), Bound::Excluded(middle.clone()));
     let within: Vec<_> = wanted.iter().filter(|(value, _)| range.contains(value)).cloned().collect();
     assert!(within.len() >= 40, "about fifty lie between them");
-    assert_eq!(pages(view, &asked.within(range), 7, usize::MAX), within);
+    assert_eq!(pages(view, names, &asked.within(range), 7, usize::MAX), within);
 }
 
 #[test]
@@ -357,7 +390,7 @@ fn a_list_that_was_read_newest_first_conflicts_by_that_property_only() {
         add_many(&store, &names, &mut model, 5);
         let mut reader = store.begin_with(Isolation::Serializable);
         let asked = NewestEdges::new(VertexId(0), names.edge_type, names.at);
-        assert_eq!(pages(&reader, &asked, 1, 1).len(), 1);
+        assert_eq!(pages(&reader, &names, &asked, 1, 1).len(), 1);
         reader.add_edge(VertexId(9), names.edge_type, VertexId(8), &[]).unwrap();
         let edge = *model.keys().next().unwrap();
         let key = [names.at, names.other][touched];
@@ -393,7 +426,7 @@ fn one_order_is_declared_and_stays() {
         transaction.declare_newest_first(names.edge_type, key).unwrap();
         let asked = NewestEdges::new(VertexId(0), names.edge_type, key);
         let of_key = if key == names.at { model.len() } else { 0 };
-        assert_eq!(pages(&transaction, &asked, 9, usize::MAX).len(), of_key);
+        assert_eq!(pages(&transaction, &names, &asked, 9, usize::MAX).len(), of_key);
         transaction
     });
     rivals.reverse();

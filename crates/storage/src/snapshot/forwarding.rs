@@ -59,6 +59,14 @@ macro_rules! view_through_reader {
                     limit: usize,
                     ranked: &mut OrderedMatches<EdgeId>
                 ) -> Result<()>);
+                forward!(newest_with_properties(
+                    asked: &NewestEdges,
+                    cursor: &mut RangeCursor<EdgeId>,
+                    limit: usize,
+                    ranked: &mut OrderedMatches<EdgeId>,
+                    keys: &[KeyId],
+                    columns: &mut [Column]
+                ) -> Result<()>);
                 forward!(count_edges_between(
                     pairs: &[(VertexId, VertexId)],
                     edge_type: TypeId,

@@ -255,6 +255,18 @@ impl<V: View> GraphView for Reader<'_, V> {
         self.newest_edges(asked, cursor, limit, ranked)
     }
 
+    fn newest_with_properties(
+        &self,
+        asked: &NewestEdges,
+        cursor: &mut RangeCursor<EdgeId>,
+        limit: usize,
+        ranked: &mut OrderedMatches<EdgeId>,
+        keys: &[KeyId],
+        columns: &mut [Column],
+    ) -> Result<()> {
+        self.newest_edges_with_properties(asked, cursor, limit, ranked, keys, columns)
+    }
+
     fn degrees(
         &self,
         vertices: &[VertexId],

@@ -1,0 +1,1 @@
+//! The disk engine: a graph larger than memory, in an LSM tree of CSR files.

@@ -137,7 +137,8 @@ impl<E: Engine> Clone for Store<E> {
 }
 
 impl<E: Engine> Store<E> {
-    /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index.
+    /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index whose entries the engine
+    /// doesn't keep.
     ///
     /// # Errors
     /// `corrupt` if a value of a unique index occurs twice; errors of reading.

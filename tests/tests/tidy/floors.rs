@@ -39,6 +39,8 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["io", "timeline"],
             &["log"],
             &["checkpoint::error"],
+            &["index::item_id", "index::entry_bound"],
+            &["index::changes"],
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],

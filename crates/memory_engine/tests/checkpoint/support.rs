@@ -20,6 +20,7 @@ use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::durable_engine::{DurableEngine, OpenContext};
 use evergraph_storage::engine::Engine;
+use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
@@ -317,7 +318,7 @@ impl Database {
         }
         let mut payload = Vec::new();
         mutations.iter().for_each(|mutation| mutation.encode(&mut payload));
-        let prepared = self.engine.prepare(mutations, Duration::ZERO).unwrap();
+        let prepared = self.engine.prepare(mutations, &IndexChanges::NONE, Duration::ZERO).unwrap();
         let space = self.log.reserve(payload.len())?;
         let timeline = self.engine.segments().timeline();
         let mut latch = timeline.latch();

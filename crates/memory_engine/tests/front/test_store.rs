@@ -30,7 +30,7 @@ pub trait TestEngine: Engine {
     fn maintain(&self) {}
 }
 
-impl TestEngine for NaiveEngine {
+impl<const KEEPS_INDEXES: bool> TestEngine for NaiveEngine<KEEPS_INDEXES> {
     fn empty(_: &Arc<Timeline>) -> Self {
         Self::default()
     }

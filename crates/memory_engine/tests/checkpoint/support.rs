@@ -30,6 +30,7 @@ use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::recover;
 use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::transaction;
@@ -259,8 +260,13 @@ impl Database {
         };
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
         let background = Background::Threads;
-        let opening =
-            OpenContext { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let opening = OpenContext {
+            directory: &directory,
+            manifest: &manifest,
+            timeline: &timeline,
+            background,
+            budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+        };
         let engine = MemoryEngine::open(&opening)?.engine;
         let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));
         let mut state = State {

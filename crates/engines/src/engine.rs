@@ -6,11 +6,13 @@ use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::index::changes::IndexChanges;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +69,14 @@ impl Engine for AnyEngine {
     type Prepared = AnyPrepared;
     type Displaced = AnyDisplaced;
 
+    /// If one of them does.
+    const KEEPS_INDEXES: bool = MemoryEngine::KEEPS_INDEXES;
+
+    #[inline]
+    fn keeps_index(&self, index: IndexId) -> bool {
+        with_engine!(self, engine => engine.keeps_index(index))
+    }
+
     #[inline]
     #[expect(clippy::unit_arg, reason = "a pin of the memory engine is empty, which is that engine's affair")]
     fn pin(&self, timestamp: Timestamp) -> AnyPin {
@@ -103,9 +113,14 @@ impl Engine for AnyEngine {
     }
 
     #[inline]
-    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<AnyPrepared> {
+    fn prepare(
+        &self,
+        mutations: &[Mutation],
+        changes: &IndexChanges,
+        patience: Duration,
+    ) -> Result<AnyPrepared> {
         match self {
-            Self::Memory(engine) => engine.prepare(mutations, patience).map(AnyPrepared::Memory),
+            Self::Memory(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Memory),
         }
     }
 

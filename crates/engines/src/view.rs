@@ -3,12 +3,15 @@
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::view::MemoryView;
-use evergraph_storage::view::{GroupBits, View};
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::item_id::IndexItem;
+use evergraph_storage::view::{GroupBits, IndexAnswer, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -158,5 +161,29 @@ impl View for AnyView<'_> {
     #[inline]
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         with_view!(self, view => view.edge_property_map(edge))
+    }
+
+    #[inline]
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        with_view!(self, view => view.candidates(index, value, after, limit, items))
+    }
+
+    #[inline]
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        places: (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        with_view!(self, view => view.between(index, places, descending, limit, pairs))
     }
 }

@@ -44,7 +44,7 @@ impl DurableEngine for MemoryEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        let OpenContext { directory, manifest, timeline, background } = *opening;
+        let OpenContext { directory, manifest, timeline, background, .. } = *opening;
         let list = SegmentList::of(&**directory, manifest)?;
         let checkpointer = Checkpointer::open(Arc::clone(directory), manifest, &list)?;
         let segments = Segments::new(Arc::clone(timeline));

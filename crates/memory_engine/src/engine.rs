@@ -21,6 +21,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
@@ -272,6 +273,8 @@ impl Engine for MemoryEngine {
     type Prepared = Prepared;
     type Displaced = DisplacedVersions;
 
+    const KEEPS_INDEXES: bool = false;
+
     #[inline]
     fn pin(&self, _timestamp: Timestamp) {}
 
@@ -296,7 +299,7 @@ impl Engine for MemoryEngine {
         self.groups().insert(Arc::new(Group::new(group, label, Timestamp::ZERO, VertexBody::empty())));
     }
 
-    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Prepared> {
+    fn prepare(&self, mutations: &[Mutation], _: &IndexChanges, patience: Duration) -> Result<Prepared> {
         let prepared = Prepared::new(self.groups(), mutations)?;
         self.make_room(&prepared, patience)?;
         Ok(prepared)
@@ -494,9 +497,9 @@ mod tests {
         let counters = &engine.segments().merger().counters;
         let allowed = engine.segments().merger().records_allowed();
         counters.records.store(allowed, Ordering::Relaxed);
-        assert!(engine.prepare(&[], Duration::ZERO).is_ok());
+        assert!(engine.prepare(&[], &IndexChanges::NONE, Duration::ZERO).is_ok());
         counters.records.store(allowed + 1, Ordering::Relaxed);
-        let error = engine.prepare(&[], Duration::ZERO).map(drop).unwrap_err();
+        let error = engine.prepare(&[], &IndexChanges::NONE, Duration::ZERO).map(drop).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("16777217 records wait to be merged"), "{error}");
         assert_eq!(engine.statistics().stalls, 1);

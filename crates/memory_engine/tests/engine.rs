@@ -16,6 +16,7 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, Key};
+use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use evergraph_storage::view::{PointReads, View};
@@ -380,7 +381,7 @@ proptest! {
             match step {
                 Step::Commit(wishes) => {
                     let mut model = models.last().unwrap().clone();
-                    let prepared = engine.prepare(&resolve(&mut model, &wishes), Duration::ZERO).unwrap();
+                    let prepared = engine.prepare(&resolve(&mut model, &wishes), &IndexChanges::NONE, Duration::ZERO).unwrap();
                     let mut latch = timeline.latch();
                     let timestamp = timeline.published().next();
                     let displaced = engine.append(timestamp, prepared);

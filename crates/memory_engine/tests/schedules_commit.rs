@@ -32,6 +32,7 @@ use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{self, recover};
 use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
@@ -84,6 +85,7 @@ impl Kernel {
             log: Arc::clone(&log),
             catalogue: Catalogue::default(),
             ids: VertexIds::default(),
+            budget: Arc::new(MemoryBudget::new(u64::MAX)),
             random: Box::new(SplitMix64::new(2)),
             options: StoreOptions::default(),
         })

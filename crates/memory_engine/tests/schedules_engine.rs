@@ -22,6 +22,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_memory_engine::segment::tail::TAIL_CAPACITY;
 use evergraph_storage::engine::{ChangedSince, Engine, Key};
+use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -79,7 +80,8 @@ impl Database {
             true => Mutation::DeleteEdge { edge },
             false => Mutation::InsertEdge { edge, properties: Properties::EMPTY },
         };
-        let prepared = self.engine.prepare(&[mutation], Duration::ZERO).expect("the group is open");
+        let prepared =
+            self.engine.prepare(&[mutation], &IndexChanges::NONE, Duration::ZERO).expect("the group is open");
         let committed = {
             let mut latch = self.timeline.latch();
             match self.engine.newer(&Key::Edge(edge), since) {

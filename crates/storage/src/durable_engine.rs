@@ -37,6 +37,7 @@ use crate::checkpoint::report::{CheckProgress, Report};
 use crate::engine::Engine;
 use crate::io::directory::Directory;
 use crate::io::environment::Background;
+use crate::memory_budget::MemoryBudget;
 use crate::salvage::new_database::SalvageTarget;
 use crate::salvage::salvaged::Salvaged;
 use crate::salvage::source::SalvageSource;
@@ -52,6 +53,8 @@ pub struct OpenContext<'a> {
     pub timeline: &'a Arc<Timeline>,
     /// Whether threads may help.
     pub background: Background,
+    /// What the engine's caches and records reserve from, as algorithms do.
+    pub budget: &'a Arc<MemoryBudget>,
 }
 
 /// An engine that was opened.

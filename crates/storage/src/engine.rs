@@ -18,11 +18,13 @@
 //!
 //! Source: core-protocol section 12.
 
+use crate::index::changes::IndexChanges;
 use crate::view::View;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology};
@@ -174,6 +176,22 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// What a commit replaced: dropped after the latch.
     type Displaced: Send;
 
+    /// Whether the engine may keep entries of indexes. Where it never does, the front has them all, works out no
+    /// [`IndexChanges`] and is compiled without asking.
+    const KEEPS_INDEXES: bool;
+
+    /// Whether the engine keeps the entries of `index`. Then the front has none of its own: commits bring
+    /// [`IndexChanges`], and each view that the index serves answers [`View::candidates`] and [`View::between`] for
+    /// it, the first one included. Only where [`Engine::KEEPS_INDEXES`] says so.
+    ///
+    /// Asked when the index joins those that commits maintain: when a store opens, for what it has of it then; under
+    /// the latch when a build of it begins, for every commit from there on. The answer holds until the index is
+    /// dropped, or the store is opened again.
+    fn keeps_index(&self, index: IndexId) -> bool {
+        let _ = index;
+        false
+    }
+
     /// Holds what a snapshot at `timestamp` needs, a commit that was published.
     fn pin(&self, timestamp: Timestamp) -> Self::Pin;
 
@@ -200,11 +218,18 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// Everything a commit of `mutations` needs that is not for the latch: segments made, records
     /// sorted, overdue merges done. May wait, for about `patience` at most. Mutations are resolved: an insert finds
     /// nothing there, a set, a replacement and a deletion find something, a deleted vertex has no edges left. Schema
-    /// changes among them are skipped.
+    /// changes among them are skipped. `changes` are those of the indexes that the engine keeps, as of the
+    /// transaction's snapshot; if another set of indexes is maintained by the time of the latch, the commit is
+    /// prepared anew.
     ///
     /// # Errors
     /// `limit` if records outgrew their budget and merges cannot catch up in that time.
-    fn prepare(&self, mutations: &[Mutation], patience: Duration) -> Result<Self::Prepared>;
+    fn prepare(
+        &self,
+        mutations: &[Mutation],
+        changes: &IndexChanges,
+        patience: Duration,
+    ) -> Result<Self::Prepared>;
 
     /// One more than the highest group that exists now.
     fn group_count(&self) -> u32;

@@ -283,10 +283,16 @@ impl<E: Engine> Store<E> {
         }
         refuse_duplicates(&duplicates, id, catalogue)?;
         if known.is_none() {
-            rows.filled(at);
-            rows.complete();
-            rows.forget_newcomers();
-            new.add(Arc::new(rows));
+            // The rows' own entries have served their purpose where the engine keeps them.
+            let is_kept = E::KEEPS_INDEXES && front.engine.keeps_index(id);
+            let index = match is_kept {
+                true => PropertyIndex::kept_by_engine(definition, at, self.random_u64()),
+                false => rows,
+            };
+            index.filled(at);
+            index.complete();
+            index.forget_newcomers();
+            new.add(Arc::new(index));
         }
         Ok(())
     }
@@ -350,13 +356,26 @@ impl<'a, I: Indexed, E: Engine> IndexBuild<'a, I, E> {
                 ));
             }
             let known_from = front.timeline.published();
-            let index = Arc::new(PropertyIndex::new(definition, known_from, seed));
+            let index = Arc::new(new_index(front, definition, known_from, seed));
             latch.index_builds += 1;
             let displaced = front.indexes.change(|all| all.add(Arc::clone(&index)));
             Ok((Self { front, index }, known_from, displaced))
         });
         begun.map(|(building, known_from, _)| (building, known_from))
     }
+}
+
+/// An empty index, whose entries the engine keeps if it says so.
+fn new_index<I: Indexed, E: Engine>(
+    front: &Front<E>,
+    definition: IndexDefinition,
+    known_from: Timestamp,
+    seed: u64,
+) -> PropertyIndex<I> {
+    if E::KEEPS_INDEXES && front.engine.keeps_index(definition.id) {
+        return PropertyIndex::kept_by_engine(definition, known_from, seed);
+    }
+    PropertyIndex::new(definition, known_from, seed)
 }
 
 impl<I: Indexed, E: Engine> Drop for IndexBuild<'_, I, E> {

@@ -27,6 +27,7 @@ use crate::log::end_file::{self, RecordedEnd};
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
+use crate::memory_budget::MemoryBudget;
 use crate::operations::Operations;
 use crate::salvage::run;
 use crate::salvage::salvaged::Salvaged;
@@ -58,7 +59,7 @@ pub struct OpenOptions {
     pub create: bool,
     /// When a commit is acknowledged. Default: after its sync.
     pub durability: Durability,
-    /// Memory that algorithms may reserve, in bytes. Default: unlimited.
+    /// Memory that algorithms and the engine's caches may reserve, in bytes. Default: unlimited.
     pub memory_limit_bytes: u64,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
@@ -92,7 +93,7 @@ impl Default for OpenOptions {
         Self {
             create: true,
             durability: log.durability,
-            memory_limit_bytes: store.memory_limit_bytes,
+            memory_limit_bytes: u64::MAX,
             log_file_bytes: log.log_file_bytes,
             checkpoint_after_bytes: 32 << 20,
             attempts_max: store.attempts_max,
@@ -187,8 +188,14 @@ impl<E: DurableEngine> OpenStore<E> {
         let timeline = Timeline::new(manifest.covered_through, readable);
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let background = options.environment.background();
-        let opening =
-            OpenContext { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let budget = Arc::new(MemoryBudget::new(options.memory_limit_bytes));
+        let opening = OpenContext {
+            directory: &directory,
+            manifest: &manifest,
+            timeline: &timeline,
+            background,
+            budget: &budget,
+        };
         let OpenedEngine { engine, bytes_count } = E::open(&opening)?;
         let engine = Arc::new(engine);
         let groups = manifest.groups.iter();
@@ -226,9 +233,9 @@ impl<E: DurableEngine> OpenStore<E> {
             log: opened,
             catalogue,
             ids,
+            budget,
             random: random(&options.environment)?,
             options: StoreOptions {
-                memory_limit_bytes: options.memory_limit_bytes,
                 attempts_max: options.attempts_max,
                 isolation: options.isolation,
                 background,

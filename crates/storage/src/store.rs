@@ -46,6 +46,8 @@ pub struct Parts<E: Engine> {
     pub catalogue: Catalogue,
     /// Where new vertices get their ids.
     pub ids: VertexIds,
+    /// What algorithms reserve from, shared with the engine.
+    pub budget: Arc<MemoryBudget>,
     /// Jitter for retries and seeds for hashes.
     pub random: Box<dyn Random>,
     /// Choices.
@@ -55,8 +57,6 @@ pub struct Parts<E: Engine> {
 /// Options that do not change stored data.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    /// Memory that algorithms and caches may reserve, in bytes. Default: unlimited.
-    pub memory_limit_bytes: u64,
     /// How often [`Store::transact`] runs a transaction that conflicts. Default: 100.
     pub attempts_max: u32,
     /// Isolation level of transactions that do not choose one. Default: snapshot isolation.
@@ -77,7 +77,6 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
-            memory_limit_bytes: u64::MAX,
             attempts_max: 100,
             isolation: Isolation::Snapshot,
             background: Background::Threads,
@@ -137,12 +136,13 @@ impl<E: Engine> Clone for Store<E> {
 }
 
 impl<E: Engine> Store<E> {
-    /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index.
+    /// Opens what `parts` hold. Cost: a scan of every label and edge type that has an index whose entries the engine
+    /// doesn't keep.
     ///
     /// # Errors
     /// `corrupt` if a value of a unique index occurs twice; errors of reading.
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
-        let Parts { engine, timeline, log, catalogue, ids, random, options } = parts;
+        let Parts { engine, timeline, log, catalogue, ids, budget, random, options } = parts;
         let retry = Retry::new(random);
         let newest = timeline.published();
         let indexes = build_all(&engine, newest, &catalogue, options.background, || retry.next_u64())?;
@@ -154,7 +154,7 @@ impl<E: Engine> Store<E> {
             catalogue: ArcCell::new(Arc::new(catalogue)),
             ids,
             indexes: IndexDirectory::new(indexes),
-            budget: Arc::new(MemoryBudget::new(options.memory_limit_bytes)),
+            budget,
             counters: Counters::default(),
             write_bytes_max: options.transaction_bytes_max,
         };

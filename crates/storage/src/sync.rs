@@ -13,6 +13,7 @@
 //!
 //! Lock order, outermost first: commit latch, registry, index shard, merge queue, log buffer. Whoever
 //! leads the log's group commit takes none of them but the log buffer.
+//! Leaves, inside which nothing else is locked: the memory budget, the queue of a read pool.
 //! Under the commit latch nobody waits, does I/O or frees large memory.
 
 use std::ops::Deref;

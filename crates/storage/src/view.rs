@@ -9,9 +9,12 @@
 //! An engine answers about whole groups, lists and slices of items, so that it finds its way to a segment, a page
 //! or a machine once for all of them. Questions about one item are derived from these, here, for every engine.
 
+use crate::index::entry_bound::EntryBound;
+use crate::index::item_id::IndexItem;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
@@ -19,6 +22,17 @@ use evergraph_graph::value::Value;
 
 /// Which rows of a vertex group: row `r` is bit `r % 64` of word `r / 64`.
 pub type GroupBits = [u64; 64];
+
+/// What an engine says of a look-up in an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexAnswer {
+    /// It doesn't keep the index: the front asks its own entries. Nothing was appended.
+    No,
+    /// What was appended is what the view shows: every item has the value, and no property need be read.
+    Exact,
+    /// What was appended is a superset: whoever asks reads the property of each item and compares.
+    Check,
+}
 
 /// An engine's graph at one timestamp.
 ///
@@ -178,6 +192,39 @@ pub trait View: Send + Sync {
 
     /// All properties of an edge, by key.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// Appends the first `limit` items greater than `after` that may have `value` by an index that the engine keeps
+    /// ([`Engine::keeps_index`](crate::engine::Engine::keeps_index)), ascending, each once: fewer if these are all.
+    ///
+    /// Cost: what is appended, and finding the place of `after`.
+    #[inline]
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        let _ = (index, value, after, limit, items);
+        Ok(IndexAnswer::No)
+    }
+
+    /// As [`View::candidates`], for the pairs that lie between two places of an ordered index, in its order or, if
+    /// `descending`, in the reverse: from behind `after`, which is then the higher place, up to `until`. Neither place
+    /// is an answer.
+    #[inline]
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        (after, until): (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        let _ = (index, after, until, descending, limit, pairs);
+        Ok(IndexAnswer::No)
+    }
 }
 
 /// Questions about one item, derived from those about slices; none of them allocates for the question's sake.

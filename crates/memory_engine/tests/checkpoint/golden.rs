@@ -23,6 +23,7 @@ use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::end_file;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 
 use crate::support::{Database, Graph, LABEL};
@@ -143,6 +144,7 @@ fn reads_back(directory: &MemoryDirectory, database: &Database) {
         manifest: &manifest,
         timeline: &Arc::new(Timeline::new(manifest.need, Readable::Published)),
         background: Background::Threads,
+        budget: &Arc::new(MemoryBudget::new(u64::MAX)),
     };
     let engine = MemoryEngine::open(&opening).unwrap().engine;
     assert_eq!(Graph::of(&engine.view(&(), manifest.need)), database.model());

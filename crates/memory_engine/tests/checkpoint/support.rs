@@ -20,6 +20,7 @@ use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::durable_engine::{DurableEngine, OpenContext};
 use evergraph_storage::engine::Engine;
+use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
@@ -29,6 +30,7 @@ use evergraph_storage::log::frame::payload_crc;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::recover;
 use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::transaction;
@@ -258,8 +260,13 @@ impl Database {
         };
         let timeline = Arc::new(Timeline::new(manifest.covered_through, readable));
         let background = Background::Threads;
-        let opening =
-            OpenContext { directory: &directory, manifest: &manifest, timeline: &timeline, background };
+        let opening = OpenContext {
+            directory: &directory,
+            manifest: &manifest,
+            timeline: &timeline,
+            background,
+            budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+        };
         let engine = MemoryEngine::open(&opening)?.engine;
         let catalogue = Mutex::new(Arc::new(manifest.catalogue.clone()));
         let mut state = State {
@@ -317,7 +324,7 @@ impl Database {
         }
         let mut payload = Vec::new();
         mutations.iter().for_each(|mutation| mutation.encode(&mut payload));
-        let prepared = self.engine.prepare(mutations, Duration::ZERO).unwrap();
+        let prepared = self.engine.prepare(mutations, &IndexChanges::NONE, Duration::ZERO).unwrap();
         let space = self.log.reserve(payload.len())?;
         let timeline = self.engine.segments().timeline();
         let mut latch = timeline.latch();

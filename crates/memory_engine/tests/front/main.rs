@@ -12,6 +12,7 @@
 //! newest                edges by descending value against a model, declared or not
 //! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
+//! kept_indexes          whose entries the engine has: opened without a scan, and asked first
 //! durable               opened, checkpointed, killed and reopened; copied, loaded, checked and salvaged
 //! ```
 
@@ -20,12 +21,14 @@
 mod durable;
 mod index_builds;
 mod indexes;
+mod kept_indexes;
 mod late_commits;
 mod limits;
 mod loads;
 mod model;
 mod naive_engine;
 mod naive_files;
+mod naive_topology;
 mod newest;
 mod oracle;
 mod random_transactions;

@@ -1,24 +1,32 @@
 //! Naive engine, for tests: every record of every commit in one list, every question answered by
 //! replaying it. It also asserts what resolved mutations promise: an insert finds nothing there, a
 //! delete something, a deleted vertex has no edges, an edge has both ends. Its files are in `naive_files.rs`.
+//!
+//! [`KeepingEngine`] is the same, but keeps indexes: its views answer look-ups by reading everything, exactly by an
+//! ordered index, and by a hash index with everything that has any value, as if all hashes met. It asserts that a
+//! commit brings just those changes of every index that is ready which its mutations come to.
 
 use crate::naive_files::NaiveFiles;
+use crate::naive_topology::NaiveTopology;
 use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::{IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::topology::Projection;
 use evergraph_graph::value::Value;
-use evergraph_graph::vertex_set::VertexSet;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::index::changes::{IndexChanges, KeptEntry};
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::item_id::{IndexItem, ItemId};
 use evergraph_storage::sync::{Mutex, RwLock};
-use evergraph_storage::view::{GroupBits, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, View};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,17 +52,22 @@ pub struct History {
 
 /// See the file's caption.
 #[derive(Default)]
-pub struct NaiveEngine {
+pub struct NaiveEngine<const KEEPS_INDEXES: bool = false> {
     pub history: RwLock<History>,
     /// Where its state is stored, if it was opened.
     pub files: Option<NaiveFiles>,
     /// What the next commit does after its writes are resolved, and before it takes the latch.
     before_latch: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Indexes that commits made ready since it was opened.
+    ready: Mutex<BTreeSet<IndexId>>,
 }
 
+/// See the file's caption.
+pub type KeepingEngine = NaiveEngine<true>;
+
 /// Reads a state.
-pub struct NaiveView<'a> {
-    pub engine: &'a NaiveEngine,
+pub struct NaiveView<'a, const KEEPS_INDEXES: bool> {
+    pub engine: &'a NaiveEngine<KEEPS_INDEXES>,
     pub state: &'a State,
     pub timestamp: Timestamp,
 }
@@ -76,10 +89,82 @@ pub fn fresh(properties: &Properties) -> Values {
     values
 }
 
-impl NaiveEngine {
+impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
     /// Calls `hook` once, in the next commit, when its writes are resolved and the latch is free.
     pub fn before_the_next_latch(&self, hook: impl FnOnce() + Send + 'static) {
         *self.before_latch.lock() = Some(Box::new(hook));
+    }
+
+    /// Installs a commit; the state before.
+    pub fn install(&self, timestamp: Timestamp, mutations: Vec<Mutation>) -> Arc<State> {
+        let mut history = self.history.write();
+        let mut next = State::clone(&history.newest);
+        mutations.iter().for_each(|mutation| next.apply(mutation));
+        history.commits.push((timestamp, mutations));
+        std::mem::replace(&mut history.newest, Arc::new(next))
+    }
+
+    /// Holds the changes of indexes that came with the newest commit against what it did.
+    fn check_changes(&self, before: &State, mut changes: IndexChanges) {
+        let (history, mut ready) = (self.history.read(), self.ready.lock());
+        let after: &State = &history.newest;
+        for (entries, has, has_not) in [(&changes.leaving, before, after), (&changes.entering, after, before)]
+        {
+            for KeptEntry { index, value, item } in entries {
+                assert_eq!(history.owner(*item), Some(index.owner), "{item:?} belongs to {index:?}");
+                assert_eq!(has.value(*item, index.key), Some(value), "{item:?} in {index:?}");
+                assert_ne!(has_not.value(*item, index.key), Some(value), "{item:?} in {index:?}");
+            }
+        }
+        let (_, mutations) = history.commits.last().expect("a commit was installed");
+        let (mut items, mut made_ready) = (BTreeSet::new(), None);
+        for mutation in mutations {
+            match mutation {
+                Mutation::InsertVertex { vertex, .. }
+                | Mutation::DeleteVertex { vertex }
+                | Mutation::SetVertexProperties { vertex, .. } => drop(items.insert(vertex.item_id())),
+                Mutation::InsertEdge { edge, .. }
+                | Mutation::ReplaceEdge { edge, .. }
+                | Mutation::DeleteEdge { edge }
+                | Mutation::SetEdgeProperties { edge, .. } => drop(items.insert(edge.item_id())),
+                Mutation::Schema(SchemaChange::DropIndex(id)) => drop(ready.remove(id)),
+                Mutation::Schema(SchemaChange::AddIndex(definition)) => made_ready = Some(definition.id),
+                Mutation::Schema(_) => {}
+            }
+        }
+        let mut expected = IndexChanges::NONE;
+        for id in &*ready {
+            for item in items.iter().filter(|item| history.owner(**item) == Some(id.owner)) {
+                let (old, new) = (before.value(*item, id.key), after.value(*item, id.key));
+                if old != new {
+                    let entry = |value: &Value| KeptEntry { index: *id, value: value.clone(), item: *item };
+                    expected.leaving.extend(old.map(entry));
+                    expected.entering.extend(new.map(entry));
+                }
+            }
+        }
+        for entries in [&mut changes.leaving, &mut changes.entering] {
+            entries.retain(|entry| ready.contains(&entry.index));
+        }
+        for entries in
+            [&mut changes.leaving, &mut changes.entering, &mut expected.leaving, &mut expected.entering]
+        {
+            entries.sort();
+        }
+        assert_eq!(changes, expected);
+        ready.extend(made_ready);
+    }
+}
+
+impl History {
+    /// The label or type that an item belongs to, if it can be there.
+    fn owner(&self, item: ItemId) -> Option<Owner> {
+        match item {
+            ItemId::Vertex(vertex) => {
+                self.groups.get(vertex.group().0 as usize).copied().flatten().map(Owner::Label)
+            }
+            ItemId::Edge(edge) => Some(Owner::EdgeType(edge.edge_type)),
+        }
     }
 }
 
@@ -115,6 +200,14 @@ impl State {
             }
             Mutation::Schema(_) => {}
         }
+    }
+
+    fn value(&self, item: ItemId, key: KeyId) -> Option<&Value> {
+        let values = match item {
+            ItemId::Vertex(vertex) => self.vertices.get(&vertex),
+            ItemId::Edge(edge) => self.edges.get(&edge),
+        };
+        values?.get(&key)
     }
 
     fn side(&self, edge_type: TypeId, side: Direction) -> impl Iterator<Item = (VertexId, VertexId, u16)> {
@@ -195,12 +288,18 @@ pub fn end(edge: &EdgeId, side: Direction) -> VertexId {
     if side == Direction::Out { edge.source } else { edge.target }
 }
 
-impl Engine for NaiveEngine {
+impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
     type Pin = Arc<State>;
-    type View<'a> = NaiveView<'a>;
+    type View<'a> = NaiveView<'a, KEEPS_INDEXES>;
     type Topology = NaiveTopology;
-    type Prepared = Vec<Mutation>;
+    type Prepared = (Vec<Mutation>, IndexChanges);
     type Displaced = Arc<State>;
+
+    const KEEPS_INDEXES: bool = KEEPS_INDEXES;
+
+    fn keeps_index(&self, _: IndexId) -> bool {
+        KEEPS_INDEXES
+    }
 
     fn pin(&self, timestamp: Timestamp) -> Arc<State> {
         let history = self.history.read();
@@ -213,7 +312,7 @@ impl Engine for NaiveEngine {
         Arc::new(state)
     }
 
-    fn view<'a>(&'a self, pin: &'a Arc<State>, timestamp: Timestamp) -> NaiveView<'a> {
+    fn view<'a>(&'a self, pin: &'a Arc<State>, timestamp: Timestamp) -> NaiveView<'a, KEEPS_INDEXES> {
         NaiveView { engine: self, state: pin, timestamp }
     }
 
@@ -235,12 +334,12 @@ impl Engine for NaiveEngine {
         groups[group.0 as usize] = Some(label);
     }
 
-    fn prepare(&self, mutations: &[Mutation], _: Duration) -> Result<Vec<Mutation>> {
+    fn prepare(&self, mutations: &[Mutation], changes: &IndexChanges, _: Duration) -> Result<Self::Prepared> {
         let hook = self.before_latch.lock().take();
         if let Some(hook) = hook {
             hook();
         }
-        Ok(mutations.to_vec())
+        Ok((mutations.to_vec(), changes.clone()))
     }
 
     fn group_count(&self) -> u32 {
@@ -287,17 +386,18 @@ impl Engine for NaiveEngine {
         Ok(())
     }
 
-    fn append(&self, timestamp: Timestamp, prepared: Vec<Mutation>) -> Arc<State> {
-        let mut history = self.history.write();
-        let mut next = State::clone(&history.newest);
-        prepared.iter().for_each(|mutation| next.apply(mutation));
-        history.commits.push((timestamp, prepared));
-        std::mem::replace(&mut history.newest, Arc::new(next))
+    fn append(&self, timestamp: Timestamp, (mutations, changes): Self::Prepared) -> Arc<State> {
+        let before = self.install(timestamp, mutations);
+        match KEEPS_INDEXES {
+            true => self.check_changes(&before, changes),
+            false => assert_eq!(changes, IndexChanges::NONE, "who keeps no indexes hears of none"),
+        }
+        before
     }
 
     fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
         for commit in mutations.chunk_by(|one, next| one.0 == next.0) {
-            self.append(commit[0].0, commit.iter().map(|entry| entry.1.clone()).collect());
+            self.install(commit[0].0, commit.iter().map(|entry| entry.1.clone()).collect());
         }
         Ok(())
     }
@@ -309,7 +409,20 @@ impl Engine for NaiveEngine {
     }
 }
 
-impl View for NaiveView<'_> {
+impl<const KEEPS_INDEXES: bool> NaiveView<'_, KEEPS_INDEXES> {
+    /// Everything that has a value of an index.
+    fn entries<I: IndexItem>(&self, index: IndexId) -> Vec<(Value, I)> {
+        let history = self.engine.history.read();
+        let vertices = self.state.vertices.iter().map(|(vertex, values)| (vertex.item_id(), values));
+        let edges = self.state.edges.iter().map(|(edge, values)| (edge.item_id(), values));
+        let owned = vertices.chain(edges).filter(|(item, _)| history.owner(*item) == Some(index.owner));
+        owned
+            .filter_map(|(item, values)| Some((values.get(&index.key)?.clone(), I::from_item_id(item)?)))
+            .collect()
+    }
+}
+
+impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
     fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
@@ -404,6 +517,49 @@ impl View for NaiveView<'_> {
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         Ok(self.state.edges.get(&edge).cloned().unwrap_or_default().into_iter().collect())
     }
+
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        if !KEEPS_INDEXES {
+            return Ok(IndexAnswer::No);
+        }
+        let is_exact = index.kind == IndexKind::Ordered;
+        let entries = self.entries::<I>(index).into_iter();
+        let found = entries.filter(|(found, _)| !is_exact || found == value).map(|(_, item)| item);
+        let found: BTreeSet<I> = found.filter(|item| after.is_none_or(|after| *item > after)).collect();
+        items.extend(found.into_iter().take(limit));
+        Ok(if is_exact { IndexAnswer::Exact } else { IndexAnswer::Check })
+    }
+
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        (after, until): (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        if !KEEPS_INDEXES {
+            return Ok(IndexAnswer::No);
+        }
+        let (low, high) = if descending { (until, after) } else { (after, until) };
+        let mut found = self.entries::<I>(index);
+        found.retain(|(value, item)| {
+            low.cmp_entry(value, *item).is_lt() && high.cmp_entry(value, *item).is_gt()
+        });
+        found.sort();
+        if descending {
+            found.reverse();
+        }
+        pairs.extend(found.into_iter().take(limit));
+        Ok(IndexAnswer::Exact)
+    }
 }
 
 /// Answers each item by itself.
@@ -414,98 +570,4 @@ fn answer<T, A>(items: &[T], answers: &mut [A], of: impl Fn(&T) -> A) -> Result<
 
 fn property(values: Option<&Values>, key: KeyId) -> Option<Value> {
     values?.get(&key).cloned()
-}
-
-/// The chosen vertices and edges of a state; ignores labels, types and weights of a projection.
-pub struct NaiveTopology {
-    vertices: VertexSet,
-    direction: Direction,
-    out: Vec<Vec<u32>>,
-    into: Vec<Vec<u32>>,
-}
-
-impl NaiveTopology {
-    fn new(state: &State, projection: &Projection) -> Self {
-        let bound = state.vertices.keys().next_back().map_or(0, |last| last.0 + 1);
-        let mut vertices = VertexSet::empty(bound);
-        let chosen = |vertex: u32| projection.vertices.as_ref().is_none_or(|all| all.contains(vertex));
-        for vertex in state.vertices.keys().filter(|vertex| chosen(vertex.0)) {
-            vertices.insert(vertex.0);
-        }
-        let mut out = vec![Vec::new(); bound as usize];
-        let mut into = out.clone();
-        for (edge, values) in &state.edges {
-            let ends = vertices.contains(edge.source.0) && vertices.contains(edge.target.0);
-            if ends && projection.edges.iter().all(|filter| filter.holds(values.get(&filter.key))) {
-                out[edge.source.0 as usize].push(edge.target.0);
-                into[edge.target.0 as usize].push(edge.source.0);
-            }
-        }
-        Self { vertices, direction: projection.direction, out, into }
-    }
-
-    fn list(&self, side: Direction, vertex: u32) -> &[u32] {
-        &(if side == Direction::Out { &self.out } else { &self.into })[vertex as usize]
-    }
-}
-
-impl Topology for NaiveTopology {
-    fn bound(&self) -> u32 {
-        self.vertices.bound()
-    }
-
-    fn vertices(&self) -> &VertexSet {
-        &self.vertices
-    }
-
-    fn direction(&self) -> Direction {
-        self.direction
-    }
-
-    fn edge_count(&self) -> u64 {
-        self.out.iter().map(|list| list.len() as u64).sum()
-    }
-
-    fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
-        for (degree, vertex) in degrees.iter_mut().zip(range) {
-            *degree = direction.sides().iter().map(|side| self.list(*side, vertex).len() as u32).sum();
-        }
-        Ok(())
-    }
-
-    fn visit<F>(
-        &self,
-        direction: Direction,
-        range: Range<u32>,
-        buffer: &mut PieceBuffer,
-        visitor: F,
-    ) -> Result<()>
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        self.visit_each(direction, &range.collect::<Vec<_>>(), buffer, visitor)
-    }
-
-    fn visit_each<F>(
-        &self,
-        direction: Direction,
-        vertices: &[u32],
-        _buffer: &mut PieceBuffer,
-        mut visitor: F,
-    ) -> Result<()>
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        for vertex in vertices {
-            for side in direction.sides() {
-                let piece = Piece { neighbors: self.list(*side, *vertex), weights: &[], sorted: false };
-                match visitor(*vertex, piece) {
-                    Visit::Continue => {}
-                    Visit::NextVertex => break,
-                    Visit::Stop => return Ok(()),
-                }
-            }
-        }
-        Ok(())
-    }
 }

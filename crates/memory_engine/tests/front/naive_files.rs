@@ -136,15 +136,15 @@ impl PinnedFiles for Pinned {
 }
 
 /// A load before it is installed.
-pub struct NaiveLoad {
+pub struct NaiveLoad<const KEEPS_INDEXES: bool> {
     mutations: Vec<Mutation>,
     groups: BTreeMap<GroupId, LabelId>,
     /// Its groups and the ends of its edges, with nothing else of them.
-    staged: NaiveEngine,
+    staged: NaiveEngine<KEEPS_INDEXES>,
     state: State,
 }
 
-impl NaiveEngine {
+impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
     fn files(&self) -> &NaiveFiles {
         self.files.as_ref().expect("a store that is checkpointed was opened")
     }
@@ -162,9 +162,9 @@ fn check_healthy(latch: &LatchState, sources: &CheckpointSources<'_>) -> Checkpo
 }
 
 impl NaiveFiles {
-    fn checkpoint(
+    fn checkpoint<const KEEPS_INDEXES: bool>(
         &self,
-        engine: &NaiveEngine,
+        engine: &NaiveEngine<KEEPS_INDEXES>,
         sources: &CheckpointSources<'_>,
         number: u64,
         progress: &mut OnCheckpointProgress<'_>,
@@ -202,8 +202,8 @@ impl NaiveFiles {
     }
 }
 
-impl DurableEngine for NaiveEngine {
-    type Load = NaiveLoad;
+impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
+    type Load = NaiveLoad<KEEPS_INDEXES>;
 
     const NEW: &'static str = NAME;
 
@@ -235,7 +235,7 @@ impl DurableEngine for NaiveEngine {
         engine.files = Some(NaiveFiles { directory, timeline, present: Mutex::new(number) });
         manifest.groups.iter().for_each(|group| engine.open_group(group.id, group.label));
         if !mutations.is_empty() {
-            engine.append(manifest.covered_through, mutations);
+            engine.install(manifest.covered_through, mutations);
         }
         Ok(OpenedEngine { engine, bytes_count })
     }
@@ -272,9 +272,9 @@ impl DurableEngine for NaiveEngine {
         Ok(Box::new(Pinned(file.map_err(|error: CheckpointError| error)?)))
     }
 
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<NaiveLoad> {
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<Self::Load> {
         let LoadPlan { load, numbers, .. } = plan;
-        let (staged, mut state) = (NaiveEngine::default(), State::default());
+        let (staged, mut state) = (NaiveEngine::<KEEPS_INDEXES>::default(), State::default());
         let (mut mutations, mut groups) = (Vec::new(), BTreeMap::new());
         let properties = |names: &[(String, _)], column: &dyn Fn(usize) -> Option<PackedColumn>, row| {
             let keys = names.iter().enumerate();
@@ -334,13 +334,13 @@ impl DurableEngine for NaiveEngine {
         Ok(NaiveLoad { mutations, groups, staged, state })
     }
 
-    fn view_load<'a>(&'a self, load: &'a NaiveLoad, timestamp: Timestamp) -> NaiveView<'a> {
+    fn view_load<'a>(&'a self, load: &'a Self::Load, timestamp: Timestamp) -> Self::View<'a> {
         NaiveView { engine: &load.staged, state: &load.state, timestamp }
     }
 
-    fn install_load(&self, timestamp: Timestamp, load: &NaiveLoad) -> Arc<State> {
+    fn install_load(&self, timestamp: Timestamp, load: &Self::Load) -> Arc<State> {
         load.groups.iter().for_each(|(group, label)| self.open_group(*group, *label));
-        self.append(timestamp, load.mutations.clone())
+        self.install(timestamp, load.mutations.clone())
     }
 
     fn run_background(&self) {}

@@ -1,7 +1,7 @@
 //! What the front promises, one rule a test, on both engines.
 
 use crate::model::dump;
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::test_store::{TestEngine, empty, open, open_on};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::Column;
@@ -33,6 +33,7 @@ macro_rules! on_both_engines {
         fn $name() {
             fn body<$engine: TestEngine>() $body
             body::<NaiveEngine>();
+            body::<KeepingEngine>();
             body::<MemoryEngine>();
         }
     )*};

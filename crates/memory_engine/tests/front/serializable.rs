@@ -5,7 +5,7 @@
 //! state: all of its answers, and which of its writes were refused, must come out the same, or the commit
 //! must be refused. Rivals commit single writes in between, in snapshot isolation, as it comes.
 
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::oracle::some_ranges;
 use crate::test_store::{TestEngine, empty};
 use evergraph_graph::column::Column;
@@ -447,6 +447,13 @@ proptest! {
         program in proptest::collection::vec(any_step(), 1..40),
     ) {
         run::<NaiveEngine>(&program);
+    }
+
+    #[test]
+    fn who_commits_beside_indexes_that_the_engine_keeps_has_read_what_it_would_read_alone(
+        program in proptest::collection::vec(any_step(), 1..40),
+    ) {
+        run::<KeepingEngine>(&program);
     }
 
     #[test]

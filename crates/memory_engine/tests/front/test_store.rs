@@ -14,6 +14,7 @@ use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery;
 use evergraph_storage::log::writer::Log;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
 use evergraph_storage::sync::RwLock;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -30,7 +31,7 @@ pub trait TestEngine: Engine {
     fn maintain(&self) {}
 }
 
-impl TestEngine for NaiveEngine {
+impl<const KEEPS_INDEXES: bool> TestEngine for NaiveEngine<KEEPS_INDEXES> {
     fn empty(_: &Arc<Timeline>) -> Self {
         Self::default()
     }
@@ -101,5 +102,6 @@ fn open_with<E: TestEngine>(
     let opened = Arc::new(opened);
     *log.write() = Some(Arc::clone(&opened));
     let (random, options) = (Box::new(SplitMix64::new(2)), store_options);
-    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, random, options })
+    let budget = Arc::new(MemoryBudget::new(u64::MAX));
+    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, budget, random, options })
 }

@@ -1,7 +1,7 @@
 //! Many threads at one store: what must hold whoever is first.
 
 use crate::model::dump;
-use crate::naive_engine::NaiveEngine;
+use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::test_store::{TestEngine, empty};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{LabelId, VertexId};
@@ -105,6 +105,7 @@ fn parallel_adds<E: TestEngine>() {
 #[test]
 fn concurrent_inserts_of_a_unique_value_make_one_vertex() {
     unique_inserts::<NaiveEngine>();
+    unique_inserts::<KeepingEngine>();
     unique_inserts::<MemoryEngine>();
 }
 

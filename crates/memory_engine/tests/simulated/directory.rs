@@ -11,7 +11,7 @@
 //! fails and changes nothing, and the disk goes on under a new handle.
 
 use crate::simulated::disk::{Change, Disk, FileNumber, Synced};
-use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use evergraph_storage::io::error::{IoError, Operation};
 use evergraph_storage::sync::{Mutex, MutexGuard};
 use std::io::ErrorKind;
@@ -347,10 +347,14 @@ impl SimulatedFile {
     }
 
     fn check_writable(&self, operation: Operation) -> Result<(), IoError> {
-        match self.mode {
-            OpenMode::ReadWrite => Ok(()),
-            OpenMode::Read => Err(failed(operation, &self.name, ErrorKind::PermissionDenied)),
+        if self.mode.writes() {
+            return Ok(());
         }
+        Err(failed(operation, &self.name, ErrorKind::PermissionDenied))
+    }
+
+    fn check_alignment(&self, operation: Operation, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        if self.mode.is_direct() { check_alignment(operation, &self.path, bytes, offset) } else { Ok(()) }
     }
 }
 
@@ -359,7 +363,12 @@ impl File for SimulatedFile {
         &self.path
     }
 
+    fn is_direct(&self) -> bool {
+        self.mode.is_direct()
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        self.check_alignment(Operation::Read, buffer, offset)?;
         let (mut state, due) = self.directory.begin(Operation::Read, &self.name, offset, &[])?;
         if due == Some(FaultKind::ReadError) {
             return Err(self.error(Operation::Read, offset, ErrorKind::Other));
@@ -383,6 +392,7 @@ impl File for SimulatedFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
         self.check_writable(Operation::Write)?;
+        self.check_alignment(Operation::Write, bytes, offset)?;
         let (mut state, due) = self.directory.begin(Operation::Write, &self.name, offset, bytes)?;
         let start = offset as usize;
         let (written, kind) = match due {

@@ -4,7 +4,7 @@
 
 use crate::index::item::Item;
 use crate::index::property_index::{NewcomerList, PropertyIndex};
-use crate::view::View;
+use crate::view::{IndexAnswer, View};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::value::Value;
@@ -69,7 +69,8 @@ impl<I: Item> Duplicates<I> {
     }
 }
 
-/// Another item than `item` that has `value` as `view` shows it, by the index.
+/// Another item than `item` that has `value` as `view` shows it, by the index: the engine's entries, where it keeps
+/// them.
 ///
 /// Cost: a read a candidate; one or two, unless hashes meet.
 ///
@@ -81,12 +82,16 @@ pub fn other_holder<I: Item, V: View>(
     value: &Value,
     item: Option<I>,
 ) -> Result<Option<I>> {
+    let id = index.definition().id;
     let (mut after, mut candidates) = (None, Vec::with_capacity(CANDIDATES));
     loop {
         candidates.clear();
-        index.candidates(value, after, CANDIDATES, &mut candidates);
+        let answer = view.candidates(id, value, after, CANDIDATES, &mut candidates)?;
+        if answer == IndexAnswer::No {
+            index.candidates(value, after, CANDIDATES, &mut candidates);
+        }
         for other in candidates.iter().filter(|other| Some(**other) != item) {
-            if other.property(view, index.definition().id.key)?.as_ref() == Some(value) {
+            if answer == IndexAnswer::Exact || other.property(view, id.key)?.as_ref() == Some(value) {
                 return Ok(Some(*other));
             }
         }

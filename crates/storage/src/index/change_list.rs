@@ -16,8 +16,8 @@
 //! Source: core-protocol sections 2 and 6.
 
 use crate::engine::ChangedSince;
+use crate::index::entry_bound::EntryBound;
 use crate::index::item::Item;
-use crate::index::ordered_entries::EntryBound;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use hashbrown::HashTable;

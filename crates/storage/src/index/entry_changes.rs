@@ -1,4 +1,5 @@
-//! Entry changes: one commit's changes to all indexes, computed before the latch and applied under it.
+//! Entry changes: one commit's changes to all indexes, computed before the latch and applied under it. What an engine
+//! keeps of indexes is told by `index/changes.rs`.
 
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;
@@ -44,6 +45,11 @@ impl<I: Item> EntryChanges<I> {
         self.leaving.extend(old.map(entry));
         self.entering
             .extend(new.map(entry).map(|entry| IndexEntry { again: entry.key.value.clone(), ..entry }));
+    }
+
+    /// The same, for an index whose entries the engine keeps: here it is told who enters only.
+    pub fn note_entering(&mut self, index: &Arc<PropertyIndex<I>>, item: I, new: Option<&Value>) {
+        self.note(index, item, None, new);
     }
 
     /// The values that enter.

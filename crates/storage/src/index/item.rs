@@ -2,6 +2,7 @@
 //!
 //! Everything about indexes is written once, for both.
 
+use crate::index::item_id::IndexItem;
 use crate::view::{PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
@@ -11,7 +12,7 @@ use std::fmt;
 use std::hash::Hash;
 
 /// A vertex or an edge.
-pub trait Item: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
+pub trait Item: IndexItem + Hash + fmt::Display {
     /// One property of the item, as `view` shows it.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! Indexes: from a property's value to the vertices or edges that have it.
 //!
 //! - [`property_index`]: one index; entries are a superset that readers re-check
-//! - [`hash_entries`], [`ordered_entries`]: how its entries lie
+//! - [`hash_entries`], [`ordered_entries`]: how its entries lie; [`entry_bound`]: places in their order
 //! - [`removals`]: which entries go when no snapshot needs them, one mechanism for all kinds
 //! - [`change_list`]: which values were taken lately, so that two new holders find each other
-//! - [`entry_changes`]: what one commit changes in all indexes
+//! - [`entry_changes`]: what one commit changes in all indexes; [`changes`]: in those that the engine keeps
+//! - [`item_id`]: the id of a vertex or an edge
 //! - [`item`]: what differs between vertices and edges
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
 //! - [`rebuild`]: all of them, while a store opens
@@ -12,10 +13,13 @@
 
 pub mod build;
 pub mod change_list;
+pub mod changes;
 pub mod directory;
+pub mod entry_bound;
 pub mod entry_changes;
 pub mod hash_entries;
 pub mod item;
+pub mod item_id;
 pub mod ordered_entries;
 pub mod property_index;
 pub mod rebuild;

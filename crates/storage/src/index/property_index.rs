@@ -15,14 +15,17 @@
 //!   into a unique index, or one that a serialisable transaction looked up.
 //! - While a unique index is built, nobody checks what commits enter: those *newcomers* are listed, and
 //!   the build looks at each before it ends.
+//! - An engine may keep the entries of an index itself ([`PropertyIndex::kept_by_engine`]): then this has the
+//!   definition, the changes and the newcomers, and a view of the engine answers in place of the entries.
 //!
 //! Source: core-protocol section 6.
 
 use crate::engine::ChangedSince;
 use crate::index::change_list::ChangeList;
+use crate::index::entry_bound::EntryBound;
 use crate::index::hash_entries::HashEntries;
 use crate::index::item::Item;
-use crate::index::ordered_entries::{EntryBound, OrderedEntries};
+use crate::index::ordered_entries::OrderedEntries;
 use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -67,6 +70,8 @@ pub struct PropertyIndex<I> {
 enum Entries<I> {
     Hash(HashEntries<I>),
     Ordered(OrderedEntries<I>),
+    /// The engine has them.
+    Engine,
 }
 
 /// Who entered which value since the build began, oldest first.
@@ -90,7 +95,7 @@ pub trait Completion {
 
 impl<I: Item> Completion for PropertyIndex<I> {
     /// Whether what entered and was not taken out yet is alone with its value for sure: looks at entries
-    /// only, no value is read.
+    /// only, no value is read. Where the engine has the entries nobody may have entered: asking it might do I/O.
     fn may_complete(&self) -> bool {
         let newcomers = self.newcomers.lock();
         let Some(newcomers) = newcomers.as_ref() else { return true };
@@ -102,7 +107,7 @@ impl<I: Item> Completion for PropertyIndex<I> {
                 match (&self.entries, &key.value) {
                     (Entries::Hash(entries), _) => entries.of(key.hash, None, 2, &mut others),
                     (Entries::Ordered(entries), Some(value)) => entries.of(value, None, 2, &mut others),
-                    (Entries::Ordered(_), None) => {}
+                    (Entries::Ordered(_), None) | (Entries::Engine, _) => {}
                 }
                 others == [*item]
             })
@@ -119,14 +124,31 @@ impl<I: Item> PropertyIndex<I> {
     /// from choosing values that collide.
     #[must_use]
     pub fn new(definition: IndexDefinition, known_from: Timestamp, seed: u64) -> Self {
-        let IndexDefinition { id, unique } = definition;
+        let entries = match definition.id.kind {
+            IndexKind::Hash => Entries::Hash(HashEntries::default()),
+            IndexKind::Ordered => Entries::Ordered(OrderedEntries::default()),
+        };
+        Self::with_entries(definition, known_from, seed, entries)
+    }
+
+    /// The same for an index whose entries the engine keeps: see
+    /// [`Engine::keeps_index`](crate::engine::Engine::keeps_index).
+    #[must_use]
+    pub fn kept_by_engine(definition: IndexDefinition, known_from: Timestamp, seed: u64) -> Self {
+        Self::with_entries(definition, known_from, seed, Entries::Engine)
+    }
+
+    fn with_entries(
+        definition: IndexDefinition,
+        known_from: Timestamp,
+        seed: u64,
+        entries: Entries<I>,
+    ) -> Self {
+        let unique = definition.unique;
         Self {
             definition,
             seed,
-            entries: match id.kind {
-                IndexKind::Hash => Entries::Hash(HashEntries::default()),
-                IndexKind::Ordered => Entries::Ordered(OrderedEntries::default()),
-            },
+            entries,
             removals: Mutex::default(),
             changes: Mutex::new(ChangeList::new(known_from, CHANGES_MAX)),
             newcomers: Mutex::new(unique.then(|| Newcomers { list: VecDeque::new(), forgotten: false })),
@@ -139,6 +161,13 @@ impl<I: Item> PropertyIndex<I> {
     #[must_use]
     pub fn definition(&self) -> IndexDefinition {
         self.definition
+    }
+
+    /// Whether the engine keeps its entries.
+    #[must_use]
+    #[inline]
+    pub fn is_kept_by_engine(&self) -> bool {
+        matches!(self.entries, Entries::Engine)
     }
 
     /// Everything that a snapshot at `since` shows is in it, and so are all commits after: it serves that
@@ -162,7 +191,7 @@ impl<I: Item> PropertyIndex<I> {
     /// What `value` is filed under: equal for equal values, stable while the process runs.
     #[must_use]
     pub fn key(&self, value: &Value) -> EntryKey {
-        let ordered = matches!(self.entries, Entries::Ordered(_));
+        let ordered = self.definition.id.kind == IndexKind::Ordered;
         EntryKey { hash: self.hash(value), value: ordered.then(|| value.clone()) }
     }
 
@@ -175,15 +204,27 @@ impl<I: Item> PropertyIndex<I> {
 
     /// Appends up to `limit` items greater than `after` that may have `value` now or at an open snapshot,
     /// ascending.
+    ///
+    /// # Panics
+    /// If the engine keeps the entries: its view has the answer.
     pub fn candidates(&self, value: &Value, after: Option<I>, limit: usize, items: &mut Vec<I>) {
         match &self.entries {
             Entries::Hash(entries) => entries.of(self.hash(value), after, limit, items),
             Entries::Ordered(entries) => entries.of(value, after, limit, items),
+            Entries::Engine => self.missing_answer(),
         }
+    }
+
+    #[cold]
+    fn missing_answer(&self) -> ! {
+        panic!("an engine that keeps an index answers for it: {:?}", self.definition)
     }
 
     /// Appends up to `limit` pairs that lie between two places, as [`OrderedEntries::between`]; nothing
     /// from a hash index, which has no order.
+    ///
+    /// # Panics
+    /// As [`PropertyIndex::candidates`].
     pub fn between(
         &self,
         after: &EntryBound<I>,
@@ -192,8 +233,10 @@ impl<I: Item> PropertyIndex<I> {
         limit: usize,
         pairs: &mut Vec<(Value, I)>,
     ) {
-        if let Entries::Ordered(entries) = &self.entries {
-            entries.between(after, until, descending, limit, pairs);
+        match &self.entries {
+            Entries::Ordered(entries) => entries.between(after, until, descending, limit, pairs),
+            Entries::Hash(_) => {}
+            Entries::Engine => self.missing_answer(),
         }
     }
 
@@ -242,13 +285,13 @@ impl<I: Item> PropertyIndex<I> {
         self.enter(key, item);
     }
 
-    /// `item` doesn't have this value from commit `at` on. Under the latch.
+    /// `item` doesn't have this value from commit `at` on. Under the latch. Not where the engine keeps the entries.
     pub fn remove_later(&self, at: Timestamp, key: EntryKey, item: I) {
         self.removals.lock().queue(at, key, item);
     }
 
     /// Adds an entry that a scan found at an open snapshot. Calls no removal off: one of a commit after
-    /// that snapshot counts.
+    /// that snapshot counts. Nothing where the engine keeps the entries.
     pub fn fill(&self, key: EntryKey, item: I) {
         self.enter(key, item);
     }
@@ -259,6 +302,7 @@ impl<I: Item> PropertyIndex<I> {
             Entries::Ordered(entries) => {
                 entries.insert(key.value.expect("keys of an ordered index have their value"), item);
             }
+            Entries::Engine => {}
         }
     }
 
@@ -317,6 +361,9 @@ impl<I: Item> PropertyIndex<I> {
     }
 
     /// Whether it has an entry for this value of `item`.
+    ///
+    /// # Panics
+    /// As [`PropertyIndex::candidates`].
     #[must_use]
     pub fn contains(&self, value: &Value, item: I) -> bool {
         match &self.entries {
@@ -327,11 +374,13 @@ impl<I: Item> PropertyIndex<I> {
                 found.binary_search(&before).is_ok()
             }
             Entries::Ordered(entries) => entries.contains(value, item),
+            Entries::Engine => self.missing_answer(),
         }
     }
 
     /// Visits every entry: its item, and whether it is stale beyond what waits to be removed, given the
-    /// item's value; a hash index compares hashes. What changes meanwhile is seen or not.
+    /// item's value; a hash index compares hashes. What changes meanwhile is seen or not. There is none to visit
+    /// where the engine keeps the entries.
     ///
     /// # Errors
     /// What `value_of` says.
@@ -345,6 +394,7 @@ impl<I: Item> PropertyIndex<I> {
             stale_count += u64::from(!matches && !self.removals.lock().is_leaving(hash, item));
         };
         match &self.entries {
+            Entries::Engine => {}
             Entries::Hash(entries) => {
                 let mut failed = Ok(());
                 entries.for_each(&mut |hash, item| {
@@ -374,12 +424,13 @@ impl<I: Item> PropertyIndex<I> {
         Ok((entries_count, stale_count))
     }
 
-    /// How big it is. Cost: a look at each of its parts.
+    /// How big it is; without entries that the engine keeps. Cost: a look at each of its parts.
     #[must_use]
     pub fn statistics(&self) -> IndexStatistics {
         let (entries, distinct, mut bytes) = match &self.entries {
             Entries::Hash(entries) => entries.size(),
             Entries::Ordered(entries) => entries.size(),
+            Entries::Engine => (0, 0, 0),
         };
         let (leaving, waiting_bytes) = {
             let removals = self.removals.lock();

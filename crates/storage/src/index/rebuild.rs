@@ -1,4 +1,5 @@
-//! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens.
+//! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens, but those that the
+//! engine keeps.
 
 use crate::engine::Engine;
 use crate::index::build::{Duplicates, fill_group};
@@ -13,6 +14,7 @@ use crate::view::View;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, VertexId};
+use evergraph_graph::index::IndexDefinition;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
 
@@ -20,9 +22,9 @@ use std::sync::Arc;
 const THREADS: usize = 2;
 
 /// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads unless the store is
-/// stepped.
+/// stepped. Of an index whose entries the engine keeps nothing is read.
 ///
-/// Cost: a scan of every label and type that has an index.
+/// Cost: a scan of every label and type that has another index.
 ///
 /// # Errors
 /// `corrupt` if a value of a unique index is there twice; errors of reading, or starting a thread.
@@ -42,7 +44,15 @@ pub fn build_all<E: Engine>(
         next: AtomicU64::new(0),
         outcome: Mutex::new(Ok(())),
     };
+    let mut indexes = Indexes::default();
     for definition in catalogue.indexes() {
+        if E::KEEPS_INDEXES && engine.keeps_index(definition.id) {
+            match definition.id.owner {
+                Owner::Label(_) => add_kept::<VertexId>(&mut indexes, definition, at, seed()),
+                Owner::EdgeType(_) => add_kept::<EdgeId>(&mut indexes, definition, at, seed()),
+            }
+            continue;
+        }
         match definition.id.owner {
             Owner::Label(_) => {
                 work.vertices.push((Arc::new(PropertyIndex::new(definition, at, seed())), Mutex::default()));
@@ -65,7 +75,6 @@ pub fn build_all<E: Engine>(
         helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
     std::mem::replace(&mut *work.outcome.lock(), Ok(()))?;
-    let mut indexes = Indexes::default();
     finish(&work.vertices, at, catalogue, &mut indexes)?;
     finish(&work.edges, at, catalogue, &mut indexes)?;
     Ok(indexes)
@@ -129,6 +138,15 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &RebuiltIndex<I>, group: Group
         all.lock().add(duplicates);
     }
     Ok(())
+}
+
+/// Adds an index that the engine has, complete as of `at`.
+fn add_kept<I: Indexed>(to: &mut Indexes, definition: IndexDefinition, at: Timestamp, seed: u64) {
+    let index = PropertyIndex::<I>::kept_by_engine(definition, at, seed);
+    index.filled(at);
+    index.complete();
+    index.forget_newcomers();
+    to.add(Arc::new(index));
 }
 
 fn finish<I: Indexed>(

@@ -9,6 +9,9 @@
 //!
 //! There is no current position, no append and no mapping: a read or write says where, so that
 //! threads share a file without a lock and a simulation can replay each call.
+//!
+//! Direct I/O bypasses the system's page cache, for callers that have a cache of their own. It moves whole
+//! blocks of [`ALIGNMENT_BYTES`] between the disk and an [`AlignedBuffer`](crate::io::page::AlignedBuffer).
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -17,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::error::{IoError, Operation};
+use crate::io::page::ALIGNMENT_BYTES;
 
 /// For what a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +29,24 @@ pub enum OpenMode {
     Read,
     /// Reads and writes.
     ReadWrite,
+    /// As [`OpenMode::Read`], by direct I/O.
+    ReadDirect,
+    /// As [`OpenMode::ReadWrite`], by direct I/O.
+    WriteDirect,
+}
+
+impl OpenMode {
+    /// Whether the file may be changed.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::ReadWrite | Self::WriteDirect)
+    }
+
+    /// Whether direct I/O is requested. The file says whether it is used: [`File::is_direct`].
+    #[must_use]
+    pub fn is_direct(self) -> bool {
+        matches!(self, Self::ReadDirect | Self::WriteDirect)
+    }
 }
 
 /// The files of one database.
@@ -40,7 +62,7 @@ pub trait Directory: Send + Sync + Debug {
         self.location().join(name)
     }
 
-    /// Opens a file that exists.
+    /// Opens a file that exists. One that [`Directory::create`] made is opened again for direct I/O.
     ///
     /// # Errors
     /// `NotFound` if it does not exist, and what the system says.
@@ -130,9 +152,19 @@ pub trait Directory: Send + Sync + Debug {
 }
 
 /// One open file. Shared between threads; overlapping writes are the callers' own affair.
+///
+/// # Direct I/O
+/// A file that was opened by a direct mode takes whole blocks only: the offset, the length and the address of the
+/// bytes are multiples of [`ALIGNMENT_BYTES`]. Anything else is refused as `InvalidInput`, also where the file
+/// system would allow it, so that a test in memory finds the mistake. A block that the file's end cuts short can't
+/// be read.
 pub trait File: Send + Sync + Debug {
     /// Where the file lies, for error messages.
     fn path(&self) -> &Path;
+
+    /// Whether reads and writes bypass the system's page cache. False for a file that was opened by a direct mode
+    /// on a file system without direct I/O: there the bytes pass through the cache.
+    fn is_direct(&self) -> bool;
 
     /// Fills `buffer` from byte `offset` on.
     ///
@@ -201,9 +233,39 @@ pub fn check_name(operation: Operation, directory: &Path, name: &str) -> Result<
     Err(IoError::new(operation, directory.join(name.replace('\0', "?")), cause))
 }
 
+/// Refuses a read or write of a directly opened file that isn't of whole blocks.
+///
+/// # Errors
+/// `InvalidInput`, naming file and offset.
+pub fn check_alignment(operation: Operation, path: &Path, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+    let is_aligned = offset.is_multiple_of(ALIGNMENT_BYTES as u64)
+        && bytes.len().is_multiple_of(ALIGNMENT_BYTES)
+        && bytes.as_ptr().addr().is_multiple_of(ALIGNMENT_BYTES);
+    if is_aligned {
+        return Ok(());
+    }
+    let cause = format!("direct I/O takes whole blocks of {ALIGNMENT_BYTES} bytes");
+    Err(IoError::at(operation, path, offset, std::io::Error::new(ErrorKind::InvalidInput, cause)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::page::AlignedBuffer;
+
+    #[test]
+    fn direct_io_takes_whole_blocks_at_aligned_addresses() {
+        let bytes = AlignedBuffer::zeroed(3 * ALIGNMENT_BYTES);
+        let check = |bytes, offset| check_alignment(Operation::Read, Path::new("db/csr-1"), bytes, offset);
+        assert!(check(&bytes, 0).is_ok() && check(&bytes[ALIGNMENT_BYTES..], 1 << 40).is_ok());
+        for (bytes, offset) in
+            [(&bytes[..100], 0), (&bytes[..], 512), (&bytes[512..ALIGNMENT_BYTES + 512], 0)]
+        {
+            let error = check(bytes, offset).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+            assert!(error.to_string().contains(&format!("csr-1 at byte {offset}")), "{error}");
+        }
+    }
 
     #[test]
     fn a_name_that_leaves_the_directory_is_refused() {

@@ -1,4 +1,10 @@
 //! Disk: the real directory, on the operating system's file system.
+//!
+//! ```text
+//! opened by     on Linux, the file system allows it   otherwise
+//! Read, Write   through the system's page cache       the same
+//! a direct mode O_DIRECT, past that cache             through it; on Linux the system is told to keep nothing
+//! ```
 
 use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -6,8 +12,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
+use crate::io::page::ALIGNMENT_BYTES;
 
 /// A directory of the file system.
 ///
@@ -83,8 +90,14 @@ impl Directory for DiskDirectory {
 
     fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
         let path = self.checked(Operation::Open, name)?;
-        match OpenOptions::new().read(true).write(mode == OpenMode::ReadWrite).open(&path) {
-            Ok(file) => Ok(Arc::new(DiskFile { path, file })),
+        let mut options = OpenOptions::new();
+        options.read(true).write(mode.writes());
+        let opened = match mode.is_direct() {
+            true => open_direct(&path, &options),
+            false => options.open(&path).map(|file| (file, CacheUse::Cached)),
+        };
+        match opened {
+            Ok((file, cache_use)) => Ok(Arc::new(DiskFile { path, file, cache_use })),
             Err(source) => Err(IoError::new(Operation::Open, path, source)),
         }
     }
@@ -92,7 +105,7 @@ impl Directory for DiskDirectory {
     fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
         let path = self.checked(Operation::Create, name)?;
         match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => Ok(Arc::new(DiskFile { path, file })),
+            Ok(file) => Ok(Arc::new(DiskFile { path, file, cache_use: CacheUse::Cached })),
             Err(source) => Err(IoError::new(Operation::Create, path, source)),
         }
     }
@@ -201,10 +214,112 @@ impl Drop for DiskLock {
     }
 }
 
+/// What a file's reads and writes leave in the system's page cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CacheUse {
+    /// As much as the system likes.
+    Cached,
+    /// Nothing: they bypass it.
+    Direct,
+    /// They pass through it, and the system is told to keep nothing.
+    Forgotten,
+}
+
+/// Opens a file for direct I/O, or for plain I/O where the file system refuses that when it is opened.
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path, options: &OpenOptions) -> std::io::Result<(SystemFile, CacheUse)> {
+    use nix::fcntl::OFlag;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    match options.clone().custom_flags(OFlag::O_DIRECT.bits()).open(path) {
+        Err(refused) if refused.kind() == ErrorKind::InvalidInput => {}
+        opened => return opened.map(|file| (file, CacheUse::Direct)),
+    }
+    let file = options.open(path)?;
+    advise_random_reads(&file);
+    Ok((file, CacheUse::Forgotten))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(path: &Path, options: &OpenOptions) -> std::io::Result<(SystemFile, CacheUse)> {
+    options.open(path).map(|file| (file, CacheUse::Forgotten))
+}
+
+/// Keeps the system from reading ahead: who opens a file for direct I/O does that.
+#[cfg(target_os = "linux")]
+fn advise_random_reads(file: &SystemFile) {
+    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+
+    // Advice, as below: a system that does not take it reads and writes all the same.
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
+}
+
+/// Lets the system drop what its page cache holds of `length` bytes from `offset` on; of zero bytes: to the end.
+/// Bytes that are not on the disk yet stay.
+#[cfg(target_os = "linux")]
+fn advise_to_forget(file: &SystemFile, offset: u64, length: usize) {
+    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+
+    if let (Ok(offset), Ok(length)) = (offset.try_into(), length.try_into()) {
+        let _ = posix_fadvise(file, offset, length, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_to_forget(_: &SystemFile, _: u64, _: usize) {}
+
 #[derive(Debug)]
 struct DiskFile {
     path: PathBuf,
     file: SystemFile,
+    cache_use: CacheUse,
+}
+
+impl DiskFile {
+    /// Calls `step` for what is left of `length` bytes from `offset` on, until all of it is done. It returns how many
+    /// bytes the system moved. After a part of a block the block is moved again: the system takes whole ones only.
+    /// Where no block gets whole, the error is `ended`.
+    fn in_blocks(
+        length: usize,
+        ended: ErrorKind,
+        mut step: impl FnMut(usize) -> std::io::Result<usize>,
+    ) -> std::io::Result<()> {
+        let mut done = 0;
+        while done < length {
+            match step(done) {
+                Ok(moved) if moved < ALIGNMENT_BYTES => return Err(ended.into()),
+                Ok(moved) => done += moved - moved % ALIGNMENT_BYTES,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+        if self.cache_use != CacheUse::Direct {
+            return self.file.read_exact_at(buffer, offset);
+        }
+        Self::in_blocks(buffer.len(), ErrorKind::UnexpectedEof, |done| {
+            self.file.read_at(&mut buffer[done..], offset + done as u64)
+        })
+    }
+
+    fn write(&self, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+        if self.cache_use != CacheUse::Direct {
+            return self.file.write_all_at(bytes, offset);
+        }
+        Self::in_blocks(bytes.len(), ErrorKind::WriteZero, |done| {
+            self.file.write_at(&bytes[done..], offset + done as u64)
+        })
+    }
+
+    fn check_alignment(&self, operation: Operation, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        match self.cache_use {
+            CacheUse::Cached => Ok(()),
+            CacheUse::Direct | CacheUse::Forgotten => check_alignment(operation, &self.path, bytes, offset),
+        }
+    }
 }
 
 impl File for DiskFile {
@@ -212,16 +327,23 @@ impl File for DiskFile {
         &self.path
     }
 
+    fn is_direct(&self) -> bool {
+        self.cache_use == CacheUse::Direct
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
-        self.file
-            .read_exact_at(buffer, offset)
-            .map_err(|source| IoError::at(Operation::Read, &self.path, offset, source))
+        self.check_alignment(Operation::Read, buffer, offset)?;
+        let failed = |source| IoError::at(Operation::Read, &self.path, offset, source);
+        self.read(buffer, offset).map_err(failed)?;
+        if self.cache_use == CacheUse::Forgotten {
+            advise_to_forget(&self.file, offset, buffer.len());
+        }
+        Ok(())
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
-        self.file
-            .write_all_at(bytes, offset)
-            .map_err(|source| IoError::at(Operation::Write, &self.path, offset, source))
+        self.check_alignment(Operation::Write, bytes, offset)?;
+        self.write(bytes, offset).map_err(|source| IoError::at(Operation::Write, &self.path, offset, source))
     }
 
     fn set_len(&self, len: u64) -> Result<(), IoError> {
@@ -236,13 +358,18 @@ impl File for DiskFile {
     }
 
     fn sync_data(&self) -> Result<(), IoError> {
-        self.file.sync_data().map_err(|source| IoError::new(Operation::Sync, &self.path, source))
+        self.file.sync_data().map_err(|source| IoError::new(Operation::Sync, &self.path, source))?;
+        if self.cache_use == CacheUse::Forgotten {
+            advise_to_forget(&self.file, 0, 0);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::page::AlignedBuffer;
 
     fn temporary() -> (tempfile::TempDir, DiskDirectory) {
         let place = tempfile::tempdir().unwrap();
@@ -272,6 +399,70 @@ mod tests {
         let error = file.read_at(&mut [0; 4], 1).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
         assert!(error.to_string().contains("short at byte 1"), "{error}");
+    }
+
+    /// Whichever way the file system takes: a temporary directory may lie in memory.
+    fn checks_direct_io(directory: &DiskDirectory, file: &dyn File) {
+        let page = ALIGNMENT_BYTES as u64;
+        let mut pages = AlignedBuffer::zeroed(3 * ALIGNMENT_BYTES);
+        pages.chunks_mut(ALIGNMENT_BYTES).zip(1..).for_each(|(page, fill)| page.fill(fill));
+        file.write_at(&pages, page).unwrap();
+        file.sync_data().unwrap();
+        assert_eq!(file.len().unwrap(), 4 * page);
+        let mut found = AlignedBuffer::zeroed(2 * ALIGNMENT_BYTES);
+        file.read_at(&mut found, 2 * page).unwrap();
+        assert_eq!(found[..], pages[ALIGNMENT_BYTES..]);
+        assert!(directory.read_all("csr-1", 4 * page).unwrap()[4096..] == pages[..], "others see the same");
+
+        for (offset, length) in [(3 * page, 2 * ALIGNMENT_BYTES), (9 * page, ALIGNMENT_BYTES)] {
+            let error = file.read_at(&mut AlignedBuffer::zeroed(length), offset).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "at {offset}");
+        }
+        file.set_len(3 * page + 100).unwrap();
+        let cut = file.read_at(&mut found, 2 * page).unwrap_err();
+        assert_eq!(cut.kind(), ErrorKind::UnexpectedEof);
+        assert!(cut.to_string().contains("csr-1 at byte 8192"), "{cut}");
+        file.read_at(&mut found[..ALIGNMENT_BYTES], 2 * page).unwrap();
+        assert_eq!(file.write_at(&[0; 10], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(file.read_at(&mut found, 7).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn direct_io_moves_whole_blocks_and_names_where_a_file_ends() {
+        let (_place, directory) = temporary();
+        drop(directory.create("csr-1").unwrap());
+        checks_direct_io(&directory, &*directory.open("csr-1", OpenMode::WriteDirect).unwrap());
+        let reader = directory.open("csr-1", OpenMode::ReadDirect).unwrap();
+        let refused = reader.write_at(&AlignedBuffer::zeroed(ALIGNMENT_BYTES), 0).unwrap_err();
+        assert!(refused.to_string().starts_with("write "), "{refused}");
+        assert!(!directory.open("csr-1", OpenMode::Read).unwrap().is_direct());
+    }
+
+    #[test]
+    fn a_file_system_without_direct_io_does_the_same_and_says_so() {
+        let (_place, directory) = temporary();
+        drop(directory.create("csr-1").unwrap());
+        let path = directory.path("csr-1");
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let file = DiskFile { path, file, cache_use: CacheUse::Forgotten };
+        assert!(!file.is_direct());
+        checks_direct_io(&directory, &file);
+    }
+
+    #[test]
+    fn a_block_that_was_moved_in_part_is_moved_again() {
+        let mut asked = Vec::new();
+        let mut moved =
+            [Ok(ALIGNMENT_BYTES + 512), Err(ErrorKind::Interrupted.into()), Ok(2 * ALIGNMENT_BYTES)]
+                .into_iter();
+        let done = DiskFile::in_blocks(3 * ALIGNMENT_BYTES, ErrorKind::UnexpectedEof, |done| {
+            asked.push(done);
+            moved.next().unwrap()
+        });
+        assert!(done.is_ok());
+        assert_eq!(asked, [0, ALIGNMENT_BYTES, ALIGNMENT_BYTES]);
+        let ended = DiskFile::in_blocks(ALIGNMENT_BYTES, ErrorKind::WriteZero, |_| Ok(512));
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WriteZero);
     }
 
     #[test]

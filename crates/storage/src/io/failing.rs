@@ -231,6 +231,10 @@ impl File for FailingFile {
         self.inner.path()
     }
 
+    fn is_direct(&self) -> bool {
+        self.inner.is_direct()
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
         self.check(Operation::Read, Some(offset))?;
         self.inner.read_at(buffer, offset)
@@ -261,6 +265,7 @@ impl File for FailingFile {
 mod tests {
     use super::*;
     use crate::io::memory::MemoryDirectory;
+    use crate::io::page::{ALIGNMENT_BYTES, AlignedBuffer};
 
     fn failing() -> FailingDirectory {
         FailingDirectory::new(Arc::new(MemoryDirectory::new("memory")))
@@ -294,6 +299,19 @@ mod tests {
         assert!(file.read_at(&mut [0], 0).is_ok(), "reading changes nothing");
         directory.heal();
         directory.rename("a", "b").unwrap();
+    }
+
+    #[test]
+    fn a_file_opened_for_direct_io_fails_as_planned_too() {
+        let directory = failing();
+        directory.write_all_new("csr-1", &[7; ALIGNMENT_BYTES]).unwrap();
+        let file = directory.open("csr-1", OpenMode::ReadDirect).unwrap();
+        assert!(file.is_direct());
+        directory.plan(Fault::new(Operation::Read, "csr-", ErrorKind::Other));
+        let mut buffer = AlignedBuffer::zeroed(ALIGNMENT_BYTES);
+        assert_eq!(file.read_at(&mut buffer, 0).unwrap_err().kind(), ErrorKind::Other);
+        file.read_at(&mut buffer, 0).unwrap();
+        assert_eq!(file.read_at(&mut buffer[..1], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 
     #[test]

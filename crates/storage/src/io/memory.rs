@@ -17,7 +17,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_name};
+use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
 use crate::sync::{Mutex, RwLock};
 
@@ -308,10 +308,14 @@ struct MemoryFile {
 
 impl MemoryFile {
     fn check_writable(&self, operation: Operation) -> Result<(), IoError> {
-        match self.mode {
-            OpenMode::ReadWrite => Ok(()),
-            OpenMode::Read => Err(IoError::new(operation, &self.path, ErrorKind::PermissionDenied.into())),
+        if self.mode.writes() {
+            return Ok(());
         }
+        Err(IoError::new(operation, &self.path, ErrorKind::PermissionDenied.into()))
+    }
+
+    fn check_alignment(&self, operation: Operation, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        if self.mode.is_direct() { check_alignment(operation, &self.path, bytes, offset) } else { Ok(()) }
     }
 
     fn position(&self, operation: Operation, offset: u64) -> Result<usize, IoError> {
@@ -325,7 +329,12 @@ impl File for MemoryFile {
         &self.path
     }
 
+    fn is_direct(&self) -> bool {
+        self.mode.is_direct()
+    }
+
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        self.check_alignment(Operation::Read, buffer, offset)?;
         let start = self.position(Operation::Read, offset)?;
         let node = self.node.lock();
         let bytes = start.checked_add(buffer.len()).and_then(|end| node.bytes.get(start..end));
@@ -340,6 +349,7 @@ impl File for MemoryFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
         self.check_writable(Operation::Write)?;
+        self.check_alignment(Operation::Write, bytes, offset)?;
         let offset = self.position(Operation::Write, offset)?;
         let _powered = self.power.read();
         let mut node = self.node.lock();
@@ -379,6 +389,7 @@ impl File for MemoryFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::page::{ALIGNMENT_BYTES, AlignedBuffer};
 
     fn directory_with(name: &str, bytes: &[u8]) -> (MemoryDirectory, Arc<dyn File>) {
         let directory = MemoryDirectory::new("memory");
@@ -454,6 +465,22 @@ mod tests {
         assert!(directory.power_cut().exists("a").unwrap());
         directory.sync_directory().unwrap();
         assert!(!directory.power_cut().exists("a").unwrap());
+    }
+
+    #[test]
+    fn a_file_opened_for_direct_io_takes_whole_blocks_only() {
+        let (directory, _) = directory_with("a", &[7; 2 * ALIGNMENT_BYTES]);
+        let file = directory.open("a", OpenMode::WriteDirect).unwrap();
+        let mut buffer = AlignedBuffer::zeroed(ALIGNMENT_BYTES);
+        assert!(file.is_direct() && !directory.open("a", OpenMode::ReadWrite).unwrap().is_direct());
+        file.read_at(&mut buffer, ALIGNMENT_BYTES as u64).unwrap();
+        assert_eq!(&buffer[..], [7; ALIGNMENT_BYTES]);
+        assert_eq!(file.write_at(&buffer, 512).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(file.read_at(&mut buffer[..512], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
+        file.write_at(&buffer, 2 * ALIGNMENT_BYTES as u64).unwrap();
+        let reader = directory.open("a", OpenMode::ReadDirect).unwrap();
+        assert_eq!(reader.len().unwrap(), 3 * ALIGNMENT_BYTES as u64);
+        assert_eq!(reader.write_at(&buffer, 0).unwrap_err().kind(), ErrorKind::PermissionDenied);
     }
 
     #[test]

@@ -6,6 +6,8 @@
 //! - [`memory`]: a directory in memory that can lose power
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
+//! - [`page`]: buffers for direct I/O
+//! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
 
 pub mod clock;
@@ -15,4 +17,6 @@ pub mod environment;
 pub mod error;
 pub mod failing;
 pub mod memory;
+pub mod page;
+pub mod pool;
 pub mod random;

@@ -1,23 +1,25 @@
 //! Look-ups of a reader: equality and ranges by index, combined with own writes, in batches.
 //!
 //! ```text
-//! index   candidates of the value, or pairs in the range  ─┐
+//! index   candidates of the value, or pairs in the range: of the engine, where it keeps the index, else
+//!         of the front's own entries                      ─┐
 //! own     values that this transaction wrote, in order    ─┴> merged ─> read at S, compared ─> found
 //! ```
 //!
-//! Both sides are supersets: what is read decides. A view may be older than the index that its
+//! Both sides are supersets: what is read decides. Where the engine says that its answer is exact, items that own
+//! writes don't touch are not read. A view may be older than the index that its
 //! catalogue names, or the index may be dropped since; then everything of the label or type is read
 //! instead, so that the answer is right all the same.
 
 use crate::index::directory::Indexed;
-use crate::index::ordered_entries::EntryBound;
+use crate::index::entry_bound::EntryBound;
 use crate::index::property_index::PropertyIndex;
 use crate::snapshot::reader::Reader;
 use crate::transaction::fitting::fitted;
 use crate::transaction::look_ups::IndexReads;
 use crate::transaction::reads::Reads;
 use crate::transaction::writes::{ValueOrder, Writes};
-use crate::view::View;
+use crate::view::{IndexAnswer, View};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
@@ -41,6 +43,9 @@ const SCAN_BATCH: usize = 4096;
 /// An item that a reader reads with own writes laid over.
 pub(crate) trait ReadItem: Indexed {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>>;
+
+    /// Whether own writes change or delete it.
+    fn is_written(self, writes: &Writes) -> bool;
 
     /// What own writes gave to such items.
     fn noted(writes: &Writes) -> &ValueOrder<Self>;
@@ -67,6 +72,10 @@ pub(crate) struct ScanCursor {
 impl ReadItem for VertexId {
     fn read<V: View>(self, reader: &Reader<'_, V>, key: KeyId) -> Result<Option<Value>> {
         reader.vertex_property(self, key)
+    }
+
+    fn is_written(self, writes: &Writes) -> bool {
+        writes.vertex(self).is_some()
     }
 
     fn noted(writes: &Writes) -> &ValueOrder<Self> {
@@ -96,6 +105,10 @@ impl ReadItem for EdgeId {
         reader.edge_property(self, key)
     }
 
+    fn is_written(self, writes: &Writes) -> bool {
+        writes.edge(self).is_some()
+    }
+
     fn noted(writes: &Writes) -> &ValueOrder<Self> {
         writes.edge_values()
     }
@@ -116,6 +129,15 @@ impl ReadItem for EdgeId {
         }
         Ok(false)
     }
+}
+
+/// What is said of a batch of candidates.
+#[derive(Clone, Copy)]
+struct CandidateBatch {
+    /// There are no more.
+    is_last: bool,
+    /// Each has the value, unless own writes say otherwise.
+    is_exact: bool,
 }
 
 /// The item of an own write's place, and its value.
@@ -172,16 +194,16 @@ impl<V: View> Reader<'_, V> {
             let mut after = None;
             holders.push(loop {
                 candidates.clear();
-                let whole = self.candidates((owner, key), &index, &value, after, BATCH.0, &mut candidates);
+                let batch = self.candidates((owner, key), &index, &value, after, BATCH.0, &mut candidates)?;
                 after = candidates.last().copied();
                 let mut found = None;
                 for item in &candidates {
-                    if item.read(self, key)?.as_ref() == Some(&*value) {
+                    if self.has_value(*item, key, &value, batch.is_exact)? {
                         found = Some(*item);
                         break;
                     }
                 }
-                if found.is_some() || whole {
+                if found.is_some() || batch.is_last {
                     break found;
                 }
             });
@@ -215,19 +237,20 @@ impl<V: View> Reader<'_, V> {
                     return Ok(());
                 }
                 candidates.clear();
-                let batch = room.clamp(BATCH.0, BATCH.1);
-                let whole = self.candidates(property, &index, &value, cursor.after, batch, &mut candidates);
+                let count = room.clamp(BATCH.0, BATCH.1);
+                let batch =
+                    self.candidates(property, &index, &value, cursor.after, count, &mut candidates)?;
                 for item in &candidates {
                     if matches.items.len() == end {
                         return Ok(());
                     }
                     cursor.after = Some(*item);
-                    if item.read(self, property.1)?.as_ref() == Some(&*value) {
+                    if self.has_value(*item, property.1, &value, batch.is_exact)? {
                         matches.rows.push(cursor.row as u32);
                         matches.items.push(*item);
                     }
                 }
-                if whole {
+                if batch.is_last {
                     break;
                 }
             }
@@ -236,8 +259,14 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
+    /// Whether `item`, a candidate, has `value`: read, unless the engine said so and own writes don't touch it.
+    #[inline]
+    fn has_value<I: ReadItem>(&self, item: I, key: KeyId, value: &Value, is_exact: bool) -> Result<bool> {
+        Ok(is_exact && !item.is_written(self.writes) || item.read(self, key)?.as_ref() == Some(value))
+    }
+
     /// Appends the next items that may have `value`, ascending, at least `batch` of them unless there are
-    /// fewer; whether these are all.
+    /// fewer.
     fn candidates<I: ReadItem>(
         &self,
         (owner, key): Property,
@@ -246,16 +275,19 @@ impl<V: View> Reader<'_, V> {
         after: Option<I>,
         batch: usize,
         candidates: &mut Vec<I>,
-    ) -> bool {
+    ) -> Result<CandidateBatch> {
         if let Some(reads) = self.reads {
             I::looked_up(reads).note_value(index, value);
         }
         let start = candidates.len();
-        index.candidates(value, after, batch, candidates);
-        let whole = candidates.len() - start < batch;
+        let answer = self.view.candidates(index.definition().id, value, after, batch, candidates)?;
+        if answer == IndexAnswer::No {
+            index.candidates(value, after, batch, candidates);
+        }
+        let is_last = candidates.len() - start < batch;
         let noted = I::noted(self.writes);
         if !noted.is_empty() {
-            let last = candidates.last().copied().filter(|_| !whole);
+            let last = candidates.last().copied().filter(|_| !is_last);
             let from = (owner, key, EntryBound::At(value.clone(), after));
             let own = noted.range((Bound::Excluded(from), Bound::Unbounded));
             let own = own.take_while(|(of, on, _)| (*of, *on) == (owner, key));
@@ -265,7 +297,7 @@ impl<V: View> Reader<'_, V> {
             candidates[start..].sort_unstable();
             candidates.dedup();
         }
-        whole
+        Ok(CandidateBatch { is_last, is_exact: answer == IndexAnswer::Exact })
     }
 
     /// As [`GraphView::range_vertices`], for any item.
@@ -322,14 +354,19 @@ impl<V: View> Reader<'_, V> {
             }
             pairs.clear();
             let batch = room.clamp(BATCH.0, BATCH.1);
-            index.between(&after, until, descending, batch, &mut pairs);
+            let places = (&after, until);
+            let answer = self.view.between(index.definition().id, places, descending, batch, &mut pairs)?;
+            if answer == IndexAnswer::No {
+                index.between(&after, until, descending, batch, &mut pairs);
+            }
+            let is_exact = answer == IndexAnswer::Exact;
             let whole = pairs.len() < batch;
             self.add_noted(property, &after, until, whole, descending, &mut pairs);
             for (value, item) in pairs.drain(..) {
                 if ranked.items.len() == end {
                     return Ok(());
                 }
-                if item.read(self, property.1)?.as_ref() == Some(&value) {
+                if self.has_value(item, property.1, &value, is_exact)? {
                     ranked.values.push(value.clone());
                     ranked.items.push(item);
                 }

@@ -4,12 +4,15 @@
 //! property or a whole scan, is noted by what would change the answer, and nothing else is.
 
 use crate::engine::Key;
+use crate::index::entry_bound::EntryBound;
+use crate::index::item_id::{IndexItem, ItemId};
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
-use crate::view::{GroupBits, View};
+use crate::view::{GroupBits, IndexAnswer, View};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
@@ -36,6 +39,19 @@ impl<'a, V: View> TrackedView<'a, V> {
     fn note_each<T>(&self, items: &[T], key: impl Fn(&T) -> Key) {
         if let Some(reads) = self.reads {
             items.iter().for_each(|item| reads.note(key(item)));
+        }
+    }
+
+    /// Notes what the engine says of items without a read of their properties: that each has a value of `index`.
+    /// The index's list of changes tells who gains one, the property who loses it.
+    fn note_answer<I: IndexItem>(&self, answer: IndexAnswer, index: IndexId, items: impl Iterator<Item = I>) {
+        if let Some(reads) = self.reads.filter(|_| answer == IndexAnswer::Exact) {
+            items.for_each(|item| {
+                reads.note(match item.item_id() {
+                    ItemId::Vertex(vertex) => Key::VertexProperty(vertex, index.key),
+                    ItemId::Edge(edge) => Key::EdgeProperty(edge, index.key),
+                });
+            });
         }
     }
 }
@@ -162,6 +178,36 @@ impl<V: View> View for TrackedView<'_, V> {
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         self.note(|| Key::Edge(edge));
         self.view.edge_property_map(edge)
+    }
+
+    #[inline]
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        let before = items.len();
+        let answer = self.view.candidates(index, value, after, limit, items)?;
+        self.note_answer(answer, index, items[before..].iter().copied());
+        Ok(answer)
+    }
+
+    #[inline]
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        places: (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        let before = pairs.len();
+        let answer = self.view.between(index, places, descending, limit, pairs)?;
+        self.note_answer(answer, index, pairs[before..].iter().map(|(_, item)| *item));
+        Ok(answer)
     }
 
     fn group_edge_count(&self, group: GroupId, edge_type: TypeId) -> Result<u64> {

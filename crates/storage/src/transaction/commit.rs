@@ -129,8 +129,9 @@ fn attempt<E: Engine>(
         deadline.check()?;
         // Ahead of everything that takes time: mostly nobody comes in between.
         let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
-        let mut resolved = resolve(&view, writes, schema, &front.indexes)?;
-        let prepared = front.engine.prepare(&resolved.mutations, deadline.patience())?;
+        let mut resolved = resolve::<E>(&view, writes, schema, &front.indexes)?;
+        let Resolved { mutations, index_changes, .. } = &resolved;
+        let prepared = front.engine.prepare(mutations, index_changes, deadline.patience())?;
         let payload = payload::encode(&resolved.mutations);
         let crc = payload_crc(&payload);
         let space = front.log.reserve(payload.len()).map_err(|error| {

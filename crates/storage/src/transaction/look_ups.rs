@@ -5,7 +5,7 @@
 
 use crate::engine::ChangedSince;
 use crate::index::directory::{Indexed, Indexes};
-use crate::index::ordered_entries::EntryBound;
+use crate::index::entry_bound::EntryBound;
 use crate::index::property_index::PropertyIndex;
 use crate::planted::{Bug, planted};
 use crate::sync::Mutex;

@@ -9,7 +9,7 @@
 //! Nobody reads meanwhile, so commits need not become visible one by one: a batch goes to each segment
 //! in one piece, which is a sort and one run instead of a tail that fills up again and again.
 //!
-//! Indexes are not replayed: [`crate::store::Store::assemble`] builds them from the result,
+//! The front's indexes are not replayed: [`crate::store::Store::assemble`] builds them from the result,
 //! since most of their entries are not in the log any more.
 
 use crate::engine::Engine;

@@ -1,10 +1,15 @@
 //! Resolve: turns buffered writes into mutations, schema, vertex inserts and sets, edges by id, vertex deletes.
 //!
 //! What leaves and enters indexes is worked out for those of the directory, the ones included that are
-//! being built: under the latch the list must still be the same.
+//! being built: under the latch the list must still be the same. For those whose entries the engine keeps it
+//! is worked out with the values, for the engine and the log.
 
+use crate::engine::Engine;
+use crate::index::changes::IndexChanges;
 use crate::index::directory::{IndexDirectory, Indexes};
 use crate::index::entry_changes::EntryChanges;
+use crate::index::item::Item;
+use crate::index::property_index::PropertyIndex;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use crate::view::View;
@@ -28,6 +33,8 @@ pub struct Resolved {
     pub vertex_entries: EntryChanges<VertexId>,
     /// What moves in the indexes of edges.
     pub edge_entries: EntryChanges<EdgeId>,
+    /// What moves in the indexes that the engine keeps.
+    pub index_changes: IndexChanges,
 }
 
 /// Resolves `writes` against `view`, the view at S; adds the joins of new edges to `schema`.
@@ -36,8 +43,8 @@ pub struct Resolved {
 ///
 /// # Errors
 /// Errors of reading.
-pub fn resolve<V: View>(
-    view: &V,
+pub fn resolve<E: Engine>(
+    view: &E::View<'_>,
     writes: &Writes,
     schema: &mut SchemaWrites,
     indexes: &IndexDirectory,
@@ -48,6 +55,7 @@ pub fn resolve<V: View>(
         indexes: indexes.load(),
         vertex_entries: EntryChanges::default(),
         edge_entries: EntryChanges::default(),
+        index_changes: IndexChanges::NONE,
     };
     resolved.mutations.extend(schema.changes().iter().cloned().map(Mutation::Schema));
     resolved.vertices(writes);
@@ -55,8 +63,8 @@ pub fn resolve<V: View>(
     let deleted = writes.vertices().filter(|(_, write)| **write == VertexWrite::Delete);
     resolved.mutations.extend(deleted.map(|(vertex, _)| Mutation::DeleteVertex { vertex }));
     if !resolved.indexes.is_empty() {
-        resolved.vertex_entries(view, writes)?;
-        resolved.edge_entries(view, writes)?;
+        resolved.vertex_entries::<E>(view, writes)?;
+        resolved.edge_entries::<E>(view, writes)?;
     }
     Ok(resolved)
 }
@@ -105,7 +113,7 @@ impl Resolved {
         }));
     }
 
-    fn vertex_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {
+    fn vertex_entries<E: Engine>(&mut self, view: &E::View<'_>, writes: &Writes) -> Result<()> {
         let indexes = Arc::clone(&self.indexes);
         for (vertex, write) in writes.vertices() {
             for index in indexes.of_owner(Owner::Label(label_of(view, vertex))) {
@@ -116,13 +124,17 @@ impl Resolved {
                     VertexWrite::Set(changes) => (view.vertex_property(vertex, key)?, value(changes, key)),
                     VertexWrite::Delete => (view.vertex_property(vertex, key)?, None),
                 };
-                self.vertex_entries.note(index, vertex, old.as_ref(), new);
+                if E::KEEPS_INDEXES && index.is_kept_by_engine() {
+                    note_kept(&mut self.vertex_entries, &mut self.index_changes, index, vertex, (old, new));
+                } else {
+                    self.vertex_entries.note(index, vertex, old.as_ref(), new);
+                }
             }
         }
         Ok(())
     }
 
-    fn edge_entries<V: View>(&mut self, view: &V, writes: &Writes) -> Result<()> {
+    fn edge_entries<E: Engine>(&mut self, view: &E::View<'_>, writes: &Writes) -> Result<()> {
         use EdgeWrite::{Add, Delete, Insert, Replace, Set};
         let indexes = Arc::clone(&self.indexes);
         for (edge, write) in writes.edges() {
@@ -134,10 +146,28 @@ impl Resolved {
                     Set(changes) | Replace(changes) => (view.edge_property(edge, key)?, value(changes, key)),
                     Delete => (view.edge_property(edge, key)?, None),
                 };
-                self.edge_entries.note(index, edge, old.as_ref(), new);
+                if E::KEEPS_INDEXES && index.is_kept_by_engine() {
+                    note_kept(&mut self.edge_entries, &mut self.index_changes, index, edge, (old, new));
+                } else {
+                    self.edge_entries.note(index, edge, old.as_ref(), new);
+                }
             }
         }
         Ok(())
+    }
+}
+
+/// Notes what changes in an index whose entries the engine keeps: the front has its list of changes only.
+fn note_kept<I: Item>(
+    entries: &mut EntryChanges<I>,
+    changes: &mut IndexChanges,
+    index: &Arc<PropertyIndex<I>>,
+    item: I,
+    (old, new): (Option<Value>, Option<&Value>),
+) {
+    if old.as_ref() != new {
+        entries.note_entering(index, item, new);
+        changes.note(index.definition().id, item, old, new);
     }
 }
 

@@ -15,7 +15,7 @@
 //!
 //! This file knows nothing of what is stored: callers say what was there at S.
 
-use crate::index::ordered_entries::EntryBound;
+use crate::index::entry_bound::EntryBound;
 use crate::transaction::sorted_map::SortedMap;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -5,8 +5,8 @@
 //! body     32 zero bytes, then 255 lines of 64 bytes
 //! key      line   (hash / 2^32) x 255 / 2^32
 //!          bits   6 of the line's 512: 9 bits each of (hash x odd constant), from the highest on
-//! hash     of (subject, vertex, neighbour) without the discriminator, or of (subject, value bytes) without the item:
-//!          asked are "is there an edge" and "has an item this value"
+//! hash     of (subject, vertex, neighbour), whatever the discriminator;
+//!          of (subject, value bytes), whatever the item
 //! ```
 //!
 //! A blocked Bloom filter: a look-up touches one line of the cache. At 13,056 keys, 10 bits each, one key
@@ -91,7 +91,10 @@ pub struct FilterPageBuilder {
     subject: Subject,
     page: Box<PageBytes>,
     keys: usize,
-    first_vertex: VertexId,
+    /// The first edge of the page: zeros in an index.
+    first: (VertexId, VertexId),
+    /// The first value of the page, in an index.
+    first_value: Vec<u8>,
     last: Option<KeyHash>,
 }
 
@@ -99,7 +102,8 @@ impl FilterPageBuilder {
     /// Builds pages for keys of `subject`.
     #[must_use]
     pub fn new(subject: Subject) -> Self {
-        Self { subject, page: Box::new([0; PAGE_BYTES]), keys: 0, first_vertex: VertexId(0), last: None }
+        let first = (VertexId(0), VertexId(0));
+        Self { subject, page: Box::new([0; PAGE_BYTES]), keys: 0, first, first_value: Vec::new(), last: None }
     }
 
     /// Whether the page has no key yet.
@@ -109,21 +113,52 @@ impl FilterPageBuilder {
         self.keys == 0
     }
 
-    /// Adds a key; `vertex` is the one that has the list, zero in an index. The key pushed last costs no
-    /// room again: parallel edges, records of one edge and items of one value come one after the other,
-    /// and stand in one page.
+    /// The neighbour of the page's first edge, for the file's index.
+    #[must_use]
+    pub fn first_neighbor(&self) -> VertexId {
+        self.first.1
+    }
+
+    /// The page's first value, for the file's index.
+    #[must_use]
+    pub fn first_value(&self) -> &[u8] {
+        &self.first_value
+    }
+
+    /// Adds the edges between two vertices. Parallel edges and records of one edge come one after the
+    /// other: they count once, and stand in one page.
     ///
     /// Cost: some 5 ns.
     #[inline]
-    pub fn push(&mut self, key: KeyHash, vertex: VertexId) -> Pushed {
+    pub fn push_edge(&mut self, vertex: VertexId, neighbor: VertexId) -> Pushed {
+        let is_first = self.is_empty();
+        let pushed = self.push(KeyHash::of_edge(self.subject, vertex, neighbor));
+        if is_first {
+            self.first = (vertex, neighbor);
+        }
+        pushed
+    }
+
+    /// Adds the entries of a value. Its items come one after the other: they count once, and stand in one
+    /// page.
+    ///
+    /// Cost: some 5 ns.
+    pub fn push_value(&mut self, value: &[u8]) -> Pushed {
+        let is_first = self.is_empty();
+        let pushed = self.push(KeyHash::of_value(self.subject, value));
+        if is_first {
+            self.first_value.extend_from_slice(value);
+        }
+        pushed
+    }
+
+    #[inline]
+    fn push(&mut self, key: KeyHash) -> Pushed {
         if self.last == Some(key) {
             return Pushed::Taken;
         }
         if self.keys == FILTER_KEYS_MAX {
             return Pushed::PageFull;
-        }
-        if self.is_empty() {
-            self.first_vertex = vertex;
         }
         let line = &mut self.page[key.line()..][..LINE_BYTES];
         key.probes().for_each(|(byte, bit)| line[byte] |= bit);
@@ -137,12 +172,13 @@ impl FilterPageBuilder {
         let head = PageHead {
             items: self.keys as u16,
             values: self.keys as u16,
-            first_vertex: self.first_vertex,
+            first_vertex: self.first.0,
             ..PageHead::new(PageKind::Filter, self.subject)
         };
         head.write_with_body(&self.page[PAGE_HEAD_BYTES..], page);
         self.page.fill(0);
-        (self.keys, self.first_vertex, self.last) = (0, VertexId(0), None);
+        (self.keys, self.first, self.last) = (0, (VertexId(0), VertexId(0)), None);
+        self.first_value.clear();
         head
     }
 }
@@ -201,9 +237,11 @@ mod tests {
         KeyHash::of_edge(OUT, VertexId(vertex), VertexId(neighbor))
     }
 
-    fn page_of(keys: impl IntoIterator<Item = KeyHash>) -> (PageHead, Box<PageBytes>) {
+    fn page_of(edges: impl IntoIterator<Item = (u32, u32)>) -> (PageHead, Box<PageBytes>) {
         let (mut builder, mut page) = (FilterPageBuilder::new(OUT), dirty_page());
-        keys.into_iter().for_each(|key| assert_eq!(builder.push(key, VertexId(5)), Pushed::Taken));
+        for (vertex, neighbor) in edges {
+            assert_eq!(builder.push_edge(VertexId(vertex), VertexId(neighbor)), Pushed::Taken);
+        }
         (builder.finish(&mut page), page)
     }
 
@@ -213,7 +251,7 @@ mod tests {
             keys in proptest::collection::vec((any::<u32>(), any::<u32>()), 0..500), damage in any_damage(),
         ) {
             let hashes: Vec<_> = keys.iter().map(|(vertex, neighbor)| key(*vertex, *neighbor)).collect();
-            let (head, bytes) = page_of(hashes.iter().copied());
+            let (head, bytes) = page_of(keys.iter().copied());
             let page = FilterPage::open(&bytes).unwrap();
             prop_assert_eq!(page.head(), &head);
             prop_assert!(hashes.iter().all(|key| page.may_contain(*key)));
@@ -228,8 +266,7 @@ mod tests {
 
     #[test]
     fn a_full_page_takes_one_absent_key_in_a_hundred_for_present() {
-        let keys = (0..FILTER_KEYS_MAX as u32).map(|at| key(at / 16, at));
-        let (head, bytes) = page_of(keys);
+        let (head, bytes) = page_of((0..FILTER_KEYS_MAX as u32).map(|at| (at / 16, at)));
         assert_eq!(usize::from(head.items), FILTER_KEYS_MAX);
         let page = FilterPage::open(&bytes).unwrap();
         let absent = 200_000;
@@ -241,18 +278,38 @@ mod tests {
     #[test]
     fn a_full_page_refuses_new_keys_only() {
         let mut builder = FilterPageBuilder::new(OUT);
-        for at in 0..FILTER_KEYS_MAX as u32 {
-            assert_eq!(builder.push(key(1, at), VertexId(1)), Pushed::Taken);
+        let last = FILTER_KEYS_MAX as u32 - 1;
+        let push = |builder: &mut FilterPageBuilder, at| builder.push_edge(VertexId(at / 7), VertexId(at));
+        for at in 0..=last {
+            assert_eq!(push(&mut builder, at), Pushed::Taken);
         }
-        assert_eq!(builder.push(key(1, FILTER_KEYS_MAX as u32 - 1), VertexId(1)), Pushed::Taken);
-        assert_eq!(builder.push(key(1, FILTER_KEYS_MAX as u32), VertexId(1)), Pushed::PageFull);
+        assert_eq!(push(&mut builder, last), Pushed::Taken, "the same key again");
+        assert_eq!(push(&mut builder, last + 1), Pushed::PageFull);
+        assert_eq!(builder.first_neighbor(), VertexId(0));
         let mut page = dirty_page();
         builder.finish(&mut page);
         assert!(builder.is_empty());
-        assert_eq!(builder.push(key(1, FILTER_KEYS_MAX as u32), VertexId(2)), Pushed::Taken);
+        assert_eq!(push(&mut builder, last + 1), Pushed::Taken);
+        assert_eq!(builder.first_neighbor(), VertexId(last + 1));
         let head = builder.finish(&mut page);
-        assert_eq!((head.items, head.first_vertex), (1, VertexId(2)));
-        assert!(!FilterPage::open(&page).unwrap().may_contain(key(1, 0)), "the page before is forgotten");
+        assert_eq!((head.items, head.first_vertex), (1, VertexId((last + 1) / 7)));
+        assert!(!FilterPage::open(&page).unwrap().may_contain(key(0, 0)), "the page before is forgotten");
+    }
+
+    #[test]
+    fn values_of_an_index_are_keys_as_well() {
+        let index = Subject::index(4).unwrap();
+        let mut builder = FilterPageBuilder::new(index);
+        let values: Vec<_> = (0..500u32).map(|at| at.to_be_bytes()).collect();
+        for value in values.iter().chain(&values[499..]) {
+            assert_eq!(builder.push_value(value), Pushed::Taken);
+        }
+        assert_eq!(builder.first_value(), values[0]);
+        let mut page = dirty_page();
+        assert_eq!(builder.finish(&mut page).items, 500);
+        assert!(builder.first_value().is_empty());
+        let page = FilterPage::open(&page).unwrap();
+        assert!(values.iter().all(|value| page.may_contain(KeyHash::of_value(index, value))));
     }
 
     /// Golden: files keep hashes, so that they may never change.
@@ -264,6 +321,6 @@ mod tests {
         assert_ne!(KeyHash::of_value(index, b"a"), KeyHash::of_value(index, b"a\0"));
     }
 
-    const GOLDEN_EDGE: u64 = 0;
-    const GOLDEN_VALUE: u64 = 0;
+    const GOLDEN_EDGE: u64 = 0xcf98_58e9_fcab_e32e;
+    const GOLDEN_VALUE: u64 = 0xb6be_6a44_3896_a22b;
 }

@@ -1,9 +1,8 @@
 //! Footer: the last 64 bytes of a CSR file, and all that stands behind its pages.
 //!
 //! ```text
-//! pages | index | directory | zeros | footer
-//!                                          the file ends at a multiple of 4,096, so that it is written past the
-//!                                          cache of the operating system from one end to the other
+//! pages | index | directory | zeros | footer     the end is at a multiple of 4,096
+//!
 //! OFFSET  SIZE   FIELD            (little-endian)
 //!      0    20   index            offset in the file 8, length 8, crc 4
 //!     20    20   directory        the same
@@ -12,6 +11,8 @@
 //!     52     4   crc              of the 52 bytes before
 //!     56     8   magic            "EVGREND\n"
 //! ```
+//!
+//! Differs from the design: the zeros, so that the whole file can be written by direct I/O.
 //!
 //! All three checksums are seeded with the file's name. The manifest has the footer's, which thus stands
 //! for the content of the file but for its pages, and those have their own.

@@ -1,7 +1,7 @@
 //! Long values: pages of kind 6, values that are too long for a page of their column.
 //!
 //! ```text
-//! body     bytes: value after value in its stable form, type's code and payload (`value::binary`), page after page
+//! body     value after value in its stable form, type's code and payload (`value::binary`)
 //! items    values that begin in this page       values   bytes in this page
 //!
 //! reference in a column: page 4, offset in its body 2, length 4

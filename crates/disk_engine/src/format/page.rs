@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! OFFSET  SIZE   FIELD           (little-endian)
-//!      0     4   crc             CRC32C of the other bytes, seeded with the file's name and the page's number
+//!      0     4   crc             CRC32C of the rest, seeded with file name and page number
 //!      4     1   kind            1 lists, 2 vertices, 3 column, 4 entries, 5 filter, 6 long values
 //!      5     1   flags           bits 0, 5: form of positions   3: stamps   4: begins inside a list
 //!                                others by kind
@@ -12,7 +12,7 @@
 //!     16     2   values          records; bytes in 6
 //!     18     2   property key    of a column; zero in other kinds
 //!     20     4   zero
-//!     24     8   rank            lists: values of (file, subject) before this page; a column of ranks: its first
+//!     24     8   rank            values of (file, subject) before this page; of a column of ranks: its first
 //!     32         body, then zeros
 //! ```
 //!

@@ -113,6 +113,13 @@ impl<'a> Stamps<'a> {
         Ok(Self { bytes: Some(reader.take(length)?), offset })
     }
 
+    /// The stamps of a page that has nothing behind them. Cost: constant; missing ones are noticed when they are read.
+    #[must_use]
+    pub fn rest_of(reader: &Reader<'a>) -> Self {
+        let bytes = reader.clone().take(reader.remaining()).ok();
+        Self { bytes, offset: reader.offset() }
+    }
+
     /// Whether the page has stamps.
     #[must_use]
     #[inline]

@@ -1,7 +1,8 @@
 //! Vertices: pages of kind 2, which vertices were inserted or deleted.
 //!
 //! ```text
-//! FLAGS   bits 0, 5: form of positions   2: operations   3: stamps   4: begins inside the records of one vertex
+//! FLAGS   bits 0, 5: form of positions   2: operations   3: stamps
+//!         4: begins inside the records of one vertex
 //!
 //! positions    of the records' vertices (`positions`)
 //! operations   2 bits a record, if flagged
@@ -13,7 +14,9 @@
 //! newest first.
 
 use crate::format::operation::{Operations, OperationsBuilder, RecordOperation};
-use crate::format::page::{PAGE_BODY_BYTES, PAGE_HEAD_BYTES, PageBytes, PageFlags, PageHead, PageKind, Pushed};
+use crate::format::page::{
+    PAGE_BODY_BYTES, PAGE_HEAD_BYTES, PageBytes, PageFlags, PageHead, PageKind, Pushed,
+};
 use crate::format::positions::{FORM_FLAGS, Positions, PositionsBuilder};
 use crate::format::stamps::{Stamps, StampsBuilder};
 use crate::format::subject::Subject;
@@ -151,7 +154,7 @@ pub struct VertexPage<'a> {
 impl<'a> VertexPage<'a> {
     /// Finds the arrays of `page`, whose checksum was verified.
     ///
-    /// Cost: some 50 ns; in a file with stamps, a pass over them.
+    /// Cost: some 50 ns.
     ///
     /// # Errors
     /// If the page is of another kind or subject, or its arrays don't fit into it.
@@ -169,7 +172,7 @@ impl<'a> VertexPage<'a> {
             false => Operations::INSERTS,
         };
         let stamps = match head.flags.has(PageFlags::STAMPS) {
-            true => Stamps::take(&mut reader, records)?,
+            true => Stamps::rest_of(&reader),
             false => Stamps::NONE,
         };
         Ok(Self { head, vertices, operations, stamps })

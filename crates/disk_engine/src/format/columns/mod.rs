@@ -3,7 +3,7 @@
 //! ```text
 //! FLAGS   bits 0, 5: form of positions   1: of ranks   2: long values   3: stamps   6: has a column
 //!
-//! positions     of the records: vertices from the head's first vertex on, or ranks from its rank on (`positions`)
+//! positions     of the records' vertices from the first vertex on, or ranks from the rank on (`positions`)
 //! stamps        a varint a record, if flagged
 //! long values   if flagged: u16 count, then 12 bytes each, records ascending:
 //!               record 2, page 4, offset in its body 2, length 4 (`long_values`)

@@ -234,10 +234,10 @@ impl<'a> ColumnPage<'a> {
 mod tests {
     use super::*;
     use crate::format::columns::builder::{ColumnBase, ColumnPageBuilder};
+    use crate::format::file_name::PAGE_BYTES;
     use crate::format::file_name::PageNumber;
     use crate::format::long_values::PAYLOAD_BYTES_MAX;
     use crate::format::page::tests::{any_damage, any_seed, damaged, dirty_page};
-    use crate::format::file_name::PAGE_BYTES;
     use crate::format::page::{Pushed, verify};
     use crate::format::subject::{EdgeSide, Subject};
     use evergraph_graph::id::{KeyId, TypeId};

@@ -173,9 +173,10 @@ pub(crate) mod tests {
             let (last, first) = ((&values[0][..], items[0]), (&values[1][..], items[1]));
             if last <= first {
                 let separator = Separator::between(last, first);
-                prop_assert!(separator <= Separator { value: first.0, item: Some(first.1) });
+                let first = Separator { value: first.0, item: Some(first.1) };
+                prop_assert!(separator <= first);
                 let after_last = Separator { value: last.0, item: Some(last.1) };
-                prop_assert!(after_last < separator || last == first);
+                prop_assert!(after_last < separator || after_last == first);
                 prop_assert!(Separator::FIRST <= separator);
             }
         }

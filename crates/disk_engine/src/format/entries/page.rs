@@ -195,9 +195,9 @@ mod tests {
     use crate::format::entries::builder::EntryPageBuilder;
     use crate::format::entries::entry::IndexItem;
     use crate::format::entries::entry::tests::{any_item, any_value_bytes};
+    use crate::format::file_name::PAGE_BYTES;
     use crate::format::operation::tests::any_operation;
     use crate::format::page::tests::{any_damage, any_seed, damaged, dirty_page};
-    use crate::format::file_name::PAGE_BYTES;
     use crate::format::page::{Pushed, verify};
     use crate::format::subject::Subject;
     use evergraph_graph::id::VertexId;

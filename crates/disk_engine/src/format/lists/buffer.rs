@@ -6,8 +6,8 @@ use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::Range;
 
-/// The lists of one page, decoded. Its memory is taken once, some 300 KB at most, and reused by every
-/// page after.
+/// The lists of one page, decoded. Its memory, at most 300 KB without flags, is taken once and reused by
+/// every page after.
 #[derive(Clone, Debug, Default)]
 pub struct ListBuffer {
     /// A vertex for each list.

@@ -1,7 +1,8 @@
 //! Lists: pages of kind 1, the neighbours of consecutive vertices.
 //!
 //! ```text
-//! FLAGS   bits 0, 5: form of positions   1: discriminators   2: operations   3: stamps   4: begins inside a list
+//! FLAGS   bits 0, 5: form of positions   1: discriminators   2: operations   3: stamps
+//!         4: begins inside a list
 //!
 //! positions        of the vertices that have a list (`positions`)
 //! ends             u16 a list: where it ends among the page's values

@@ -2,11 +2,13 @@
 //! the file is open.
 //!
 //! ```text
-//! topology   lists, vertices, filters of edges    subject 4, first vertex 4, first neighbour 4, values 2, kind 1, flags 1
-//!            entries, filters of values           subject 4, separator's offset 4, its value bytes 2, its item bytes 2,
-//!                                                 values 2, kind 1, flags 1
-//!            behind all pages' records            separators: value bytes, item
-//! columns    columns, long values                 subject 4, first vertex or rank 8, property key 2, kind 1, flags 1
+//! topology   lists, vertices, filters of edges   subject 4, first vertex 4, first neighbour 4,
+//!                                                values 2, kind 1, flags 1
+//!            entries, filters of values          subject 4, separator: offset 4, value bytes 2, item bytes 2,
+//!                                                values 2, kind 1, flags 1
+//!            behind all pages' records           separators: value bytes, item
+//! columns    columns, long values                subject 4, first vertex or rank 8, property key 2,
+//!                                                kind 1, flags 1
 //! ```
 //!
 //! Record n is that of page n. Lists, vertices and entries ascend by what they begin with, and so do

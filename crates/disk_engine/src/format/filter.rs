@@ -61,7 +61,7 @@ impl KeyHash {
 
     #[inline]
     const fn line(self) -> usize {
-        LINES_OFFSET + LINE_BYTES * ((self.0 >> 32) * LINES as u64 >> 32) as usize
+        LINES_OFFSET + LINE_BYTES * (((self.0 >> 32) * LINES as u64) >> 32) as usize
     }
 
     /// The byte and the bit of each probe, in its line.
@@ -259,7 +259,7 @@ mod tests {
             if verify(&bytes, any_seed()).is_ok()
                 && let Ok(page) = FilterPage::open(&bytes)
             {
-                hashes.iter().for_each(|key| { page.may_contain(*key); });
+                hashes.iter().for_each(|key| { let _ = page.may_contain(*key); });
             }
         }
     }

@@ -161,7 +161,7 @@ impl<'a> Frames<'a> {
     pub fn sums_of(&self, range: Range<usize>, out: &mut Vec<u32>) -> Decoded<()> {
         let mut left = self.check(&range)?;
         let (mut frames, mut skipped) =
-            (self.from_frame(range.start / FRAME_NUMBERS), range.start % FRAME_NUMBERS);
+            (self.frames_at(range.start / FRAME_NUMBERS), range.start % FRAME_NUMBERS);
         let start = out.len();
         let mut base = 0;
         while left > 0 {
@@ -190,7 +190,7 @@ impl<'a> Frames<'a> {
     pub fn find_sum(&self, range: Range<usize>, sum: u32) -> Decoded<Range<usize>> {
         let mut left = self.check(&range)?;
         let (mut frames, mut skipped) =
-            (self.from_frame(range.start / FRAME_NUMBERS), range.start % FRAME_NUMBERS);
+            (self.frames_at(range.start / FRAME_NUMBERS), range.start % FRAME_NUMBERS);
         let (mut base, mut before) = (0, 0);
         let mut found = range.start..range.start;
         while left > 0 {
@@ -228,7 +228,7 @@ impl<'a> Frames<'a> {
     }
 
     /// Frames from `first` on, as running sums from its beginning.
-    fn from_frame(&self, first: usize) -> FrameSums<'a> {
+    fn frames_at(&self, first: usize) -> FrameSums<'a> {
         let first = first.min(self.widths.len());
         let before: usize = self.widths[..first].iter().map(|width| usize::from(*width)).sum();
         FrameSums {
@@ -371,7 +371,7 @@ mod tests {
         numbers[5] = 0b11;
         let mut bytes = Vec::new();
         put_frames(&numbers, &mut bytes);
-        let mut expected = vec![0; 32];
+        let mut expected = [0; 32];
         // Lane 1, behind number 1: bits 2 and 3 of its first word.
         expected[4] = 0b1100;
         assert_eq!((bytes[0], &bytes[1..]), (2, &expected[..]));

@@ -47,7 +47,7 @@ impl<'a> EntryPage<'a> {
     /// # Errors
     /// If the first restart lies outside of the page.
     pub fn entries(&self, first_ts: Timestamp) -> Decoded<EntryCursor<'a>> {
-        self.from_restart(0, first_ts)
+        self.cursor_at(0, first_ts)
     }
 
     /// The entries that are not below `start`: a value alone, or with an item. `first_ts` is the file's
@@ -61,13 +61,13 @@ impl<'a> EntryPage<'a> {
         let (mut below, mut end) = (0, self.restarts.len());
         while below < end {
             let middle = below + (end - below) / 2;
-            let mut cursor = self.from_restart(middle, first_ts)?;
+            let mut cursor = self.cursor_at(middle, first_ts)?;
             match cursor.next()? {
                 Some(record) if is_below(&record, start) => below = middle + 1,
                 _ => end = middle,
             }
         }
-        let mut cursor = self.from_restart(below.saturating_sub(1), first_ts)?;
+        let mut cursor = self.cursor_at(below.saturating_sub(1), first_ts)?;
         loop {
             let before = cursor.clone();
             match cursor.next()? {
@@ -110,7 +110,7 @@ impl<'a> EntryPage<'a> {
         }
     }
 
-    fn from_restart(&self, restart: usize, first_ts: Timestamp) -> Decoded<EntryCursor<'a>> {
+    fn cursor_at(&self, restart: usize, first_ts: Timestamp) -> Decoded<EntryCursor<'a>> {
         let mut reader = Reader::new(self.page);
         // Without entries there is no restart, and nothing to read at the place that is taken for it.
         let offset =
@@ -207,7 +207,8 @@ mod tests {
 
     const FIRST_TS: Timestamp = Timestamp(1 << 20);
 
-    type Entries = BTreeMap<(Vec<u8>, IndexItem, Reverse<Timestamp>), RecordOperation>;
+    type EntryKey = (Vec<u8>, IndexItem, Reverse<Timestamp>);
+    type Entries = BTreeMap<EntryKey, RecordOperation>;
 
     #[derive(Clone, Debug)]
     struct Index {
@@ -247,9 +248,7 @@ mod tests {
         pages
     }
 
-    fn read(
-        mut cursor: EntryCursor<'_>,
-    ) -> Decoded<Vec<((Vec<u8>, IndexItem, Reverse<Timestamp>), RecordOperation)>> {
+    fn read(mut cursor: EntryCursor<'_>) -> Decoded<Vec<(EntryKey, RecordOperation)>> {
         let mut entries = Vec::new();
         while let Some(record) = cursor.next()? {
             entries.push(((record.value.to_vec(), record.item, Reverse(record.stamp)), record.operation));

@@ -386,8 +386,8 @@ mod tests {
                     drop(page.neighbors_into(range.clone(), &mut out));
                     drop(page.find_neighbor(range.clone(), VertexId(99)));
                     drop(page.stamps_into(FIRST_TS, range.clone(), &mut Vec::new()));
-                    page.operation(range.end);
-                    page.discriminators().get(range.end);
+                    let _ = page.operation(range.end);
+                    let _ = page.discriminators().get(range.end);
                 }
             }
             prop_assert!(page.neighbors_into(0..to.max(1 << 16), &mut Vec::new()).is_err());

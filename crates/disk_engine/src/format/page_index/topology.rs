@@ -367,8 +367,8 @@ mod tests {
     fn random_edges(seed: u32) -> Vec<ListRecord> {
         let random = |number: u32| (number ^ seed).wrapping_mul(2_654_435_761) >> 6;
         let mut records = Vec::new();
-        for vertex in 0..3000u32 {
-            let degree = if vertex == 1500 { 25_000 } else { random(vertex) % 25 };
+        for vertex in 0..2000u32 {
+            let degree = if vertex == 1000 { 25_000 } else { random(vertex) % 25 };
             let mut list: Vec<u32> = (0..degree).map(|at| random(vertex * 30_000 + at) % 100_000).collect();
             list.sort_unstable();
             for (at, neighbor) in list.iter().enumerate() {
@@ -388,8 +388,8 @@ mod tests {
         let mut buffer = ListBuffer::default();
         let mut extra = 0;
         for (records, subject) in records.iter().zip([edges(0), edges(7)]) {
-            assert!(index.pages_of(subject).len() > 10);
-            for vertex in (0..6010).step_by(3).chain([3000]).map(VertexId) {
+            assert!(index.pages_of(subject).len() > 3);
+            for vertex in (0..4010).step_by(13).chain([2000]).map(VertexId) {
                 let expected: Vec<_> = records.iter().filter(|one| one.vertex == vertex).copied().collect();
                 let mut found = Vec::new();
                 for page in index.pages_of_vertex(subject, vertex) {
@@ -401,7 +401,7 @@ mod tests {
                 }
                 assert_eq!(found, expected, "{vertex}");
             }
-            for record in records.iter().step_by(41) {
+            for record in records.iter().step_by(301) {
                 let mut found = 0;
                 for page in index.pages_of_edge(subject, record.vertex, record.neighbor) {
                     let read = ListPage::open(&pages[page.page.0 as usize]).unwrap();
@@ -463,7 +463,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
+        #![proptest_config(ProptestConfig::with_cases(20))]
 
         #[test]
         fn the_pages_of_values_and_entries_are_found(
@@ -543,11 +543,11 @@ mod tests {
             }
             if let Ok(index) = TopologyIndex::decode(&bytes, pages) {
                 for subject in [Subject::VERTICES, edges(0), edges(1), Subject::index(0).unwrap(), Subject::index(1).unwrap()] {
-                    index.pages_of_vertex(subject, VertexId(vertex % 6));
-                    index.pages_of_values(subject, &[1], Some(&[3]));
-                    index.pages_of_entry(subject, &[1], IndexItem::Vertex(VertexId(1)));
-                    index.filter_of_edge(subject, VertexId(1), VertexId(1));
-                    index.filter_of_value(subject, &[2]);
+                    let _ = index.pages_of_vertex(subject, VertexId(vertex % 6));
+                    let _ = index.pages_of_values(subject, &[1], Some(&[3]));
+                    let _ = index.pages_of_entry(subject, &[1], IndexItem::Vertex(VertexId(1)));
+                    let _ = index.filter_of_edge(subject, VertexId(1), VertexId(1));
+                    let _ = index.filter_of_value(subject, &[2]);
                 }
             }
         }

@@ -21,7 +21,7 @@
 use crate::checkpoint::arrays::{put_array, take_array};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::packed_column::{Ends, PackedColumn, PackedData, Packing};
-use evergraph_graph::value::ValueType;
+use evergraph_graph::value::{Value, ValueType};
 
 const INTEGERS: u8 = 0;
 const FLOATS: u8 = 1;
@@ -132,11 +132,60 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
     PackedColumn::from_parts(value_type, length, present, data).map_err(|problem| values.error(problem))
 }
 
+/// Reads item `at` of the column at the front of `bytes`, and none of the others.
+///
+/// Cost: constant, and the item's value.
+///
+/// # Errors
+/// If the bytes are not the beginning of a column, or the item is none that [`take_column`] would accept.
+pub fn item_at(bytes: &[u8], at: usize) -> Decoded<Option<Value>> {
+    let mut reader = Reader::new(bytes);
+    let start = reader.clone();
+    let (code, layout) = (reader.u8()?, reader.u8()?);
+    let value_type = ValueType::from_code(code)
+        .ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
+    reader.u16()?;
+    let length = reader.u32()? as usize;
+    let string_bytes = usize::try_from(reader.u64()?).unwrap_or(usize::MAX);
+    if at >= length {
+        return Err(start.error(format!("a column with item {at} expected, found {length} items")));
+    }
+    if layout & SOME_MISSING != 0 {
+        let words = reader.take(length.div_ceil(64).saturating_mul(8))?;
+        if words[at / 8] >> (at % 8) & 1 == 0 {
+            return Ok(None);
+        }
+    }
+    let width = if layout & !SOME_MISSING == SMALL_ENDS { 4 } else { 8 };
+    let place = reader.clone();
+    let array = reader.take(length.saturating_mul(width))?;
+    let number = |at: usize| match width {
+        4 => u64::from(u32::from_le_bytes(array[at * 4..at * 4 + 4].try_into().expect("4 bytes"))),
+        _ => u64::from_le_bytes(array[at * 8..at * 8 + 8].try_into().expect("8 bytes")),
+    };
+    let data = match layout & !SOME_MISSING {
+        INTEGERS => PackedData::Integers(Box::new([number(at) as i64])),
+        FLOATS => PackedData::Floats(Box::new([f64::from_bits(number(at))])),
+        SMALL_ENDS | LARGE_ENDS => {
+            let strings = reader.take(string_bytes)?;
+            let (from, to) = (at.checked_sub(1).map_or(0, number), number(at));
+            let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
+            let string = range.and_then(|(from, to)| strings.get(from..to)).ok_or_else(|| {
+                place.error(format!("ends that ascend to {string_bytes} expected, found {to} after {from}"))
+            })?;
+            let ends = Ends::Large(Box::new([string.len() as u64]));
+            PackedData::Bytes { ends, bytes: string.into() }
+        }
+        _ => return Err(start.error(format!("the layout of a column expected, found {layout}"))),
+    };
+    let item = PackedColumn::from_parts(value_type, 1, Box::default(), data);
+    item.map(|item| item.get(0)).map_err(|problem| place.error(problem))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use evergraph_graph::packed_column::strategy::any_column;
-    use evergraph_graph::value::Value;
     use proptest::prelude::*;
 
     proptest! {
@@ -147,6 +196,10 @@ mod tests {
             let mut reader = Reader::new(&bytes);
             prop_assert_eq!(take_column(&mut reader, |_| true), Ok(column.clone()));
             prop_assert!(reader.is_empty());
+            for at in 0..column.len() {
+                prop_assert_eq!(item_at(&bytes, at), Ok(column.get(at)));
+            }
+            prop_assert!(item_at(&bytes, column.len()).is_err());
             for cut in 0..bytes.len() {
                 prop_assert!(take_column(&mut Reader::new(&bytes[..cut]), |_| true).is_err());
             }
@@ -162,8 +215,11 @@ mod tests {
             put_column(&mut bytes, &column);
             let at = at.index(bytes.len());
             bytes[at] = to;
+            (0..column.len()).for_each(|item| drop(item_at(&bytes, item)));
             if let Ok(read) = take_column(&mut Reader::new(&bytes), |_| true) {
-                (0..read.len()).for_each(|item| drop(read.get(item)));
+                for item in 0..read.len() {
+                    prop_assert_eq!(item_at(&bytes, item), Ok(read.get(item)));
+                }
             }
         }
     }

@@ -1,0 +1,192 @@
+//! Index entry: a value and an item that has it; and what separates one page of entries from the next.
+
+use crate::format::operation::RecordOperation;
+use evergraph_graph::bytes::{Decoded, Reader};
+use evergraph_graph::id::VertexId;
+use evergraph_graph::timestamp::Timestamp;
+
+/// The most value bytes that an entry has: longer values are shortened before they come here.
+pub const VALUE_BYTES_MAX: usize = 64;
+
+/// What an index finds. The edge's type is the index's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IndexItem {
+    /// A vertex.
+    Vertex(VertexId),
+    /// An edge.
+    Edge {
+        /// Where it starts.
+        source: VertexId,
+        /// Where it ends.
+        target: VertexId,
+        /// Which of parallel edges.
+        discriminator: u16,
+    },
+}
+
+/// Whether an index finds vertices or edges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ItemKind {
+    /// Vertices: 4 bytes an item.
+    Vertices,
+    /// Edges: 12 bytes an item.
+    Edges,
+}
+
+impl ItemKind {
+    /// Bytes of an item.
+    #[must_use]
+    #[inline]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Vertices => 4,
+            Self::Edges => 12,
+        }
+    }
+
+    pub(crate) fn take(self, reader: &mut Reader<'_>) -> Decoded<IndexItem> {
+        let first = VertexId(reader.u32()?);
+        if self == Self::Vertices {
+            return Ok(IndexItem::Vertex(first));
+        }
+        let (target, discriminator) = (VertexId(reader.u32()?), reader.u16()?);
+        let start = reader.clone();
+        match reader.u16()? {
+            0 => Ok(IndexItem::Edge { source: first, target, discriminator }),
+            other => Err(start.error(format!("two zero bytes expected, found {other}"))),
+        }
+    }
+}
+
+impl IndexItem {
+    /// Whether it is a vertex or an edge.
+    #[must_use]
+    #[inline]
+    pub const fn kind(&self) -> ItemKind {
+        match self {
+            Self::Vertex(_) => ItemKind::Vertices,
+            Self::Edge { .. } => ItemKind::Edges,
+        }
+    }
+
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Vertex(vertex) => out.extend_from_slice(&vertex.0.to_le_bytes()),
+            Self::Edge { source, target, discriminator } => {
+                out.extend_from_slice(&source.0.to_le_bytes());
+                out.extend_from_slice(&target.0.to_le_bytes());
+                out.extend_from_slice(&discriminator.to_le_bytes());
+                out.extend_from_slice(&[0; 2]);
+            }
+        }
+    }
+}
+
+/// One record of an index. Ordered, but for operation and stamp, by its fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryRecord<'a> {
+    /// The value, as bytes that keep the order of values.
+    pub value: &'a [u8],
+    /// The item that has it.
+    pub item: IndexItem,
+    /// What was done.
+    pub operation: RecordOperation,
+    /// By which commit; zero in files without stamps.
+    pub stamp: Timestamp,
+}
+
+impl EntryRecord<'_> {
+    /// The place in the order of the index.
+    #[must_use]
+    #[inline]
+    pub fn key(&self) -> (&[u8], IndexItem) {
+        (self.value, self.item)
+    }
+}
+
+/// A place between two pages of entries: not below the last entry of the one, not above the first of the
+/// other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Separator<'a> {
+    /// The first bytes of the value.
+    pub value: &'a [u8],
+    /// The item, where both entries have the same value. `None` is before all items.
+    pub item: Option<IndexItem>,
+}
+
+impl<'a> Separator<'a> {
+    /// The shortest place above `last` and not above `first`; a greater entry, or the same one with an
+    /// older stamp.
+    ///
+    /// # Panics
+    /// If `first` is below `last`.
+    #[must_use]
+    pub fn between(last: (&[u8], IndexItem), first: (&'a [u8], IndexItem)) -> Self {
+        assert!(last <= first, "pages of entries ascend");
+        if last.0 == first.0 {
+            return Self { value: first.0, item: Some(first.1) };
+        }
+        let shared = last.0.iter().zip(first.0).take_while(|(a, b)| a == b).count();
+        Self { value: &first.0[..shared + 1], item: None }
+    }
+
+    /// The place before all entries, for the first page of an index.
+    pub const FIRST: Separator<'static> = Separator { value: &[], item: None };
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn any_item(kind: ItemKind) -> BoxedStrategy<IndexItem> {
+        let vertex = prop_oneof![0u32..9, any::<u32>()].prop_map(VertexId);
+        match kind {
+            ItemKind::Vertices => vertex.prop_map(IndexItem::Vertex).boxed(),
+            ItemKind::Edges => (vertex.clone(), vertex, 0u16..3)
+                .prop_map(|(source, target, discriminator)| IndexItem::Edge { source, target, discriminator })
+                .boxed(),
+        }
+    }
+
+    /// Value bytes that often share their beginning.
+    pub(crate) fn any_value_bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            proptest::collection::vec(0u8..3, 0..6),
+            proptest::collection::vec(any::<u8>(), 0..=VALUE_BYTES_MAX),
+            (0u8..3, 0usize..=VALUE_BYTES_MAX).prop_map(|(byte, length)| vec![byte; length]),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_separator_stands_between_its_entries(
+            mut values in proptest::array::uniform2(any_value_bytes()),
+            mut items in proptest::array::uniform2(any_item(ItemKind::Edges)), same in any::<bool>(),
+        ) {
+            if same {
+                values[1] = values[0].clone();
+                items.sort();
+            } else {
+                values.sort();
+            }
+            let (last, first) = ((&values[0][..], items[0]), (&values[1][..], items[1]));
+            if last <= first {
+                let separator = Separator::between(last, first);
+                let first = Separator { value: first.0, item: Some(first.1) };
+                prop_assert!(separator <= first);
+                let after_last = Separator { value: last.0, item: Some(last.1) };
+                prop_assert!(after_last < separator || after_last == first);
+                prop_assert!(Separator::FIRST <= separator);
+            }
+        }
+
+        #[test]
+        fn an_item_reads_back(item in prop_oneof![any_item(ItemKind::Vertices), any_item(ItemKind::Edges)]) {
+            let mut bytes = Vec::new();
+            item.put(&mut bytes);
+            prop_assert_eq!(bytes.len(), item.kind().bytes());
+            prop_assert_eq!(item.kind().take(&mut Reader::new(&bytes)), Ok(item));
+        }
+    }
+}

@@ -134,16 +134,14 @@ struct Part {
 /// when it cuts one.
 #[derive(Debug, Default)]
 pub(super) struct StampedEntries {
-    // Boxes, because a cut moves all parts behind it, under the latch.
     #[expect(clippy::vec_box, reason = "a cut moves all parts behind it, under the latch")]
     parts: RwLock<Vec<Box<Part>>>,
 }
 
-/// The part where records for which `is_behind` does not hold begin.
-#[expect(clippy::vec_box, reason = "as the field")]
+/// The last part that begins where `is_behind` does not hold.
 fn part_of(parts: &[Box<Part>], is_behind: impl Fn(&StampedEntry) -> bool) -> usize {
-    let starts_behind = |part: &Box<Part>| part.start.as_ref().is_some_and(&is_behind);
-    parts.partition_point(|part| !starts_behind(part)).saturating_sub(1)
+    let count = parts.partition_point(|part| !part.start.as_ref().is_some_and(&is_behind));
+    count.saturating_sub(1)
 }
 
 impl StampedEntries {
@@ -293,10 +291,10 @@ impl IndexEntries {
         let mut known: Option<(Subject, Arc<StampedEntries>)> = None;
         for record in records {
             let IndexRecord { subject, value, item, operation } = record;
-            let entries = match &known {
-                Some((of, entries)) if *of == subject => entries,
-                _ => &known.insert((subject, self.index_or_new(subject))).1,
-            };
+            if known.as_ref().is_none_or(|(of, _)| *of != subject) {
+                known = Some((subject, self.index_or_new(subject)));
+            }
+            let (_, entries) = known.as_ref().expect("set above");
             // The entry in a part that is three quarters full, and its value's bytes with two counts.
             let bytes = size_of::<StampedEntry>() * 4 / 3 + 16 + value.len();
             self.bytes.fetch_add(bytes as u64, Memory::Relaxed);

@@ -25,7 +25,7 @@ impl MemoryGraph {
         let any = |_: &GraphRecord<'_>| true;
         match *key {
             Key::Vertex(vertex) => {
-                self.newer_in(ListId::vertex(vertex), since, GraphRecord::changes_membership)
+                self.newer_in(ListId::vertex(vertex), since, |record| record.changes_membership())
             }
             Key::VertexProperty(vertex, key) => {
                 self.newer_in(ListId::vertex(vertex), since, |record| record.changes_property(key))
@@ -36,7 +36,7 @@ impl MemoryGraph {
             Key::EdgeProperty(edge, key) => {
                 self.newer_edge(edge, since, |record| record.changes_property(key))
             }
-            Key::EdgeMember(edge) => self.newer_edge(edge, since, GraphRecord::changes_membership),
+            Key::EdgeMember(edge) => self.newer_edge(edge, since, |record| record.changes_membership()),
             Key::Members(group) => {
                 let segment = self.arenas.segment(Subject::VERTICES, group);
                 self.is_newer(segment.and_then(|segment| segment.members_changed()), since)
@@ -44,7 +44,7 @@ impl MemoryGraph {
             Key::Vertices(group) => self.newer_segment(Subject::VERTICES, group, since),
             Key::List(vertex, edge_type, side) => {
                 let list = ListId::edges(vertex, edge_type, side);
-                self.newer_in(list, since, GraphRecord::changes_membership)
+                self.newer_in(list, since, |record| record.changes_membership())
             }
             Key::ListProperty(vertex, edge_type, key) => {
                 let list = ListId::edges(vertex, edge_type, Direction::Out);

@@ -14,6 +14,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexEntry, IndexItem};
 use crate::memory_graph::lists::StoredList;
 use crate::memory_graph::record::{GraphRecord, ItemKey, ListId, Operation, Subject};
+use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -91,9 +92,8 @@ impl<'g> VisibleRecords<'g> {
     pub fn segment_differences(&self) -> Vec<(Subject, GroupId, i64)> {
         let Some(limit) = self.horizon.limit else { return Vec::new() };
         let segments = self.graph.arenas.sorted_segments();
-        let difference = |segment: &super::segments::StoredSegment<'_>| {
-            (segment.subject(), segment.group(), segment.difference(limit))
-        };
+        let difference =
+            |segment: &StoredSegment<'_>| (segment.subject(), segment.group(), segment.difference(limit));
         segments.iter().map(difference).collect()
     }
 

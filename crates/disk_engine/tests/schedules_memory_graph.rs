@@ -36,6 +36,7 @@ const CAPACITY: u64 = 1 << 10;
 const INDEX: Subject = Subject::index(0);
 const HUB: VertexId = VertexId(0);
 const TARGETS: u32 = 3;
+const FITS: &str = "a few commits fit into a graph";
 
 fn edge(target: u32) -> EdgeId {
     EdgeId { source: HUB, edge_type: TYPE, target: VertexId(target), discriminator: 0 }
@@ -80,7 +81,7 @@ fn turn(timestamp: u64) -> (Mutation, IndexRecord) {
         }
     };
     let item = IndexItem::Vertex(VertexId(target));
-    (mutation, IndexRecord { subject: INDEX, value: [1].as_slice().into(), item, operation })
+    (mutation, IndexRecord { subject: INDEX, value: [1u8].as_slice().into(), item, operation })
 }
 
 /// Everything that a reader may ask of one graph at `timestamp` says the same.
@@ -112,7 +113,7 @@ fn check_prefix(graph: &MemoryGraph, timestamp: Timestamp) {
 
 fn readers_beside_a_writer() {
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
-    let graph = Arc::new(MemoryGraph::open(CAPACITY, &Promises::new()).unwrap());
+    let graph = Arc::new(MemoryGraph::open(CAPACITY, &Promises::new()).expect(FITS));
     let mut threads = Vec::new();
     for _ in 0..2 {
         let (timeline, graph) = (Arc::clone(&timeline), Arc::clone(&graph));
@@ -125,8 +126,8 @@ fn readers_beside_a_writer() {
     threads.push(shuttle::thread::spawn(move || {
         for timestamp in 1..=7 {
             let (mutation, entry) = turn(timestamp);
-            let commit = SortedCommit::new(&[mutation]).unwrap();
-            let prepared = graph.prepare(commit, vec![entry]).unwrap();
+            let commit = SortedCommit::new(&[mutation]).expect("one mutation");
+            let prepared = graph.prepare(commit, vec![entry]).expect(FITS);
             let mut latch = timeline.latch();
             let appended = graph.append(Timestamp(timestamp), prepared);
             timeline.publish(Timestamp(timestamp), &mut latch);
@@ -153,7 +154,7 @@ struct Graphs {
 fn writers_and_a_switch() {
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
     let promises = Promises::new();
-    let first = Arc::new(MemoryGraph::open(CAPACITY, &promises).unwrap());
+    let first = Arc::new(MemoryGraph::open(CAPACITY, &promises).expect(FITS));
     let graphs = Arc::new(Mutex::new(Graphs { all: vec![first], next: None }));
     let mut threads = Vec::new();
     for writer in 0..3u32 {
@@ -168,8 +169,12 @@ fn writers_and_a_switch() {
                 };
                 let first = writer * 100 + commit * 10;
                 let mutations: Vec<_> = (first..first + 5).map(insert).collect();
-                let graph = Arc::clone(graphs.lock().all.last().unwrap());
-                let prepare = || graph.prepare(SortedCommit::new(&mutations).unwrap(), Vec::new()).unwrap();
+                let graph = Arc::clone(graphs.lock().all.last().expect("one is written"));
+                let prepare = || {
+                    graph
+                        .prepare(SortedCommit::new(&mutations).expect("few mutations"), Vec::new())
+                        .expect(FITS)
+                };
                 drop(prepare());
                 let prepared = prepare();
                 let mut latch = timeline.latch();
@@ -177,10 +182,10 @@ fn writers_and_a_switch() {
                 let current = {
                     let mut graphs = graphs.lock();
                     if let Some(next) = graphs.next.take() {
-                        graphs.all.last().unwrap().freeze();
+                        graphs.all.last().expect("one is written").freeze();
                         graphs.all.push(Arc::new(next));
                     }
-                    Arc::clone(graphs.all.last().unwrap())
+                    Arc::clone(graphs.all.last().expect("one is written"))
                 };
                 // Panics if the graph has no memory for it.
                 let appended = current.append(timestamp, prepared);
@@ -193,7 +198,7 @@ fn writers_and_a_switch() {
     let (of_switch, opened) = (Arc::clone(&graphs), Arc::clone(&promises));
     threads.push(shuttle::thread::spawn(move || {
         for _ in 0..2 {
-            let next = MemoryGraph::open(CAPACITY, &opened).unwrap();
+            let next = MemoryGraph::open(CAPACITY, &opened).expect(FITS);
             of_switch.lock().next = Some(next);
         }
     }));
@@ -217,8 +222,11 @@ fn freed_memory() {
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
     let mut generations = RetainedGenerations::<()>::new(Timestamp::ZERO);
     for timestamp in 1..=3 {
-        let graph =
-            MemoryGraph::of_commit(SortedCommit::new(&[turn(timestamp).0]).unwrap(), Vec::new()).unwrap();
+        let graph = MemoryGraph::of_commit(
+            SortedCommit::new(&[turn(timestamp).0]).expect("one mutation"),
+            Vec::new(),
+        )
+        .expect(FITS);
         graph.set_timestamp(Timestamp(timestamp));
         timeline.publish(Timestamp(timestamp), &mut timeline.latch());
         generations.push(Arc::new(Generation::new(Arc::new(graph))));

@@ -217,20 +217,20 @@ impl StampedEntries {
             if entry.stamp.offset() > limit || is_edge(after) || is_edge(until) {
                 return true;
             }
-            match found[start..].last_mut() {
-                Some(last) if entry.is_of(&last.value, last.item) => {
-                    // Ascending, newer records come later; descending, the newest came first.
-                    if order == EntryOrder::Ascending {
-                        last.operation = entry.stamp.operation();
-                    }
+            let count = found.len() - start;
+            let operation = entry.stamp.operation();
+            let last = found[start..].last_mut().filter(|last| entry.is_of(&last.value, last.item));
+            if let Some(last) = last {
+                // Ascending, newer records come later; descending, the newest came first.
+                if order == EntryOrder::Ascending {
+                    last.operation = operation;
                 }
-                _ if found.len() - start == count_max => return false,
-                _ => found.push(IndexEntry {
-                    value: Arc::clone(&entry.value),
-                    item: entry.item,
-                    operation: entry.stamp.operation(),
-                }),
+                return true;
             }
+            if count == count_max {
+                return false;
+            }
+            found.push(IndexEntry { value: Arc::clone(&entry.value), item: entry.item, operation });
             true
         });
     }

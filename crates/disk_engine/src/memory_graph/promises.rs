@@ -152,7 +152,7 @@ mod tests {
         }
         let bytes = first.bytes();
         drop(promise);
-        drop(promises.promise(room(50_000)).unwrap());
+        drop(promises.promise(room(20_000)).unwrap());
         assert_eq!(first.bytes(), bytes, "nothing is allocated for a frozen graph");
     }
 }

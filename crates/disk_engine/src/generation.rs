@@ -219,7 +219,7 @@ impl<F> RetainedGenerations<F> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory_graph::promises::Promises;

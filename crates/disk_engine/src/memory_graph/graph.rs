@@ -254,7 +254,7 @@ fn room_of(commit: &SortedCommit, rooms: &[ListRoom]) -> Room {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory_graph::record::ListId;

@@ -358,7 +358,7 @@ impl IndexEntries {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -390,11 +390,14 @@ mod tests {
     }
 
     fn at(model: &Model, limit: u64) -> Vec<IndexEntry> {
-        let entry = |((value, item), records): (&(Vec<u8>, IndexItem), &Vec<(u64, Operation)>)| {
-            let newest = records.iter().rev().find(|(offset, _)| *offset <= limit)?;
-            Some(IndexEntry { value: value.as_slice().into(), item: *item, operation: newest.1 })
-        };
-        model.iter().filter_map(entry).collect()
+        let mut entries = Vec::new();
+        for ((value, item), records) in model {
+            if let Some((_, operation)) = records.iter().rfind(|(offset, _)| *offset <= limit) {
+                let value = value.as_slice().into();
+                entries.push(IndexEntry { value, item: *item, operation: *operation });
+            }
+        }
+        entries
     }
 
     proptest! {

@@ -320,7 +320,7 @@ impl BlockTail {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory_graph::arenas::Room;

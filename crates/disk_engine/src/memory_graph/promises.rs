@@ -111,7 +111,7 @@ impl Drop for Promise {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -115,7 +115,7 @@ impl Slot {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use evergraph_graph::id::VertexId;

@@ -186,7 +186,7 @@ impl SortedCommit {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use evergraph_graph::id::{Direction, KeyId, TypeId};

@@ -227,7 +227,7 @@ impl<'g> VisibleList<'g> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory_graph::promises::Promises;

@@ -1,7 +1,15 @@
-//! The disk engine: a graph larger than memory, in an LSM tree of CSR files.
+//! The disk engine: a graph larger than memory, in an LSM tree of CSR files. Under construction: no database has it yet.
 //!
 //! ```text
-//! format   bytes of pages and files, without I/O
+//! format         bytes of pages and files, without I/O
+//! memory_graph   the newest commits, in memory
+//! generation     a memory graph, then the file that it became
+//! merge          several sorted sources of records become one, with one exact record a key
+//! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
+pub mod cache;
 pub mod format;
+pub mod generation;
+pub mod memory_graph;
+pub mod merge;

@@ -1,0 +1,455 @@
+//! Index entries: what entered and left the indexes that lie on disk, in the order of value bytes.
+//!
+//! ```text
+//! subject ──> parts    (start)            ("k", v3, 12)        each part from its first place on
+//!                         |                    |
+//!             part     ("a", v8, 5 enters) ("k", v3, 12 leaves) ("k", v9, 12 enters) ..   sorted, a lock each
+//! ```
+//!
+//! A record is (value bytes, item, time, Insert or Delete), and newer ones of a pair stand behind older ones. Value bytes
+//! are opaque here: whoever makes them gives them the order of values. A full part is cut in the middle, or where a
+//! series goes on, so that such a series leaves full parts behind.
+//!
+//! Source: `ordered_entries.rs` of the front (core-protocol, section 6). Differs: entries are stamped and never
+//! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
+//! short enough for that, which is searched without making a key.
+
+use crate::memory_graph::record::{Operation, Subject};
+use crate::memory_graph::slot::RelativeStamp;
+use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_storage::sync::RwLock;
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering as Memory};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Records of a part.
+#[cfg(not(any(shuttle, loom)))]
+const PART_MAX: usize = 256;
+/// Records of a part: few, so that schedules of a few commits cut it.
+#[cfg(any(shuttle, loom))]
+const PART_MAX: usize = 2;
+
+/// A vertex or an edge in an index. All items of one index are of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IndexItem {
+    /// Of an index on the vertices of a label.
+    Vertex(VertexId),
+    /// Of an index on the edges of a type.
+    Edge(EdgeId),
+}
+
+/// A record of an index in a commit that has no timestamp yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexRecord {
+    /// The subject of the index.
+    pub subject: Subject,
+    /// The value, in bytes that order as values do.
+    pub value: Arc<[u8]>,
+    /// The item that enters or leaves.
+    pub item: IndexItem,
+    /// `Insert` or `Delete`.
+    pub operation: Operation,
+}
+
+/// A pair of value and item, and what the newest record that is seen did to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexEntry {
+    /// The value, in bytes.
+    pub value: Arc<[u8]>,
+    /// The item.
+    pub item: IndexItem,
+    /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
+    pub operation: Operation,
+}
+
+/// A place between the pairs of an index, or at one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryPlace<'a> {
+    /// Before all.
+    Start,
+    /// Before every pair of this value, and of those above it.
+    Before(&'a [u8]),
+    /// At a pair.
+    At(&'a [u8], IndexItem),
+    /// Behind every pair of this value, and of those below it.
+    After(&'a [u8]),
+    /// Behind all.
+    End,
+}
+
+impl EntryPlace<'_> {
+    /// This place, compared with that of a pair.
+    fn cmp_pair(&self, value: &[u8], item: IndexItem) -> Ordering {
+        match self {
+            Self::Start => Ordering::Less,
+            Self::End => Ordering::Greater,
+            Self::Before(own) => (*own).cmp(value).then(Ordering::Less),
+            Self::After(own) => (*own).cmp(value).then(Ordering::Greater),
+            Self::At(own, at) => (*own).cmp(value).then_with(|| at.cmp(&item)),
+        }
+    }
+}
+
+/// The direction in which pairs are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryOrder {
+    /// From the lowest value on.
+    Ascending,
+    /// From the highest value on.
+    Descending,
+}
+
+/// A record where it lies.
+#[derive(Clone, Debug)]
+pub(super) struct StampedEntry {
+    pub value: Arc<[u8]>,
+    pub item: IndexItem,
+    pub stamp: RelativeStamp,
+}
+
+impl StampedEntry {
+    fn is_of(&self, value: &[u8], item: IndexItem) -> bool {
+        self.item == item && *self.value == *value
+    }
+
+    fn cmp_key(&self, other: &Self) -> Ordering {
+        let pair = self.value.cmp(&other.value).then_with(|| self.item.cmp(&other.item));
+        pair.then_with(|| self.stamp.cmp(&other.stamp))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    /// No record of the part is before this one; the first part has none.
+    start: Option<StampedEntry>,
+    records: RwLock<Vec<StampedEntry>>,
+}
+
+/// The records of one index.
+///
+/// # Concurrency
+/// The holder of the commit latch inserts; anybody reads. Locks: the list of parts, then one part. A reader holds both
+/// for as long as it copies at most one batch, so the writer may wait for that long, for a reader of its own part or
+/// when it cuts one.
+#[derive(Debug, Default)]
+pub(super) struct StampedEntries {
+    #[expect(clippy::vec_box, reason = "a cut moves all parts behind it, under the latch")]
+    parts: RwLock<Vec<Box<Part>>>,
+}
+
+/// The last part that begins where `is_behind` does not hold.
+fn part_of(parts: &[Box<Part>], is_behind: impl Fn(&StampedEntry) -> bool) -> usize {
+    let count = parts.partition_point(|part| !part.start.as_ref().is_some_and(&is_behind));
+    count.saturating_sub(1)
+}
+
+impl StampedEntries {
+    /// Inserts a record, newer than those of its pair. Under the latch. Cost: a search, a move within a part; now and
+    /// then a cut.
+    fn insert(&self, entry: StampedEntry) {
+        loop {
+            {
+                let parts = self.parts.read();
+                if let Some(part) = parts.get(part_of(&parts, |start| start.cmp_key(&entry).is_gt())) {
+                    let mut records = part.records.write();
+                    if records.len() < PART_MAX {
+                        let at = records.partition_point(|other| other.cmp_key(&entry).is_lt());
+                        records.insert(at, entry);
+                        return;
+                    }
+                }
+            }
+            self.cut(&entry);
+        }
+    }
+
+    /// Cuts the part that is full where `entry` is to go, or makes the first part.
+    fn cut(&self, entry: &StampedEntry) {
+        let mut parts = self.parts.write();
+        let number = part_of(&parts, |start| start.cmp_key(entry).is_gt());
+        let upper = match parts.get(number) {
+            None => Box::default(),
+            Some(part) => {
+                let mut full = part.records.write();
+                let at = full.partition_point(|other| other.cmp_key(entry).is_lt());
+                // Where a series goes on, one record of it goes along, or stays.
+                let cut = match at {
+                    0 => 1,
+                    PART_MAX => PART_MAX - 1,
+                    _ => PART_MAX / 2,
+                };
+                let mut records = Vec::with_capacity(PART_MAX);
+                records.extend(full.drain(cut..));
+                Box::new(Part { start: records.first().cloned(), records: RwLock::new(records) })
+            }
+        };
+        let behind = if parts.is_empty() { 0 } else { number + 1 };
+        parts.insert(behind, upper);
+    }
+
+    /// What the newest record until `limit` did to a pair. Cost: a search.
+    fn newest(&self, value: &[u8], item: IndexItem, limit: u64) -> Option<Operation> {
+        let mut found = None;
+        let (after, until) = (EntryPlace::At(value, item), EntryPlace::After(value));
+        self.visit(&after, &until, EntryOrder::Ascending, |entry| {
+            if !entry.is_of(value, item) || entry.stamp.offset() > limit {
+                return false;
+            }
+            found = Some(entry.stamp.operation());
+            true
+        });
+        found
+    }
+
+    /// As [`IndexEntries::between`].
+    fn between(
+        &self,
+        (after, until): (&EntryPlace<'_>, &EntryPlace<'_>),
+        order: EntryOrder,
+        count_max: usize,
+        limit: u64,
+        found: &mut Vec<IndexEntry>,
+    ) {
+        let start = found.len();
+        self.visit(after, until, order, |entry| {
+            let is_edge = |place: &EntryPlace<'_>| *place == EntryPlace::At(&entry.value, entry.item);
+            if entry.stamp.offset() > limit || is_edge(after) || is_edge(until) {
+                return true;
+            }
+            let count = found.len() - start;
+            let operation = entry.stamp.operation();
+            let last = found[start..].last_mut().filter(|last| entry.is_of(&last.value, last.item));
+            if let Some(last) = last {
+                // Ascending, newer records come later; descending, the newest came first.
+                if order == EntryOrder::Ascending {
+                    last.operation = operation;
+                }
+                return true;
+            }
+            if count == count_max {
+                return false;
+            }
+            found.push(IndexEntry { value: Arc::clone(&entry.value), item: entry.item, operation });
+            true
+        });
+    }
+
+    /// Visits all records from one place to another, both included, until `visit` says no.
+    fn visit(
+        &self,
+        from: &EntryPlace<'_>,
+        to: &EntryPlace<'_>,
+        order: EntryOrder,
+        mut visit: impl FnMut(&StampedEntry) -> bool,
+    ) {
+        let parts = self.parts.read();
+        match order {
+            EntryOrder::Ascending => {
+                let first = part_of(&parts, |start| from.cmp_pair(&start.value, start.item).is_le());
+                for part in &parts[first..] {
+                    let records = part.records.read();
+                    let at = records.partition_point(|entry| from.cmp_pair(&entry.value, entry.item).is_gt());
+                    for entry in &records[at..] {
+                        if to.cmp_pair(&entry.value, entry.item).is_lt() || !visit(entry) {
+                            return;
+                        }
+                    }
+                }
+            }
+            EntryOrder::Descending => {
+                let last = part_of(&parts, |start| from.cmp_pair(&start.value, start.item).is_lt());
+                for part in parts.iter().take(last + 1).rev() {
+                    let records = part.records.read();
+                    let end =
+                        records.partition_point(|entry| from.cmp_pair(&entry.value, entry.item).is_ge());
+                    for entry in records[..end].iter().rev() {
+                        if to.cmp_pair(&entry.value, entry.item).is_gt() || !visit(entry) {
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The records of all indexes of a memory graph.
+///
+/// # Concurrency
+/// As [`StampedEntries`]; the lock of the table is held to find an index, and exclusively to add one.
+#[derive(Debug, Default)]
+pub(super) struct IndexEntries {
+    indexes: RwLock<BTreeMap<Subject, Arc<StampedEntries>>>,
+    /// Relaxed: a size, exact for the holder of the latch, who alone adds to it.
+    bytes: AtomicU64,
+}
+
+impl IndexEntries {
+    /// Inserts the records of one commit. Under the latch.
+    pub(super) fn append(&self, records: Vec<IndexRecord>, offset: u64) {
+        let mut known: Option<(Subject, Arc<StampedEntries>)> = None;
+        for record in records {
+            let IndexRecord { subject, value, item, operation } = record;
+            if known.as_ref().is_none_or(|(of, _)| *of != subject) {
+                known = Some((subject, self.index_or_new(subject)));
+            }
+            let (_, entries) = known.as_ref().expect("set above");
+            // The entry in a part that is three quarters full, and its value's bytes with two counts.
+            let bytes = size_of::<StampedEntry>() * 4 / 3 + 16 + value.len();
+            self.bytes.fetch_add(bytes as u64, Memory::Relaxed);
+            entries.insert(StampedEntry { value, item, stamp: RelativeStamp::new(offset, operation) });
+        }
+    }
+
+    fn index(&self, subject: Subject) -> Option<Arc<StampedEntries>> {
+        self.indexes.read().get(&subject).cloned()
+    }
+
+    fn index_or_new(&self, subject: Subject) -> Arc<StampedEntries> {
+        self.index(subject).unwrap_or_else(|| Arc::clone(self.indexes.write().entry(subject).or_default()))
+    }
+
+    /// The indexes that have records, ascending.
+    pub(super) fn subjects(&self) -> Vec<Subject> {
+        self.indexes.read().keys().copied().collect()
+    }
+
+    /// What the newest record until `limit` did to a pair.
+    pub(super) fn newest(
+        &self,
+        subject: Subject,
+        value: &[u8],
+        item: IndexItem,
+        limit: u64,
+    ) -> Option<Operation> {
+        self.index(subject)?.newest(value, item, limit)
+    }
+
+    /// Appends up to `count_max` pairs that lie between two places, those excluded, from the first towards the second, each
+    /// with its newest record until `limit`.
+    pub(super) fn between(
+        &self,
+        subject: Subject,
+        places: (&EntryPlace<'_>, &EntryPlace<'_>),
+        order: EntryOrder,
+        count_max: usize,
+        limit: u64,
+        found: &mut Vec<IndexEntry>,
+    ) {
+        if let Some(entries) = self.index(subject) {
+            entries.between(places, order, count_max, limit, found);
+        }
+    }
+
+    /// Visits every record of an index in the order of value, item and time.
+    pub(super) fn visit(&self, subject: Subject, mut visit: impl FnMut(&StampedEntry)) {
+        if let Some(entries) = self.index(subject) {
+            entries.visit(&EntryPlace::Start, &EntryPlace::End, EntryOrder::Ascending, |entry| {
+                visit(entry);
+                true
+            });
+        }
+    }
+
+    /// Bytes of all records, about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Memory::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Model = BTreeMap<(Vec<u8>, IndexItem), Vec<(u64, Operation)>>;
+    const SUBJECT: Subject = Subject::index(3);
+
+    fn record(value: &[u8], item: u32, operation: Operation) -> IndexRecord {
+        IndexRecord {
+            subject: SUBJECT,
+            value: value.into(),
+            item: IndexItem::Vertex(VertexId(item)),
+            operation,
+        }
+    }
+
+    #[test]
+    fn series_leave_full_parts() {
+        for descending in [false, true] {
+            let entries = IndexEntries::default();
+            for at in 0..10_000u32 {
+                let number = if descending { 10_000 - at } else { at };
+                entries.append(vec![record(&number.to_be_bytes(), at, Operation::Insert)], u64::from(at));
+            }
+            let parts = entries.index(SUBJECT).unwrap().parts.read().len();
+            assert!(parts <= 42, "{parts} parts");
+            assert!((70..90).contains(&(entries.bytes() / 10_000)), "{} bytes", entries.bytes());
+        }
+    }
+
+    fn at(model: &Model, limit: u64) -> Vec<IndexEntry> {
+        let mut entries = Vec::new();
+        for ((value, item), records) in model {
+            if let Some((_, operation)) = records.iter().rfind(|(offset, _)| *offset <= limit) {
+                let value = value.as_slice().into();
+                entries.push(IndexEntry { value, item: *item, operation: *operation });
+            }
+        }
+        entries
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn every_range_at_every_time_is_what_a_sorted_map_holds(
+            steps in proptest::collection::vec(("[ab]{0,3}", 0u32..8), 0..900),
+            ranges in proptest::collection::vec(("[ab]{0,3}", "[ab]{0,3}", 0u32..8, 1usize..300, 0u64..900), 1..10),
+        ) {
+            let (entries, mut model) = (IndexEntries::default(), Model::new());
+            for (offset, (value, item)) in (0u64..).zip(&steps) {
+                let key = (value.clone().into_bytes(), IndexItem::Vertex(VertexId(*item)));
+                let records = model.entry(key).or_default();
+                let operation = match records.last() {
+                    Some((_, Operation::Insert)) => Operation::Delete,
+                    _ => Operation::Insert,
+                };
+                records.push((offset, operation));
+                entries.append(vec![record(value.as_bytes(), *item, operation)], offset);
+            }
+            for (low, high, item, batch, limit) in &ranges {
+                let item = IndexItem::Vertex(VertexId(*item));
+                let low = [EntryPlace::Start, EntryPlace::Before(low.as_bytes()), EntryPlace::At(low.as_bytes(), item)];
+                let high = [EntryPlace::End, EntryPlace::After(high.as_bytes()), EntryPlace::At(high.as_bytes(), item)];
+                for (low, high) in low.iter().flat_map(|low| high.iter().map(move |high| (low, high))) {
+                    let inside = |entry: &IndexEntry| {
+                        low.cmp_pair(&entry.value, entry.item).is_lt() && high.cmp_pair(&entry.value, entry.item).is_gt()
+                    };
+                    let mut wanted: Vec<_> = at(&model, *limit).into_iter().filter(inside).collect();
+                    for order in [EntryOrder::Ascending, EntryOrder::Descending] {
+                        let (from, to) = if order == EntryOrder::Ascending { (low, high) } else { (high, low) };
+                        let mut found = Vec::new();
+                        entries.between(SUBJECT, (from, to), order, *batch, *limit, &mut found);
+                        prop_assert_eq!(&found[..], &wanted[..wanted.len().min(*batch)]);
+                        wanted.reverse();
+                    }
+                }
+                for entry in at(&model, *limit) {
+                    let newest = entries.newest(SUBJECT, &entry.value, entry.item, *limit);
+                    prop_assert_eq!(newest, Some(entry.operation));
+                }
+                prop_assert_eq!(entries.newest(SUBJECT, b"c", item, *limit), None);
+            }
+            let mut all = Vec::new();
+            entries.visit(SUBJECT, |entry| {
+                all.push((entry.value.to_vec(), entry.item, entry.stamp.offset(), entry.stamp.operation()));
+            });
+            let wanted = model.iter().flat_map(|((value, item), records)| {
+                records.iter().map(|(offset, operation)| (value.clone(), *item, *offset, *operation))
+            });
+            prop_assert!(wanted.eq(all));
+        }
+    }
+}

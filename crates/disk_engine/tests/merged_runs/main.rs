@@ -9,6 +9,8 @@
 //!
 //! Expectations come from replaying a history, never from the rule that merges follow.
 
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
 mod entries;
 mod history;
 mod list_records;

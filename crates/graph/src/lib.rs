@@ -14,6 +14,7 @@ pub mod error;
 pub mod filter;
 pub mod id;
 pub mod index;
+pub mod index_entry;
 pub mod load;
 pub mod look_up;
 pub mod mutation;

@@ -24,24 +24,33 @@
 //!   23  drop index             index
 //!   24  order newest first     edge_type:u16 key:u16
 //!   25  add meta key           id:u16 of:u16
+//!   26  leave index            subject:u32 value_bytes item
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
 //! index       owner:u8 (0 label, 1 edge type) id:u16 key:u16 kind:u8 (0 hash, 1 ordered)
 //! properties  count:varint, then key:u16 and a value, or the byte 0 for a removal
 //! name        length:varint UTF-8
+//! value_bytes length:varint (1 to 64), then the order bytes of a value (see `value::order_bytes`)
+//! item        kind:u8 (0 vertex, 1 edge), then vertex:u32 or edge
 //! ```
 //!
 //! Numbers are little-endian; a varint is LEB128. A unique hash index of a label is always written as 20,
 //! so that there is one form of each change; 22 is every other index.
+//!
+//! 26 is written only for an engine that keeps its indexes on disk (required feature `index-entries` of its manifest):
+//! the value that leaves is an old one, which replay could not read any more. Subjects are that engine's own
+//! numbers; an engine that keeps no indexes skips the change.
 
 use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
 use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
+use crate::index_entry::{IndexItem, LeavingEntry};
 use crate::owner::Owner;
 use crate::properties::Properties;
 use crate::schema_change::SchemaChange;
 use crate::value::Value;
 use crate::value::ValueType;
+use crate::value::order_bytes::value_bytes::ValueBytes;
 
 /// One resolved change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,7 +104,12 @@ pub enum Mutation {
     },
     /// A change of the catalogue.
     Schema(SchemaChange),
+    /// An entry that was in an index on disk. Engines that keep no indexes skip it.
+    LeaveIndex(Box<LeavingEntry>),
 }
+
+// Commits hold many; what is rare and long is boxed.
+const _: () = assert!(size_of::<Mutation>() <= 40);
 
 mod code {
     pub const INSERT_VERTEX: u8 = 1;
@@ -115,10 +129,14 @@ mod code {
     pub const DROP_INDEX: u8 = 23;
     pub const ORDER_NEWEST_FIRST: u8 = 24;
     pub const ADD_META_KEY: u8 = 25;
+    pub const LEAVE_INDEX: u8 = 26;
 }
 
 /// In place of a value's type code: the property is removed.
 const REMOVED: u8 = 0;
+/// Kinds of items.
+const VERTEX_ITEM: u8 = 0;
+const EDGE_ITEM: u8 = 1;
 
 impl Mutation {
     /// Appends the stable binary form.
@@ -153,6 +171,7 @@ impl Mutation {
                 put_properties(out, properties);
             }
             Self::Schema(change) => put_schema(out, change),
+            Self::LeaveIndex(entry) => put_leaving(out, entry),
         }
     }
 
@@ -185,14 +204,43 @@ impl Mutation {
                 Self::SetEdgeProperties { edge: take_edge(reader)?, properties: take_properties(reader)? }
             }
             code::ADD_LABEL..=code::ADD_META_KEY => Self::Schema(take_schema(found, reader)?),
+            code::LEAVE_INDEX => Self::LeaveIndex(Box::new(take_leaving(reader)?)),
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
 }
 
-fn put_edge(out: &mut Vec<u8>, code: u8, edge: &EdgeId) {
+fn put_leaving(out: &mut Vec<u8>, entry: &LeavingEntry) {
+    out.push(code::LEAVE_INDEX);
+    out.extend_from_slice(&entry.subject.to_le_bytes());
+    put_bytes(out, entry.value.as_slice());
+    match &entry.item {
+        IndexItem::Vertex(vertex) => {
+            out.push(VERTEX_ITEM);
+            out.extend_from_slice(&vertex.0.to_le_bytes());
+        }
+        IndexItem::Edge(edge) => put_edge(out, EDGE_ITEM, edge),
+    }
+}
+
+fn take_leaving(reader: &mut Reader<'_>) -> Decoded<LeavingEntry> {
+    let subject = reader.u32()?;
+    let start = reader.clone();
+    // Whether they are a value's doesn't matter: they name an entry.
+    let value = ValueBytes::from_stored(reader.bytes()?).map_err(|error| start.error(error.expected))?;
+    let start = reader.clone();
+    let item = match reader.u8()? {
+        VERTEX_ITEM => IndexItem::Vertex(VertexId(reader.u32()?)),
+        EDGE_ITEM => IndexItem::Edge(take_edge(reader)?),
+        found => return Err(start.error(format!("a kind of item expected, found {found}"))),
+    };
+    Ok(LeavingEntry { subject, value, item })
+}
+
+/// Appends `first`, a code or a kind, then the edge.
+fn put_edge(out: &mut Vec<u8>, first: u8, edge: &EdgeId) {
     // In one piece: each one costs a look at the room that is left.
-    let mut ends = [code; 11];
+    let mut ends = [first; 11];
     ends[1..5].copy_from_slice(&edge.source.0.to_le_bytes());
     ends[5..7].copy_from_slice(&edge.edge_type.0.to_le_bytes());
     ends[7..11].copy_from_slice(&edge.target.0.to_le_bytes());
@@ -374,6 +422,7 @@ fn take_flag(reader: &mut Reader<'_>) -> Decoded<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::strategy::any_value;
     use proptest::prelude::*;
 
     fn any_edge() -> impl Strategy<Value = EdgeId> {
@@ -432,6 +481,13 @@ mod tests {
                     Mutation::Schema(if dropped { SchemaChange::DropIndex(id) } else { add })
                 }
             ),
+            (any::<u32>(), any_value(), any::<u32>(), proptest::option::of(any_edge())).prop_map(
+                |(subject, value, vertex, edge)| {
+                    let item = edge.map_or(IndexItem::Vertex(VertexId(vertex)), IndexItem::Edge);
+                    let value = ValueBytes::of(&value);
+                    Mutation::LeaveIndex(Box::new(LeavingEntry { subject, value, item }))
+                }
+            ),
         ]
     }
 
@@ -484,6 +540,33 @@ mod tests {
             Mutation::Schema(change).encode(&mut bytes);
             assert_eq!(bytes, wanted);
         }
+    }
+
+    #[test]
+    fn an_entry_that_leaves_an_index_has_the_form_of_code_26() {
+        let mut bytes = Vec::new();
+        let value = ValueBytes::of(&Value::from("a"));
+        let mut entry =
+            LeavingEntry { subject: (1 << 24) + 5, value, item: IndexItem::Vertex(VertexId(0x0403_0201)) };
+        Mutation::LeaveIndex(Box::new(entry.clone())).encode(&mut bytes);
+        assert_eq!(bytes, [26, 5, 0, 0, 1, 4, 0x18, b'a', 0, 11, 0, 1, 2, 3, 4]);
+        bytes.clear();
+        let (source, target) = (VertexId(1), VertexId(3));
+        entry.item = IndexItem::Edge(EdgeId { source, edge_type: TypeId(2), target, discriminator: 300 });
+        Mutation::LeaveIndex(Box::new(entry)).encode(&mut bytes);
+        assert_eq!(
+            bytes,
+            [26, 5, 0, 0, 1, 4, 0x18, b'a', 0, 11, 1, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0xac, 0x02]
+        );
+    }
+
+    #[test]
+    fn an_entry_with_no_value_too_long_a_one_or_no_item_is_refused() {
+        let decode = |bytes: &[u8]| Mutation::decode(&mut Reader::new(bytes)).unwrap_err();
+        assert_eq!(decode(&[26, 5, 0, 0, 1, 0, 0, 1, 2, 3, 4]).offset, 5);
+        let long = [&[26, 5, 0, 0, 1, 65][..], &[7; 65], &[0, 1, 2, 3, 4]].concat();
+        assert!(decode(&long).expected.contains("1 to 64 order bytes"));
+        assert_eq!(decode(&[26, 5, 0, 0, 1, 1, 7, 2, 1, 2, 3, 4]).offset, 7);
     }
 
     /// The fuzzer found it: read as an index, written as 20, and so two forms of one change.

@@ -26,6 +26,7 @@ pub mod duration;
 pub mod number;
 mod number_order;
 pub mod order;
+pub mod order_bytes;
 pub mod parse;
 pub mod shortened;
 #[cfg(any(test, feature = "strategy"))]

@@ -88,6 +88,7 @@ fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, Operation, &Properties)> {
         Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
         Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
         Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
+        // Entries of indexes on disk among them: this engine keeps no indexes, and skips them.
         _ => return None,
     })
 }
@@ -218,10 +219,24 @@ mod tests {
     use crate::segment::body::Body;
     use crate::segment::vertex_body::VertexBody;
     use evergraph_graph::id::{GroupId, LabelId, TypeId};
+    use evergraph_graph::index_entry::{IndexItem, LeavingEntry};
+    use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 
     fn edge(source: u32, target: u32) -> EdgeId {
         let (source, target) = (VertexId(source), VertexId(target));
         EdgeId { source, edge_type: TypeId(0), target, discriminator: 0 }
+    }
+
+    #[test]
+    fn an_entry_that_leaves_an_index_on_disk_is_skipped() {
+        let entry = LeavingEntry {
+            subject: 1 << 24,
+            value: ValueBytes::of(&7_i64.into()),
+            item: IndexItem::Vertex(VertexId(9000)),
+        };
+        let commit = [Mutation::LeaveIndex(Box::new(entry))];
+        let prepared = Prepared::new(&GroupTable::default(), &commit).unwrap();
+        assert_eq!(prepared.parts().count(), 0, "its group was never opened, and need not be");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! catchers.rs       which test catches it (`crates/memory_engine/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
-//! With the feature `planted`, which tests of storage and of the memory engine turn on and nothing else, the
+//! With the feature `planted`, which tests of storage and of the engines turn on and nothing else, the
 //! environment variable `EVERGRAPH_PLANTED` names the one bug that the process has. Without the feature
 //! `planted()` is a constant, and the branches are no code.
 //!
@@ -177,6 +177,17 @@ bugs! {
     RemovalTooEarly = "removal-too-early";
     /// An index that is being built does its removals at once.
     BuildHoldsNothing = "build-holds-nothing";
+
+    // Merges of the disk engine.
+
+    /// A merge drops a Delete though older files lie below.
+    DeleteDroppedEarly = "delete-dropped-early";
+    /// A merge drops a Delete of an index that is being built.
+    BuildingDeleteDropped = "building-delete-dropped";
+    /// In an index an Insert and the Delete after it cancel.
+    IndexEntryCancelled = "index-entry-cancelled";
+    /// A Delete and the Insert after it come to an Insert.
+    ReplaceKeptAsInsert = "replace-kept-as-insert";
 }
 
 /// Whether this process has `bug`.

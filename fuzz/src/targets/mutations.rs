@@ -5,11 +5,13 @@ use crate::target::{Memory, Target};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::index_entry::{IndexItem, LeavingEntry};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::value::ValueType;
+use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::transaction::payload::{decode, encode};
 
 /// The target.
@@ -45,8 +47,14 @@ fn seeds() -> Vec<Vec<u8>> {
         Mutation::Schema(SchemaChange::DropIndex(index)),
         Mutation::Schema(SchemaChange::OrderNewestFirst { edge_type: TypeId(2), key: KeyId(0) }),
         Mutation::Schema(SchemaChange::Join { edge_type: TypeId(2), source: LabelId(1), target: LabelId(1) }),
+        leaving(Value::from(7_i64), IndexItem::Vertex(VertexId(7))),
+        leaving(Value::from("long ".repeat(20)), IndexItem::Edge(edge)),
     ];
     mutations.chunks(1).chain([&mutations[..]]).map(encode).collect()
+}
+
+fn leaving(value: Value, item: IndexItem) -> Mutation {
+    Mutation::LeaveIndex(Box::new(LeavingEntry { subject: 1 << 24, value: ValueBytes::of(&value), item }))
 }
 
 fn promise(input: &[u8]) {

@@ -90,12 +90,24 @@ impl Duration {
         i128::from(self.seconds()) * NANOSECONDS_PER_SECOND + i128::from(self.nanoseconds)
     }
 
-    /// Nanoseconds in all, with mean months.
-    fn mean_nanoseconds(self) -> i128 {
-        let calendar_seconds =
-            i128::from(self.months) * SECONDS_PER_MONTH_MEAN + i128::from(self.days) * SECONDS_PER_DAY;
-        calendar_seconds * NANOSECONDS_PER_SECOND + self.clock_nanoseconds()
+    /// Nanoseconds in all, with mean months: within 2^94 of zero.
+    pub(super) fn mean_nanoseconds(self) -> i128 {
+        calendar_nanoseconds(self.months, self.days) + self.clock_nanoseconds()
     }
+
+    /// The duration of so many nanoseconds in all, of which months and days take their part, if there is one.
+    pub(super) fn of_mean(mean_nanoseconds: i128, months: i32, days: i32) -> Option<Self> {
+        let clock = mean_nanoseconds - calendar_nanoseconds(months, days);
+        let seconds = i64::try_from(clock.div_euclid(NANOSECONDS_PER_SECOND)).ok()?;
+        let nanoseconds = clock.rem_euclid(NANOSECONDS_PER_SECOND);
+        Self::new(months, days, seconds, u32::try_from(nanoseconds).ok()?).ok()
+    }
+}
+
+/// Nanoseconds of months and days, with mean months.
+fn calendar_nanoseconds(months: i32, days: i32) -> i128 {
+    let seconds = i128::from(months) * SECONDS_PER_MONTH_MEAN + i128::from(days) * SECONDS_PER_DAY;
+    seconds * NANOSECONDS_PER_SECOND
 }
 
 impl Ord for Duration {

@@ -83,14 +83,18 @@ fn compare_integer_to_float(integer: i64, float: f64) -> Ordering {
     integer.cmp(&(whole as i64)).then_with(|| compare_floats(whole, float))
 }
 
-/// A finite float as `integer * 10^-scale`, exactly: at most 767 digits.
-fn float_to_decimal(float: f64) -> (BigInt, i64) {
+/// A finite float's distance from zero as `mantissa * 2^exponent`, exactly.
+pub(super) fn float_parts(float: f64) -> (u64, i32) {
     let bits = float.to_bits();
     let exponent_bits = i32::try_from(bits >> 52 & 0x7ff).expect("11 bits fit");
     let fraction = bits & ((1 << 52) - 1);
-    // A float is mantissa * 2^exponent; subnormal ones lack the hidden bit.
-    let (mantissa, exponent) =
-        if exponent_bits == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent_bits - 1075) };
+    // Subnormal floats lack the hidden bit.
+    if exponent_bits == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent_bits - 1075) }
+}
+
+/// A finite float as `integer * 10^-scale`, exactly: at most 767 digits.
+fn float_to_decimal(float: f64) -> (BigInt, i64) {
+    let (mantissa, exponent) = float_parts(float);
     let zeros = mantissa.trailing_zeros();
     if zeros == u64::BITS {
         return (BigInt::ZERO, 0);

@@ -66,7 +66,7 @@ impl Value {
         (class_of(self) == class_of(other)).then(|| self.compare_content(other))
     }
 
-    fn as_number(&self) -> Option<Number<'_>> {
+    pub(super) fn as_number(&self) -> Option<Number<'_>> {
         match self {
             Value::I8(number) => Some(Number::Integer(i64::from(*number))),
             Value::I16(number) => Some(Number::Integer(i64::from(*number))),
@@ -81,23 +81,34 @@ impl Value {
     }
 }
 
-/// Types whose values are compared with each other, in the order of the caption.
+/// Types whose values are compared with each other, in the order of the caption. Each is the byte that stands
+/// for it in the order bytes of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
-    Bool,
-    Number,
-    Text,
-    Bytes,
-    Date,
-    DateTime,
-    Duration,
-    Uuid,
-    List,
-    Set,
-    Map,
+#[repr(u8)]
+pub(super) enum Class {
+    Bool = 0x08,
+    Number = 0x10,
+    Text = 0x18,
+    Bytes = 0x20,
+    Date = 0x28,
+    DateTime = 0x30,
+    Duration = 0x38,
+    Uuid = 0x40,
+    List = 0x48,
+    Set = 0x50,
+    Map = 0x58,
 }
 
-fn class_of(value: &Value) -> Class {
+impl Class {
+    /// The class that `byte` stands for.
+    pub(super) fn of_byte(byte: u8) -> Option<Self> {
+        use Class::{Bool, Bytes, Date, DateTime, Duration, List, Map, Number, Set, Text, Uuid};
+        let all = [Bool, Number, Text, Bytes, Date, DateTime, Duration, Uuid, List, Set, Map];
+        all.into_iter().find(|class| *class as u8 == byte)
+    }
+}
+
+pub(super) fn class_of(value: &Value) -> Class {
     match value {
         Value::Bool(_) => Class::Bool,
         Value::I8(_)

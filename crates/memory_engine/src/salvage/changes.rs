@@ -61,8 +61,8 @@ impl Changes {
                 self.vertices.entry(vertex).or_default().push(Change { timestamp, operation, properties });
             };
             match mutation {
-                // Checked, and applied to the names, above.
-                Mutation::Schema(_) => {}
+                // Checked, and applied to the names, above; indexes are built anew.
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
                 Mutation::InsertVertex { vertex, label, properties } => {
                     let id = vertex.group();
                     let group = self.groups.entry(id).or_insert(StoredGroup { id, label, rows: 0 });
@@ -116,7 +116,7 @@ impl Changes {
                 known.or_else(|| new_groups.get(&vertex.group()).copied())
             };
             match mutation {
-                Mutation::Schema(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
                 Mutation::InsertVertex { vertex, label, .. } => {
                     if !names.has_label(*label) || label_of(*vertex).is_some_and(|known| known != *label) {
                         return misfit(format!("adds {vertex} with a label that isn't its group's"));

@@ -81,7 +81,7 @@ impl Graph {
                 Mutation::SetEdgeProperties { edge, properties } => {
                     change(self.edges.get_mut(&key(edge)).unwrap(), properties);
                 }
-                Mutation::Schema(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
             }
         }
     }

@@ -198,7 +198,7 @@ impl State {
             Mutation::SetEdgeProperties { edge, properties } => {
                 set(self.edges.get_mut(edge).expect("an edge that is set is there"), properties);
             }
-            Mutation::Schema(_) => {}
+            Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
         }
     }
 

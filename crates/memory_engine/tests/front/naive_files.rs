@@ -428,7 +428,7 @@ impl State {
     /// Applies a mutation as far as what it changes is there.
     fn apply_if_known(&mut self, mutation: &Mutation) {
         let is_known = match mutation {
-            Mutation::InsertVertex { .. } | Mutation::Schema(_) => true,
+            Mutation::InsertVertex { .. } | Mutation::Schema(_) | Mutation::LeaveIndex(_) => true,
             Mutation::DeleteVertex { vertex } | Mutation::SetVertexProperties { vertex, .. } => {
                 self.vertices.contains_key(vertex)
             }

@@ -11,7 +11,7 @@ use evergraph_storage::planted::Bug;
 /// A test, and the words of the assertion that is meant to fail.
 #[derive(Clone, Copy)]
 pub struct Catcher {
-    /// The file or folder of `crates/storage/tests` or `crates/memory_engine/tests`.
+    /// The file or folder of `tests` in storage, the memory engine or the disk engine.
     pub tests: &'static str,
     /// The test's name in it.
     pub name: &'static str,
@@ -176,6 +176,11 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         RemovalNotCalledOff => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
         RemovalTooEarly => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
         BuildHoldsNothing => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
+
+        DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
+        BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
+        IndexEntryCancelled => ("merged_runs", ENTRY_STAYS, &["the scan below may have seen the insert"]),
+        ReplaceKeptAsInsert => ("merged_runs", REPLACE, &["the edge is counted below"]),
     };
     Some(Catcher { tests, name, seed: None, says })
 }
@@ -220,3 +225,8 @@ const HALF_A_COMMIT: &[&str] = &["half a commit is seen", "shows another commit 
 const SERIALISABLE: &str = "of_two_serialisable_transactions_one_was_first";
 const INDEX_BESIDE_COMMIT: &str = "an_index_finds_what_a_snapshot_shows";
 const INDEX: &str = "who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules";
+
+const DELETE_ABOVE: &str = "lists::a_delete_above_older_files_stays";
+const BUILDING: &str = "entries::a_delete_of_an_index_that_is_being_built_stays";
+const ENTRY_STAYS: &str = "entries::an_insert_and_a_delete_of_an_entry_stay_a_delete";
+const REPLACE: &str = "lists::a_delete_and_the_insert_after_it_are_a_replace";

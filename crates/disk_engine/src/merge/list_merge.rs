@@ -1,0 +1,263 @@
+//! List merge: one sorted sequence of lists from several, list by list.
+//!
+//! ```text
+//! head of each source        the next list is the least of them
+//! one source has it          its slice is passed on as it is: no record is looked at
+//! several have it            lanes; the least key of all, and the next one in another lane:
+//!                              in one lane alone   its records up to the other's are copied in a piece
+//!                              in several          their records come to one
+//! ```
+//!
+//! A step ends where a slice ends, so a list of any length takes the memory of a slice a source.
+
+use crate::format::operation::RecordOperation;
+use crate::merge::delete_rule::DeleteRule;
+use crate::merge::lane::{Lane, inexact};
+use crate::merge::list_source::{ListKey, ListSource};
+use crate::merge::merge_error::MergeError;
+use crate::merge::merged_run::{MergedRun, Origin};
+use crate::merge::net::Net;
+use crate::merge::run_buffer::RunBuffer;
+use evergraph_graph::timestamp::Timestamp;
+
+/// Records that a run has at most, unless it is a slice that was passed on.
+const RUN_RECORDS_MAX: usize = 4096;
+
+/// Merges sources of lists.
+#[derive(Debug)]
+pub struct ListMerge<S> {
+    /// The newest first.
+    sources: Vec<S>,
+    /// The list of each source's lane, or else of its slice in front.
+    heads: Vec<Option<ListKey>>,
+    lanes: Vec<Lane>,
+    until: Timestamp,
+    deletes: DeleteRule,
+    /// The source whose slice was passed on by the last step, and is still in front.
+    passed: Option<usize>,
+    /// The sources that have the list of the step.
+    sharing: Vec<usize>,
+    buffer: RunBuffer,
+}
+
+/// What a step made.
+enum Step {
+    /// A slice of this source.
+    Passed(usize),
+    /// Records of this list, in the buffer.
+    Merged(ListKey),
+    /// Nothing is left.
+    End,
+}
+
+impl<S: ListSource> ListMerge<S> {
+    /// Merges `sources`, which stand at their first slices, the newest source first. Of stamped records those
+    /// through `until` count.
+    #[must_use]
+    pub fn new(sources: Vec<S>, until: Timestamp, deletes: DeleteRule) -> Self {
+        let heads: Vec<_> = sources.iter().map(head).collect();
+        let lanes = sources.iter().map(|_| Lane::default()).collect();
+        let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
+        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer }
+    }
+
+    /// The next records, in key order; `None` at the end.
+    ///
+    /// Cost: that of the sources' slices, where one source alone has a list; else one pass over the records,
+    /// and a look at each source that has the list for every run of records from another source.
+    ///
+    /// # Errors
+    /// Those of the sources; [`MergeError::Disordered`] and [`MergeError::Inexact`] for what is merged. Slices that
+    /// are passed on are not checked. An error ends the merge.
+    pub fn next_run(&mut self) -> Result<Option<MergedRun<'_>>, MergeError<S::Error>> {
+        Ok(match self.step()? {
+            Step::End => None,
+            Step::Merged(list) => Some(self.buffer.run(list)),
+            Step::Passed(source) => {
+                let slice = self.sources[source].slice().expect("a slice that is passed on is in front");
+                self.buffer.plan_whole(Origin { source, rank: slice.first_rank }, slice.neighbors.len());
+                Some(MergedRun {
+                    list: slice.list,
+                    neighbors: slice.neighbors,
+                    discriminators: slice.discriminators,
+                    operations: slice.operations,
+                    property_runs: self.buffer.property_runs(),
+                    later_sets: &[],
+                })
+            }
+        })
+    }
+
+    /// Lets `copy` take what it likes from the only source that has the next list, past the merge: whole pages.
+    /// It gets the source, its number, and the first list of another source, before which it must stop. `None` if
+    /// several sources have the next list, or none is left.
+    ///
+    /// `copy` must leave out Deletes where the merge would, and stamped records that are too new: it is meant
+    /// for sources without stamps, and for pages without Deletes.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn copy_past<R>(
+        &mut self,
+        copy: impl FnOnce(&mut S, usize, Option<ListKey>) -> Result<R, S::Error>,
+    ) -> Result<Option<R>, MergeError<S::Error>> {
+        self.finish_passing()?;
+        let Some(list) = self.find_sharing() else { return Ok(None) };
+        let &[source] = self.sharing.as_slice() else { return Ok(None) };
+        if !self.lanes[source].is_empty() {
+            return Ok(None);
+        }
+        let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
+        let end = others.filter_map(|(_, head)| *head).min();
+        let copied = copy(&mut self.sources[source], source, end);
+        let copied = copied.map_err(|error| MergeError::Source { source, error })?;
+        self.refresh_head(source, list)?;
+        Ok(Some(copied))
+    }
+
+    /// The sources, wherever they stand.
+    #[must_use]
+    pub fn into_sources(self) -> Vec<S> {
+        self.sources
+    }
+
+    fn step(&mut self) -> Result<Step, MergeError<S::Error>> {
+        self.finish_passing()?;
+        self.buffer.clear();
+        while let Some(list) = self.find_sharing() {
+            let drops_deletes = self.deletes.drops(list.subject);
+            if let &[source] = self.sharing.as_slice()
+                && self.can_pass(source, drops_deletes)
+            {
+                self.passed = Some(source);
+                return Ok(Step::Passed(source));
+            }
+            self.merge(list, drops_deletes)?;
+            if self.buffer.len() > 0 {
+                return Ok(Step::Merged(list));
+            }
+        }
+        Ok(Step::End)
+    }
+
+    fn finish_passing(&mut self) -> Result<(), MergeError<S::Error>> {
+        let Some(source) = self.passed.take() else { return Ok(()) };
+        let list = self.heads[source].expect("a slice that is passed on has a list");
+        self.sources[source].advance().map_err(|error| MergeError::Source { source, error })?;
+        self.refresh_head(source, list)
+    }
+
+    /// The least list, and in `sharing` the sources that have it, the newest first.
+    fn find_sharing(&mut self) -> Option<ListKey> {
+        let list = self.heads.iter().flatten().min().copied()?;
+        self.sharing.clear();
+        self.sharing.extend((0..self.heads.len()).filter(|source| self.heads[*source] == Some(list)));
+        Some(list)
+    }
+
+    fn can_pass(&self, source: usize, drops_deletes: bool) -> bool {
+        let Some(slice) = self.sources[source].slice() else { return false };
+        self.lanes[source].is_empty()
+            && slice.stamps.is_none()
+            && !(drops_deletes && slice.operations.contains(&RecordOperation::Delete))
+    }
+
+    /// Merges `list` until a source must bring more of it, or the buffer is full.
+    fn merge(&mut self, list: ListKey, drops_deletes: bool) -> Result<(), MergeError<S::Error>> {
+        let mut are_loaded = true;
+        for &source in &self.sharing {
+            let lane = &mut self.lanes[source];
+            if lane.is_empty() {
+                lane.load(&mut self.sources[source], source, list, self.until)?;
+                are_loaded &= !lane.is_empty();
+            }
+        }
+        // A source whose records all went may have more of the list.
+        if are_loaded {
+            self.merge_lanes(list, drops_deletes)?;
+        }
+        for at in 0..self.sharing.len() {
+            let source = self.sharing[at];
+            if self.lanes[source].is_empty() {
+                self.refresh_head(source, list)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_lanes(&mut self, list: ListKey, drops_deletes: bool) -> Result<(), MergeError<S::Error>> {
+        let Self { lanes, sharing, buffer, .. } = self;
+        while buffer.len() < RUN_RECORDS_MAX {
+            // The least key, the lane it was found in, whether others have it too, and the next key of another lane.
+            let (mut least, mut next, mut first, mut is_shared) = (u64::MAX, u64::MAX, 0, false);
+            for &source in sharing.iter() {
+                let key = lanes[source].key();
+                if key < least {
+                    (next, least, first, is_shared) = (least, key, source, false);
+                } else if key == least {
+                    is_shared = true;
+                } else if key < next {
+                    next = key;
+                }
+            }
+            if is_shared {
+                let (record, mut net) = (buffer.len(), Net::new(buffer.later_sets.len()));
+                let mut ended = false;
+                for &source in sharing.iter().rev() {
+                    let lane = &mut lanes[source];
+                    if lane.key() == least {
+                        let taken = lane.take_into(&mut net, source, record, &mut buffer.later_sets);
+                        taken.map_err(|pair| inexact(list, least, pair))?;
+                        ended |= lane.is_empty();
+                    }
+                }
+                match net.operation {
+                    None => {}
+                    Some(RecordOperation::Delete) if drops_deletes => {}
+                    Some(operation) => buffer.push(least, operation, net.base),
+                }
+                if ended {
+                    return Ok(());
+                }
+            } else {
+                let lane = &mut lanes[first];
+                let count = lane.count_below(next).min(RUN_RECORDS_MAX - buffer.len());
+                take_run(buffer, lane, first, count, drops_deletes);
+                if lane.is_empty() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks what `source` has next, after it had `last`.
+    fn refresh_head(&mut self, source: usize, last: ListKey) -> Result<(), MergeError<S::Error>> {
+        let next = head(&self.sources[source]);
+        if let Some(next) = next.filter(|next| *next < last) {
+            return Err(MergeError::Disordered { source, subject: next.subject });
+        }
+        self.heads[source] = next;
+        Ok(())
+    }
+}
+
+fn head<S: ListSource>(source: &S) -> Option<ListKey> {
+    source.slice().map(|slice| slice.list)
+}
+
+/// Moves the next `count` records of `lane` to the buffer, without Deletes if those are dropped.
+fn take_run(buffer: &mut RunBuffer, lane: &mut Lane, source: usize, count: usize, drops_deletes: bool) {
+    if !drops_deletes {
+        return buffer.take_from(lane, source, count);
+    }
+    let mut left = count;
+    while left > 0 {
+        let operations = lane.front(left).operations;
+        let kept = operations.iter().position(|one| *one == RecordOperation::Delete).unwrap_or(left);
+        buffer.take_from(lane, source, kept);
+        let dropped = usize::from(kept < left);
+        lane.skip(dropped);
+        left -= kept + dropped;
+    }
+}

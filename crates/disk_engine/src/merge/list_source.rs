@@ -1,0 +1,75 @@
+//! List source: a sorted sequence of records as a merge reads it, one slice of a list at a time.
+//!
+//! ```text
+//! slice       list      neighbors  3 3 7 9      discriminators  0 1 0 0      operations  + - + +
+//!             first_rank 40: the properties of the records are those of ranks 40, 41, 42, 43
+//! source      slices ascend by list; a long list may come in several; keys ascend through all of them
+//! stamped     a key may have several records, from the oldest to the newest, in one slice or more
+//! ```
+//!
+//! Vertices are one list: in the subject of vertices `vertex` is 0 and `neighbors` are the vertices.
+
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use evergraph_graph::id::VertexId;
+use evergraph_graph::timestamp::Timestamp;
+
+/// A list: the edges of one vertex in one subject, or all vertices.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ListKey {
+    /// The subject; never an index.
+    pub subject: Subject,
+    /// The vertex that has the list; 0 in the subject of vertices.
+    pub vertex: VertexId,
+}
+
+/// Consecutive records of one list. Arrays that are not empty have one value a record.
+#[derive(Clone, Copy, Debug)]
+pub struct ListSlice<'a> {
+    /// The list.
+    pub list: ListKey,
+    /// The vertex at the other end of each edge, ascending; at least one.
+    pub neighbors: &'a [u32],
+    /// Discriminators; empty if all are 0.
+    pub discriminators: &'a [u16],
+    /// Operations; empty if all are Inserts.
+    pub operations: &'a [RecordOperation],
+    /// When each was committed; `None` in a source without stamps, which has one record a key.
+    pub stamps: Option<&'a [Timestamp]>,
+    /// The rank of the first record's properties. Those of the others follow one by one.
+    pub first_rank: u64,
+}
+
+impl ListSlice<'_> {
+    /// Neighbour and discriminator of a record, in the order of the list.
+    #[inline]
+    pub(super) fn key(&self, at: usize) -> u64 {
+        key_of(self.neighbors[at], self.discriminators.get(at).copied().unwrap_or(0))
+    }
+
+    #[inline]
+    pub(super) fn operation(&self, at: usize) -> RecordOperation {
+        self.operations.get(at).copied().unwrap_or(RecordOperation::Insert)
+    }
+}
+
+/// Neighbour and discriminator as one number that sorts as they do.
+#[inline]
+pub(super) const fn key_of(neighbor: u32, discriminator: u16) -> u64 {
+    (neighbor as u64) << 16 | discriminator as u64
+}
+
+/// Records in key order: a memory graph, a file, or a sorted run of files.
+pub trait ListSource {
+    /// Why it cannot be read.
+    type Error;
+
+    /// The slice in front; `None` at the end. The same until [`ListSource::advance`].
+    fn slice(&self) -> Option<ListSlice<'_>>;
+
+    /// Goes on behind the slice in front.
+    ///
+    /// # Errors
+    /// If what follows cannot be read.
+    fn advance(&mut self) -> Result<(), Self::Error>;
+}

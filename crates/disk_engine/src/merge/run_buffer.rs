@@ -1,0 +1,109 @@
+//! Run buffer: the records of a merged run while they are gathered.
+
+use crate::format::operation::RecordOperation;
+use crate::merge::lane::Lane;
+use crate::merge::list_source::{ListKey, key_of};
+use crate::merge::merged_run::{LaterSet, MergedRun, Origin, PropertyRun};
+
+/// Records of the output that wait to be handed out.
+#[derive(Debug, Default)]
+pub(super) struct RunBuffer {
+    neighbors: Vec<u32>,
+    discriminators: Vec<u16>,
+    operations: Vec<RecordOperation>,
+    property_runs: Vec<PropertyRun>,
+    pub(super) later_sets: Vec<LaterSet>,
+}
+
+impl RunBuffer {
+    pub(super) fn clear(&mut self) {
+        self.neighbors.clear();
+        self.discriminators.clear();
+        self.operations.clear();
+        self.property_runs.clear();
+        self.later_sets.clear();
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.neighbors.len()
+    }
+
+    /// Appends one record; its Sets are in `later_sets`.
+    #[inline]
+    pub(super) fn push(&mut self, key: u64, operation: RecordOperation, base: Origin) {
+        debug_assert!(
+            self.neighbors
+                .last()
+                .zip(self.discriminators.last())
+                .is_none_or(|last| key_of(*last.0, *last.1) < key)
+        );
+        self.neighbors.push((key >> 16) as u32);
+        self.discriminators.push(key as u16);
+        self.operations.push(operation);
+        self.push_run(PropertyRun { first: base, count: 1 });
+    }
+
+    /// Appends the next `count` records of `lane`, which is of source `source`, and takes them from it.
+    pub(super) fn take_from(&mut self, lane: &mut Lane, source: usize, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let (first_record, records) = (self.len(), lane.front(count));
+        self.neighbors.extend(records.keys.iter().map(|key| (key >> 16) as u32));
+        self.discriminators.extend(records.keys.iter().map(|key| *key as u16));
+        self.operations.extend_from_slice(records.operations);
+        match records.ranks {
+            None => {
+                let rank = records.first_rank;
+                self.push_run(PropertyRun { first: Origin { source, rank }, count });
+            }
+            Some(ranks) => {
+                for rank in ranks {
+                    self.push_run(PropertyRun { first: Origin { source, rank: *rank }, count: 1 });
+                }
+            }
+        }
+        let position = records.position;
+        let moved =
+            |set: &LaterSet| LaterSet { record: set.record - position + first_record, origin: set.origin };
+        self.later_sets.extend(records.later_sets.iter().map(moved));
+        lane.skip(count);
+    }
+
+    /// Makes the buffer the plan of a run that is passed on as it is.
+    pub(super) fn plan_whole(&mut self, first: Origin, count: usize) {
+        self.clear();
+        self.property_runs.push(PropertyRun { first, count });
+    }
+
+    /// The plan.
+    pub(super) fn property_runs(&self) -> &[PropertyRun] {
+        &self.property_runs
+    }
+
+    /// All of it, as records of `list`.
+    pub(super) fn run(&self, list: ListKey) -> MergedRun<'_> {
+        MergedRun {
+            list,
+            neighbors: &self.neighbors,
+            discriminators: &self.discriminators,
+            operations: &self.operations,
+            property_runs: &self.property_runs,
+            later_sets: &self.later_sets,
+        }
+    }
+
+    #[inline]
+    fn push_run(&mut self, run: PropertyRun) {
+        match self.property_runs.last_mut() {
+            Some(last)
+                if last.first.source == run.first.source
+                    && last.first.rank + last.count as u64 == run.first.rank =>
+            {
+                last.count += run.count;
+            }
+            _ => self.property_runs.push(run),
+        }
+    }
+}

@@ -8,12 +8,15 @@
 
 #![cfg(not(any(shuttle, loom)))]
 
+use evergraph_disk_engine::format::operation::RecordOperation;
+use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::memory_graph::graph::{MemoryGraph, PreparedCommit};
-use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexItem, IndexRecord};
+use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexRecord};
 use evergraph_disk_engine::memory_graph::promises::Promises;
-use evergraph_disk_engine::memory_graph::record::{GraphRecord, ItemKey, ListId, Operation, Subject};
+use evergraph_disk_engine::memory_graph::record::{GraphRecord, ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -25,7 +28,8 @@ use std::sync::Arc;
 
 const CAPACITY: u64 = 1 << 18;
 const FITS: &str = "a few commits fit into a graph";
-const INDEX: Subject = Subject::index(5);
+const INDEX: Subject = Subject::index(5).expect("few indexes have lower numbers");
+const DIRECTIONS: [Direction; 3] = [Direction::Out, Direction::In, Direction::Both];
 /// In three groups; the first one is a hub.
 const VERTICES: [u32; 6] = [0, 1, 4095, 4096, 4097, 9000];
 
@@ -33,7 +37,7 @@ const VERTICES: [u32; 6] = [0, 1, 4095, 4096, 4097, 9000];
 #[derive(Clone, PartialEq, Debug)]
 struct ModelRecord {
     timestamp: u64,
-    operation: Operation,
+    operation: RecordOperation,
     payload: Properties,
 }
 
@@ -87,7 +91,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 impl Model {
     fn exists(&self, list: ListId, item: ItemKey) -> bool {
         let last = self.0.get(&(list, item)).and_then(|records| records.last());
-        last.is_some_and(|record| record.operation != Operation::Delete)
+        last.is_some_and(|record| record.operation != RecordOperation::Delete)
     }
 
     fn add(&mut self, list: ListId, item: ItemKey, record: ModelRecord) {
@@ -103,7 +107,7 @@ impl Model {
             let (list, item) = match action.edge {
                 None => (ListId::vertex(vertex), ItemKey::VERTEX),
                 Some((target, edge_type, discriminator)) => (
-                    ListId::edges(vertex, TypeId(edge_type), Direction::Out),
+                    ListId::edges(vertex, TypeId(edge_type), EdgeSide::Out),
                     ItemKey::edge(VertexId(target), discriminator),
                 ),
             };
@@ -116,26 +120,26 @@ impl Model {
                 key => Properties::new(vec![(KeyId(key), Some(value))]),
             };
             let operation = match (self.exists(list, item), action.choice % 4) {
-                (false, _) => Operation::Insert,
-                (true, 0 | 1) => Operation::Delete,
-                (true, 2) if action.edge.is_some() => Operation::Replace,
-                (true, _) => Operation::Set,
+                (false, _) => RecordOperation::Insert,
+                (true, 0 | 1) => RecordOperation::Delete,
+                (true, 2) if action.edge.is_some() => RecordOperation::Replace,
+                (true, _) => RecordOperation::Set,
             };
-            let payload = if operation == Operation::Delete { Properties::EMPTY } else { properties };
+            let payload = if operation == RecordOperation::Delete { Properties::EMPTY } else { properties };
             let record = ModelRecord { timestamp, operation, payload: payload.clone() };
             self.add(list, item, record.clone());
             mutations.push(match action.edge {
                 None => match operation {
-                    Operation::Insert => {
+                    RecordOperation::Insert => {
                         Mutation::InsertVertex { vertex, label: LabelId(0), properties: payload }
                     }
-                    Operation::Delete => Mutation::DeleteVertex { vertex },
+                    RecordOperation::Delete => Mutation::DeleteVertex { vertex },
                     _ => Mutation::SetVertexProperties { vertex, properties: payload },
                 },
                 Some((target, edge_type, discriminator)) => {
                     let target = VertexId(target);
                     let edge = EdgeId { source: vertex, edge_type: TypeId(edge_type), target, discriminator };
-                    if matches!(operation, Operation::Insert | Operation::Delete) {
+                    if matches!(operation, RecordOperation::Insert | RecordOperation::Delete) {
                         let item = ItemKey::edge(vertex, discriminator);
                         self.add(
                             ListId::in_list(&edge),
@@ -144,10 +148,10 @@ impl Model {
                         );
                     }
                     match operation {
-                        Operation::Insert => Mutation::InsertEdge { edge, properties: payload },
-                        Operation::Delete => Mutation::DeleteEdge { edge },
-                        Operation::Replace => Mutation::ReplaceEdge { edge, properties: payload },
-                        Operation::Set => Mutation::SetEdgeProperties { edge, properties: payload },
+                        RecordOperation::Insert => Mutation::InsertEdge { edge, properties: payload },
+                        RecordOperation::Delete => Mutation::DeleteEdge { edge },
+                        RecordOperation::Replace => Mutation::ReplaceEdge { edge, properties: payload },
+                        RecordOperation::Set => Mutation::SetEdgeProperties { edge, properties: payload },
                     }
                 }
             });
@@ -171,7 +175,8 @@ impl Model {
 
 /// Each pair enters and leaves by turns: an entry in the index a commit.
 fn index_record(timestamp: u64) -> IndexRecord {
-    let operation = if (timestamp / 16).is_multiple_of(2) { Operation::Insert } else { Operation::Delete };
+    let operation =
+        if (timestamp / 16).is_multiple_of(2) { RecordOperation::Insert } else { RecordOperation::Delete };
     let item = IndexItem::Vertex(VertexId(timestamp as u32 % 4));
     IndexRecord { subject: INDEX, value: [(timestamp % 16) as u8].as_slice().into(), item, operation }
 }
@@ -243,9 +248,9 @@ impl Store {
 
 /// Whether a change of this record is a change of the key.
 fn concerns(key: &Key, list: ListId, item: ItemKey, record: &ModelRecord) -> bool {
-    let counts = matches!(record.operation, Operation::Insert | Operation::Delete);
+    let counts = matches!(record.operation, RecordOperation::Insert | RecordOperation::Delete);
     let mentions = |key: KeyId| {
-        record.operation != Operation::Set || record.payload.as_slice().iter().any(|p| p.0 == key)
+        record.operation != RecordOperation::Set || record.payload.as_slice().iter().any(|p| p.0 == key)
     };
     let is_vertex = |vertex| list == ListId::vertex(vertex);
     let is_edge = |edge: &EdgeId| {
@@ -263,15 +268,19 @@ fn concerns(key: &Key, list: ListId, item: ItemKey, record: &ModelRecord) -> boo
         Key::EdgeMember(edge) => is_edge(edge) && counts,
         Key::Members(group) => of_vertices && of_group(*group) && counts,
         Key::Vertices(group) => of_vertices && of_group(*group),
-        Key::List(vertex, edge_type, side) => list == ListId::edges(*vertex, *edge_type, *side) && counts,
+        Key::List(vertex, edge_type, direction) => {
+            let is_list = |side: &EdgeSide| list == ListId::edges(*vertex, *edge_type, *side);
+            EdgeSide::of(*direction).iter().any(is_list) && counts
+        }
         Key::ListProperty(vertex, edge_type, key) => {
-            list == ListId::edges(*vertex, *edge_type, Direction::Out) && mentions(*key)
+            list == ListId::edges(*vertex, *edge_type, EdgeSide::Out) && mentions(*key)
         }
         Key::Between(source, edge_type, target) => {
-            list == ListId::edges(*source, *edge_type, Direction::Out) && item.neighbor() == *target && counts
+            list == ListId::edges(*source, *edge_type, EdgeSide::Out) && item.neighbor() == *target && counts
         }
-        Key::Edges(group, edge_type, side) => {
-            list.subject == Subject::edges(*edge_type, *side) && of_group(*group)
+        Key::Edges(group, edge_type, direction) => {
+            let is_subject = |side: &EdgeSide| list.subject == Subject::edges(*edge_type, *side);
+            EdgeSide::of(*direction).iter().any(is_subject) && of_group(*group)
         }
     }
 }
@@ -285,7 +294,7 @@ fn keys() -> Vec<Key> {
         keys.push(Key::Adjacency(vertex));
         for edge_type in [TypeId(0), TypeId(1), TypeId(2)] {
             keys.push(Key::ListProperty(vertex, edge_type, property));
-            keys.extend([Direction::Out, Direction::In].map(|side| Key::List(vertex, edge_type, side)));
+            keys.extend(DIRECTIONS.map(|direction| Key::List(vertex, edge_type, direction)));
             for target in (0..8).map(VertexId) {
                 let edge = EdgeId { source: vertex, edge_type, target, discriminator: (target.0 % 2) as u16 };
                 keys.extend([Key::Edge(edge), Key::EdgeProperty(edge, property), Key::EdgeMember(edge)]);
@@ -296,7 +305,7 @@ fn keys() -> Vec<Key> {
     for group in (0..3).map(GroupId) {
         keys.extend([Key::Members(group), Key::Vertices(group)]);
         for edge_type in [TypeId(0), TypeId(1)] {
-            keys.extend([Direction::Out, Direction::In].map(|side| Key::Edges(group, edge_type, side)));
+            keys.extend(DIRECTIONS.map(|direction| Key::Edges(group, edge_type, direction)));
         }
     }
     keys
@@ -330,7 +339,7 @@ fn check_at(graph: &MemoryGraph, model: &Model, at: u64) -> Result<(), TestCaseE
     let wanted: FlatRecords =
         seen.records().map(|(list, item, record)| (list, item, record.clone())).collect();
     prop_assert_eq!(scanned(graph, at, ..), &wanted[..]);
-    let mut cut = ListId::edges(VertexId(4096), TypeId(0), Direction::Out);
+    let mut cut = ListId::edges(VertexId(4096), TypeId(0), EdgeSide::Out);
     let mut halves = scanned(graph, at, ..cut);
     halves.append(&mut scanned(graph, at, cut..));
     prop_assert_eq!(&halves, &wanted);
@@ -483,7 +492,7 @@ fn a_commit_takes_what_it_was_promised_wherever_it_is_appended() {
         let into = if timestamp < 2000 { &graph } else { &next };
         drop(into.append(Timestamp(timestamp), prepared));
     }
-    let id = ListId::edges(VertexId(7), TypeId(0), Direction::Out);
+    let id = ListId::edges(VertexId(7), TypeId(0), EdgeSide::Out);
     let degree = |graph: &MemoryGraph, at| graph.at(Timestamp(at)).list(id).map(|list| list.difference());
     assert_eq!(
         (degree(&graph, 1999), degree(&graph, 1000), degree(&graph, 9000)),

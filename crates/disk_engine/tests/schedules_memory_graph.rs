@@ -13,13 +13,16 @@
 
 #![cfg(shuttle)]
 
+use evergraph_disk_engine::format::operation::RecordOperation;
+use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::generation::{Generation, RetainedGenerations};
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
-use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexItem, IndexRecord};
+use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexRecord};
 use evergraph_disk_engine::memory_graph::promises::Promises;
-use evergraph_disk_engine::memory_graph::record::{ItemKey, ListId, Operation, Subject};
+use evergraph_disk_engine::memory_graph::record::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
-use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
+use evergraph_graph::id::{EdgeId, TypeId, VertexId};
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -33,7 +36,7 @@ use std::sync::Arc;
 const RUNS: usize = 2000;
 const TYPE: TypeId = TypeId(0);
 const CAPACITY: u64 = 1 << 10;
-const INDEX: Subject = Subject::index(0);
+const INDEX: Subject = Subject::index(0).expect("few indexes have lower numbers");
 const HUB: VertexId = VertexId(0);
 const TARGETS: u32 = 3;
 const FITS: &str = "a few commits fit into a graph";
@@ -43,7 +46,7 @@ fn edge(target: u32) -> EdgeId {
 }
 
 fn hub() -> ListId {
-    ListId::edges(HUB, TYPE, Direction::Out)
+    ListId::edges(HUB, TYPE, EdgeSide::Out)
 }
 
 /// Priority schedules find what random ones miss, and the other way round.
@@ -74,10 +77,10 @@ fn targets_after(commits: u64) -> BTreeSet<u32> {
 fn turn(timestamp: u64) -> (Mutation, IndexRecord) {
     let target = timestamp as u32 % TARGETS;
     let (mutation, operation) = match targets_after(timestamp - 1).contains(&target) {
-        true => (Mutation::DeleteEdge { edge: edge(target) }, Operation::Delete),
+        true => (Mutation::DeleteEdge { edge: edge(target) }, RecordOperation::Delete),
         false => {
             let insert = Mutation::InsertEdge { edge: edge(target), properties: Properties::EMPTY };
-            (insert, Operation::Insert)
+            (insert, RecordOperation::Insert)
         }
     };
     let item = IndexItem::Vertex(VertexId(target));
@@ -93,7 +96,7 @@ fn check_prefix(graph: &MemoryGraph, timestamp: Timestamp) {
     let mut entries = Vec::new();
     let all = (&EntryPlace::Start, &EntryPlace::End);
     visible.index_entries(INDEX, all, EntryOrder::Ascending, usize::MAX, &mut entries);
-    let present = entries.iter().filter(|entry| entry.operation == Operation::Insert).count();
+    let present = entries.iter().filter(|entry| entry.operation == RecordOperation::Insert).count();
     assert_eq!(present, wanted.len(), "index entries at {timestamp}");
     let Some(list) = visible.list(hub()) else {
         assert_eq!(timestamp, Timestamp::ZERO, "a list that is missing at {timestamp}");
@@ -103,7 +106,7 @@ fn check_prefix(graph: &MemoryGraph, timestamp: Timestamp) {
     assert_eq!(list.difference(), wanted.len() as i64, "a degree at {timestamp}");
     for target in 0..TARGETS {
         let newest = list.of_item(ItemKey::edge(VertexId(target), 0)).next();
-        let exists = newest.is_some_and(|record| record.operation == Operation::Insert);
+        let exists = newest.is_some_and(|record| record.operation == RecordOperation::Insert);
         assert_eq!(exists, wanted.contains(&target), "an edge at {timestamp}");
     }
     let mut scan = visible.scan(..);
@@ -205,7 +208,7 @@ fn writers_and_a_switch() {
     join(threads);
     let mut records = 0;
     for graph in &graphs.lock().all {
-        let mut scan = graph.at(Timestamp::MAX).scan(..ListId::edges(HUB, TYPE, Direction::In));
+        let mut scan = graph.at(Timestamp::MAX).scan(..ListId::edges(HUB, TYPE, EdgeSide::In));
         while let Some(list) = scan.next_list() {
             records += list.records.len();
         }

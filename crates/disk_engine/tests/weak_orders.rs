@@ -9,11 +9,12 @@
 
 #![cfg(loom)]
 
+use evergraph_disk_engine::format::subject::EdgeSide;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::record::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
-use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -104,7 +105,7 @@ fn who_sees_that_a_list_has_links_finds_each_record_by_them() {
         let reader = {
             let graph = Arc::clone(&graph);
             loom::thread::spawn(move || {
-                let list = graph.at(Timestamp(3)).list(ListId::edges(VERTEX, TypeId(0), Direction::Out));
+                let list = graph.at(Timestamp(3)).list(ListId::edges(VERTEX, TypeId(0), EdgeSide::Out));
                 let list = list.expect("the first commits are there");
                 let found: Vec<_> = list.between(VertexId(8)).map(|record| record.timestamp.0).collect();
                 assert_eq!(found, [3, 2, 1]);

@@ -30,6 +30,7 @@ pub enum IndexItem {
 
 impl IndexItem {
     /// Appends the bytes of the item, which sort as items of its kind do.
+    #[inline]
     pub fn put_order_bytes(&self, out: &mut Vec<u8>) {
         match self {
             Self::Vertex(vertex) => out.extend_from_slice(&vertex.0.to_be_bytes()),
@@ -44,6 +45,7 @@ impl IndexItem {
 
     /// The item of these bytes: a vertex if there are 4, an edge if there are 12.
     #[must_use]
+    #[inline]
     pub fn from_order_bytes(bytes: &[u8]) -> Option<Self> {
         let vertex = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes).map(VertexId);
         let number = |at: usize| bytes.get(at..at + 2)?.try_into().ok().map(u16::from_be_bytes);

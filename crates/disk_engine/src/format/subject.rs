@@ -9,7 +9,7 @@
 //! An edge has a record on both sides; its properties stand on the out side only.
 
 use evergraph_graph::bytes::{Decoded, Reader};
-use evergraph_graph::id::TypeId;
+use evergraph_graph::id::{Direction, TypeId};
 use std::fmt;
 
 /// What a record is about: the vertices, the edges of one type on one side, or one index.
@@ -23,6 +23,19 @@ pub enum EdgeSide {
     Out,
     /// At the target.
     In,
+}
+
+impl EdgeSide {
+    /// The one or two sides of the lists that `direction` reads, out before in.
+    #[must_use]
+    #[inline]
+    pub const fn of(direction: Direction) -> &'static [Self] {
+        match direction {
+            Direction::Out => &[Self::Out],
+            Direction::In => &[Self::In],
+            Direction::Both => &[Self::Out, Self::In],
+        }
+    }
 }
 
 /// A subject taken apart.
@@ -75,6 +88,14 @@ impl Subject {
     #[inline]
     pub const fn from_number(number: u32) -> Option<Self> {
         if number < EDGES_END || number >= FIRST_INDEX { Some(Self(number)) } else { None }
+    }
+
+    /// The subject with a number that [`Subject::number`] returned, and that never left the process.
+    #[must_use]
+    #[inline]
+    pub(crate) const fn numbered(number: u32) -> Self {
+        debug_assert!(Self::from_number(number).is_some(), "a number from disk is checked");
+        Self(number)
     }
 
     /// The number in files.
@@ -135,12 +156,22 @@ mod tests {
                 let subject = Subject::edges(edge_type, side);
                 assert_eq!(subject.kind(), SubjectKind::Edges { edge_type, side });
                 assert_eq!(Subject::from_number(subject.number()), Some(subject));
+                assert_eq!(Subject::numbered(subject.number()), subject);
             }
         }
         for number in [0, 9, u32::MAX - (1 << 24)] {
             assert_eq!(Subject::index(number).unwrap().kind(), SubjectKind::Index(number));
         }
         assert_eq!(Subject::index(u32::MAX - (1 << 24) + 1), None);
+    }
+
+    #[test]
+    fn a_direction_has_the_sides_of_its_plain_directions() {
+        let sides = |direction: Direction| direction.sides().iter().flat_map(|plain| EdgeSide::of(*plain));
+        for direction in [Direction::Out, Direction::In, Direction::Both] {
+            assert!(EdgeSide::of(direction).iter().eq(sides(direction)), "{direction:?}");
+        }
+        assert_eq!(EdgeSide::of(Direction::In), [EdgeSide::In]);
     }
 
     #[test]

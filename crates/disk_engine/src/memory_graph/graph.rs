@@ -257,8 +257,9 @@ fn room_of(commit: &SortedCommit, rooms: &[ListRoom]) -> Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::subject::EdgeSide;
     use crate::memory_graph::record::ListId;
-    use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
+    use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::properties::Properties;
     use evergraph_graph::value::Value;
@@ -311,7 +312,7 @@ mod tests {
         let graph = MemoryGraph::of_commit(commit, Vec::new()).unwrap();
         let each = graph.size().total_bytes() / records;
         assert!(each < 72, "{each} bytes a record");
-        let hub = ListId::edges(VertexId(7), TypeId(0), Direction::Out);
+        let hub = ListId::edges(VertexId(7), TypeId(0), EdgeSide::Out);
         let degree = |at| graph.at(Timestamp(at)).list(hub).map(|list| list.difference());
         assert_eq!(degree(u64::MAX), None);
         graph.set_timestamp(Timestamp(77));

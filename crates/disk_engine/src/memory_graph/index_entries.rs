@@ -14,9 +14,10 @@
 //! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
 //! short enough for that, which is searched without making a key.
 
-use crate::memory_graph::record::{Operation, Subject};
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
-use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_storage::sync::RwLock;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
@@ -30,15 +31,6 @@ const PART_MAX: usize = 256;
 #[cfg(any(shuttle, loom))]
 const PART_MAX: usize = 2;
 
-/// A vertex or an edge in an index. All items of one index are of one kind.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum IndexItem {
-    /// Of an index on the vertices of a label.
-    Vertex(VertexId),
-    /// Of an index on the edges of a type.
-    Edge(EdgeId),
-}
-
 /// A record of an index in a commit that has no timestamp yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexRecord {
@@ -49,7 +41,7 @@ pub struct IndexRecord {
     /// The item that enters or leaves.
     pub item: IndexItem,
     /// `Insert` or `Delete`.
-    pub operation: Operation,
+    pub operation: RecordOperation,
 }
 
 /// A pair of value and item, and what the newest record that is seen did to it.
@@ -60,7 +52,7 @@ pub struct IndexEntry {
     /// The item.
     pub item: IndexItem,
     /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
-    pub operation: Operation,
+    pub operation: RecordOperation,
 }
 
 /// A place between the pairs of an index, or at one of them.
@@ -189,7 +181,7 @@ impl StampedEntries {
     }
 
     /// What the newest record until `limit` did to a pair. Cost: a search.
-    fn newest(&self, value: &[u8], item: IndexItem, limit: u64) -> Option<Operation> {
+    fn newest(&self, value: &[u8], item: IndexItem, limit: u64) -> Option<RecordOperation> {
         let mut found = None;
         let (after, until) = (EntryPlace::At(value, item), EntryPlace::After(value));
         self.visit(&after, &until, EntryOrder::Ascending, |entry| {
@@ -322,7 +314,7 @@ impl IndexEntries {
         value: &[u8],
         item: IndexItem,
         limit: u64,
-    ) -> Option<Operation> {
+    ) -> Option<RecordOperation> {
         self.index(subject)?.newest(value, item, limit)
     }
 
@@ -361,12 +353,13 @@ impl IndexEntries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::id::VertexId;
     use proptest::prelude::*;
 
-    type Model = BTreeMap<(Vec<u8>, IndexItem), Vec<(u64, Operation)>>;
-    const SUBJECT: Subject = Subject::index(3);
+    type Model = BTreeMap<(Vec<u8>, IndexItem), Vec<(u64, RecordOperation)>>;
+    const SUBJECT: Subject = Subject::index(3).unwrap();
 
-    fn record(value: &[u8], item: u32, operation: Operation) -> IndexRecord {
+    fn record(value: &[u8], item: u32, operation: RecordOperation) -> IndexRecord {
         IndexRecord {
             subject: SUBJECT,
             value: value.into(),
@@ -381,7 +374,8 @@ mod tests {
             let entries = IndexEntries::default();
             for at in 0..10_000u32 {
                 let number = if descending { 10_000 - at } else { at };
-                entries.append(vec![record(&number.to_be_bytes(), at, Operation::Insert)], u64::from(at));
+                entries
+                    .append(vec![record(&number.to_be_bytes(), at, RecordOperation::Insert)], u64::from(at));
             }
             let parts = entries.index(SUBJECT).unwrap().parts.read().len();
             assert!(parts <= 42, "{parts} parts");
@@ -413,8 +407,8 @@ mod tests {
                 let key = (value.clone().into_bytes(), IndexItem::Vertex(VertexId(*item)));
                 let records = model.entry(key).or_default();
                 let operation = match records.last() {
-                    Some((_, Operation::Insert)) => Operation::Delete,
-                    _ => Operation::Insert,
+                    Some((_, RecordOperation::Insert)) => RecordOperation::Delete,
+                    _ => RecordOperation::Insert,
                 };
                 records.push((offset, operation));
                 entries.append(vec![record(value.as_bytes(), *item, operation)], offset);

@@ -13,10 +13,11 @@
 //! Source: LSMGraph (SIGMOD 2024), section 4.1, edge array segments; the blocks of LiveGraph (VLDB 2020), section 4,
 //! double too. Differs: blocks are chained, never copied, so that readers need no lock and writers no second copy.
 
+use crate::format::subject::Subject;
 use crate::memory_graph::arenas::{
     Arenas, BLOCK_RECORDS_MAX, BLOCK_RECORDS_MIN, Entry, INLINE_RECORDS, NONE, UNLINKED_MAX,
 };
-use crate::memory_graph::record::{ListId, PendingRecord, Subject};
+use crate::memory_graph::record::{ListId, PendingRecord};
 use crate::memory_graph::slot::{BlockHeader, RelativeStamp, Slot, StoredRecord};
 use evergraph_graph::id::VertexId;
 use evergraph_storage::planted::{Bug, planted};
@@ -323,17 +324,19 @@ impl BlockTail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::operation::RecordOperation;
+    use crate::format::subject::EdgeSide;
     use crate::memory_graph::arenas::Room;
-    use crate::memory_graph::record::{ItemKey, Operation};
-    use evergraph_graph::id::{Direction, TypeId};
+    use crate::memory_graph::record::ItemKey;
+    use evergraph_graph::id::TypeId;
     use evergraph_graph::properties::Properties;
 
-    const ID: ListId = ListId::edges(VertexId(9), TypeId(0), Direction::Out);
+    const ID: ListId = ListId::edges(VertexId(9), TypeId(0), EdgeSide::Out);
 
     fn records(neighbors: std::ops::Range<u32>) -> Vec<PendingRecord> {
         let record = |neighbor| PendingRecord {
             item: ItemKey::edge(VertexId(neighbor), 0),
-            operation: if neighbor % 3 == 0 { Operation::Delete } else { Operation::Insert },
+            operation: if neighbor % 3 == 0 { RecordOperation::Delete } else { RecordOperation::Insert },
             payload: Properties::EMPTY,
         };
         neighbors.map(record).collect()

@@ -5,9 +5,10 @@
 //!
 //! Source: core-protocol, section 2 (write and read checks); disk-engine, section 5 (`newer` reads graphs only).
 
+use crate::format::subject::{EdgeSide, Subject};
 use crate::memory_graph::graph::MemoryGraph;
-use crate::memory_graph::record::{GraphRecord, ItemKey, ListId, Subject};
-use evergraph_graph::id::{Direction, EdgeId, GroupId, TypeId, VertexId};
+use crate::memory_graph::record::{GraphRecord, ItemKey, ListId};
+use evergraph_graph::id::{EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::Key;
 
@@ -42,23 +43,23 @@ impl MemoryGraph {
                 self.is_newer(segment.and_then(|segment| segment.members_changed()), since)
             }
             Key::Vertices(group) => self.newer_segment(Subject::VERTICES, group, since),
-            Key::List(vertex, edge_type, side) => {
-                let list = ListId::edges(vertex, edge_type, side);
+            Key::List(vertex, edge_type, direction) => EdgeSide::of(direction).iter().any(|side| {
+                let list = ListId::edges(vertex, edge_type, *side);
                 self.newer_in(list, since, |record| record.changes_membership())
-            }
+            }),
             Key::ListProperty(vertex, edge_type, key) => {
-                let list = ListId::edges(vertex, edge_type, Direction::Out);
+                let list = ListId::edges(vertex, edge_type, EdgeSide::Out);
                 self.newer_in(list, since, |record| record.changes_property(key))
             }
             Key::Between(source, edge_type, target) => {
-                let list = self.at(Timestamp::MAX).list(ListId::edges(source, edge_type, Direction::Out));
+                let list = self.at(Timestamp::MAX).list(ListId::edges(source, edge_type, EdgeSide::Out));
                 list.is_some_and(|list| {
                     newer_than(list.between(target), since).any(|record| record.changes_membership())
                 })
             }
-            Key::Edges(group, edge_type, side) => {
-                self.newer_segment(Subject::edges(edge_type, side), group, since)
-            }
+            Key::Edges(group, edge_type, direction) => EdgeSide::of(direction)
+                .iter()
+                .any(|side| self.newer_segment(Subject::edges(edge_type, *side), group, since)),
         }
     }
 
@@ -70,7 +71,7 @@ impl MemoryGraph {
         target: VertexId,
         taken: &mut Vec<u16>,
     ) {
-        if let Some(list) = self.at(Timestamp::MAX).list(ListId::edges(source, edge_type, Direction::Out)) {
+        if let Some(list) = self.at(Timestamp::MAX).list(ListId::edges(source, edge_type, EdgeSide::Out)) {
             taken.extend(list.between(target).map(|record| record.item.discriminator()));
         }
     }

@@ -10,83 +10,14 @@
 //! one for a key and timestamp. So a degree is a sum of inserts and deletes, and the newest record of a key decides
 //! whether its item exists.
 //!
-//! Source: invariant I2 of core-protocol; the keys are those of disk-engine, section 1. `Operation` repeats the one
-//! of the memory engine, a crate that this one does not depend on.
+//! Source: invariant I2 of core-protocol; the keys are those of disk-engine, section 1.
 
-use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
+use crate::format::operation::RecordOperation;
+use crate::format::subject::{EdgeSide, Subject, SubjectKind};
+use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::RangeInclusive;
-
-/// What a list, a page or a record is about: vertices, the edges of one type and side, or an index.
-///
-/// ```text
-/// 0                        vertices: liveness and properties
-/// 1 + 2 x type + (1: in)   edges of a type, on one side
-/// 2^24 + n                 index n
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Subject(u32);
-
-impl Subject {
-    /// Liveness and properties of vertices.
-    pub const VERTICES: Self = Self(0);
-    /// The first subject of an index.
-    const FIRST_INDEX: u32 = 1 << 24;
-
-    /// The edges of `edge_type` on `side`.
-    ///
-    /// # Panics
-    /// If `side` is `Both`: each side has its own lists.
-    #[must_use]
-    #[inline]
-    pub const fn edges(edge_type: TypeId, side: Direction) -> Self {
-        let side = match side {
-            Direction::Out => 0,
-            Direction::In => 1,
-            Direction::Both => panic!("a list has one side"),
-        };
-        Self(1 + 2 * edge_type.0 as u32 + side)
-    }
-
-    /// The index with `number`, which is below 2^32 - 2^24.
-    #[must_use]
-    pub const fn index(number: u32) -> Self {
-        Self(Self::FIRST_INDEX + number)
-    }
-
-    /// The number that files and sort keys hold.
-    #[must_use]
-    #[inline]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The subject with a number that [`Subject::number`] returned.
-    #[must_use]
-    #[inline]
-    pub const fn numbered(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// Edge type and side, if the subject has lists of edges.
-    #[must_use]
-    #[inline]
-    pub const fn edge_list(self) -> Option<(TypeId, Direction)> {
-        if self.0 == 0 || self.is_index() {
-            return None;
-        }
-        let side = if (self.0 - 1) & 1 == 0 { Direction::Out } else { Direction::In };
-        Some((TypeId(((self.0 - 1) >> 1) as u16), side))
-    }
-
-    /// Whether the subject is an index.
-    #[must_use]
-    #[inline]
-    pub const fn is_index(self) -> bool {
-        self.0 >= Self::FIRST_INDEX
-    }
-}
 
 /// A list: what a graph knows of one vertex and one subject. Ordered as in files.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -101,10 +32,10 @@ impl ListId {
     /// Before every other list.
     pub const FIRST: Self = Self { subject: Subject::VERTICES, vertex: VertexId(0) };
 
-    /// The edges of `vertex`, of one type, on one plain side.
+    /// The edges of `vertex`, of one type, on one side.
     #[must_use]
     #[inline]
-    pub const fn edges(vertex: VertexId, edge_type: TypeId, side: Direction) -> Self {
+    pub const fn edges(vertex: VertexId, edge_type: TypeId, side: EdgeSide) -> Self {
         Self { subject: Subject::edges(edge_type, side), vertex }
     }
 
@@ -119,20 +50,20 @@ impl ListId {
     #[must_use]
     #[inline]
     pub const fn out_list(edge: &EdgeId) -> Self {
-        Self::edges(edge.source, edge.edge_type, Direction::Out)
+        Self::edges(edge.source, edge.edge_type, EdgeSide::Out)
     }
 
     /// Whether records of the list carry properties: a vertex' own, and those of out lists.
     #[must_use]
     pub(super) const fn carries_properties(self) -> bool {
-        !matches!(self.subject.edge_list(), Some((_, Direction::In)))
+        !matches!(self.subject.kind(), SubjectKind::Edges { side: EdgeSide::In, .. })
     }
 
     /// The in list of the target of `edge`.
     #[must_use]
     #[inline]
     pub const fn in_list(edge: &EdgeId) -> Self {
-        Self::edges(edge.target, edge.edge_type, Direction::In)
+        Self::edges(edge.target, edge.edge_type, EdgeSide::In)
     }
 }
 
@@ -188,52 +119,13 @@ impl ItemKey {
     }
 }
 
-/// What a record did.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Operation {
-    /// The item was absent and exists now, with the payload as its properties.
-    Insert = 0,
-    /// The item existed and is absent now.
-    Delete = 1,
-    /// The item still exists; the payload is all its properties.
-    Replace = 2,
-    /// The item still exists; the payload changes some properties.
-    Set = 3,
-}
-
-impl Operation {
-    /// The operation with these two bits.
-    #[must_use]
-    #[inline]
-    pub const fn from_bits(bits: u64) -> Self {
-        match bits & 3 {
-            0 => Self::Insert,
-            1 => Self::Delete,
-            2 => Self::Replace,
-            _ => Self::Set,
-        }
-    }
-
-    /// Its effect on the number of items: 1, -1 or 0.
-    #[must_use]
-    #[inline]
-    pub const fn difference(self) -> i64 {
-        match self {
-            Self::Insert => 1,
-            Self::Delete => -1,
-            Self::Replace | Self::Set => 0,
-        }
-    }
-}
-
 /// A record of a commit that has no timestamp yet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PendingRecord {
     /// The item in its list.
     pub item: ItemKey,
     /// What happens to it.
-    pub operation: Operation,
+    pub operation: RecordOperation,
     /// The properties that the record carries.
     pub payload: Properties,
 }
@@ -246,7 +138,7 @@ pub struct GraphRecord<'g> {
     /// When it was committed.
     pub timestamp: Timestamp,
     /// What was done.
-    pub operation: Operation,
+    pub operation: RecordOperation,
     /// The properties that the record carries.
     pub payload: &'g Properties,
 }
@@ -262,7 +154,7 @@ impl GraphRecord<'_> {
     /// Whether the value of `property` may differ since this record.
     #[must_use]
     pub fn changes_property(&self, property: KeyId) -> bool {
-        self.operation != Operation::Set || self.payload.get(property).is_some()
+        self.operation != RecordOperation::Set || self.payload.get(property).is_some()
     }
 }
 
@@ -272,26 +164,6 @@ pub static NO_PROPERTIES: Properties = Properties::EMPTY;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn subjects_order_vertices_then_types_out_before_in_then_indexes() {
-        let edges = |edge_type, side| Subject::edges(TypeId(edge_type), side);
-        let subjects = [
-            Subject::VERTICES,
-            edges(0, Direction::Out),
-            edges(0, Direction::In),
-            edges(1, Direction::Out),
-            edges(u16::MAX, Direction::In),
-            Subject::index(0),
-            Subject::index(7),
-        ];
-        assert!(subjects.is_sorted_by(|a, b| a < b));
-        let lists: Vec<_> = subjects.iter().map(|subject| subject.edge_list()).collect();
-        assert_eq!(lists[3], Some((TypeId(1), Direction::Out)));
-        assert_eq!(lists[4], Some((TypeId(u16::MAX), Direction::In)));
-        assert!(lists[0].is_none() && lists[5].is_none() && subjects[5].is_index());
-        assert!(subjects.iter().all(|subject| Subject::numbered(subject.number()) == *subject));
-    }
 
     #[test]
     fn items_order_by_neighbor_then_discriminator() {

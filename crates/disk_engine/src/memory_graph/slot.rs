@@ -10,7 +10,8 @@
 //! Differs from disk-engine, section 4, where a stamp has 32 bits: the 16 that the item leaves free make the stamp
 //! so wide that no graph runs out of timestamps, even if a stream numbers its commits with gaps.
 
-use crate::memory_graph::record::{ItemKey, Operation};
+use crate::format::operation::RecordOperation;
+use crate::memory_graph::record::ItemKey;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 
 /// When, counted from the first commit of the graph, and what.
@@ -23,9 +24,9 @@ impl RelativeStamp {
 
     /// The stamp of `operation`, `offset` after the graph's first commit.
     #[inline]
-    pub(super) const fn new(offset: u64, operation: Operation) -> Self {
+    pub(super) const fn new(offset: u64, operation: RecordOperation) -> Self {
         assert!(offset <= Self::OFFSET_MAX, "one graph spans fewer timestamps");
-        Self(offset << 2 | operation as u64)
+        Self(offset << 2 | operation.code() as u64)
     }
 
     /// Timestamps since the first commit of the graph.
@@ -36,8 +37,8 @@ impl RelativeStamp {
 
     /// What was done.
     #[inline]
-    pub(super) const fn operation(self) -> Operation {
-        Operation::from_bits(self.0)
+    pub(super) const fn operation(self) -> RecordOperation {
+        RecordOperation::from_low_bits(self.0 as u8)
     }
 }
 
@@ -125,7 +126,12 @@ mod tests {
         let slot = Slot::default();
         assert_eq!(size_of::<Slot>(), 16);
         for offset in [0, 1, 1 << 31, RelativeStamp::OFFSET_MAX] {
-            for operation in [Operation::Insert, Operation::Delete, Operation::Replace, Operation::Set] {
+            for operation in [
+                RecordOperation::Insert,
+                RecordOperation::Delete,
+                RecordOperation::Replace,
+                RecordOperation::Set,
+            ] {
                 let stamp = RelativeStamp::new(offset, operation);
                 assert_eq!((stamp.offset(), stamp.operation()), (offset, operation));
                 let item = ItemKey::edge(VertexId(u32::MAX - 3), 0xabcd);

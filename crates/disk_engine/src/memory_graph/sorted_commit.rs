@@ -8,7 +8,9 @@
 //! Everything here happens before the latch. An edge is inserted and deleted on both sides; its properties are on the
 //! out side only, where readers of the in side find them by a search.
 
-use crate::memory_graph::record::{ItemKey, ListId, Operation, PendingRecord, Subject};
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use crate::memory_graph::record::{ItemKey, ListId, PendingRecord};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -55,22 +57,22 @@ impl SortKey {
 
 /// What a mutation does to an edge, if it is about one.
 #[inline]
-fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, Operation, &Properties)> {
+fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, RecordOperation, &Properties)> {
     Some(match mutation {
-        Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
-        Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
-        Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
-        Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
+        Mutation::InsertEdge { edge, properties } => (edge, RecordOperation::Insert, properties),
+        Mutation::ReplaceEdge { edge, properties } => (edge, RecordOperation::Replace, properties),
+        Mutation::DeleteEdge { edge } => (edge, RecordOperation::Delete, &Properties::EMPTY),
+        Mutation::SetEdgeProperties { edge, properties } => (edge, RecordOperation::Set, properties),
         _ => return None,
     })
 }
 
 /// What a mutation does to a vertex, if it is about one.
-fn of_vertex(mutation: &Mutation) -> Option<(VertexId, Operation, &Properties)> {
+fn of_vertex(mutation: &Mutation) -> Option<(VertexId, RecordOperation, &Properties)> {
     Some(match mutation {
-        Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
-        Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
-        Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
+        Mutation::InsertVertex { vertex, properties, .. } => (*vertex, RecordOperation::Insert, properties),
+        Mutation::DeleteVertex { vertex } => (*vertex, RecordOperation::Delete, &Properties::EMPTY),
+        Mutation::SetVertexProperties { vertex, properties } => (*vertex, RecordOperation::Set, properties),
         _ => return None,
     })
 }
@@ -114,7 +116,7 @@ impl SortedCommit {
             if let Some((edge, operation, _)) = of_edge(mutation) {
                 let item = ItemKey::edge(edge.target, edge.discriminator);
                 keys.push(SortKey::new(ListId::out_list(edge), item, number));
-                let is_on_both = matches!(operation, Operation::Insert | Operation::Delete);
+                let is_on_both = matches!(operation, RecordOperation::Insert | RecordOperation::Delete);
                 if is_on_both && !planted(Bug::ForgetInEdge) {
                     let item = ItemKey::edge(edge.source, edge.discriminator);
                     keys.push(SortKey::new(ListId::in_list(edge), item, number));
@@ -189,7 +191,8 @@ impl SortedCommit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_graph::id::{Direction, KeyId, TypeId};
+    use crate::format::subject::EdgeSide;
+    use evergraph_graph::id::{KeyId, TypeId};
     use evergraph_graph::value::Value;
 
     #[test]
@@ -207,8 +210,8 @@ mod tests {
         let commit = SortedCommit::new(&[insert(1, 5000), insert(1, 9), set, delete]).unwrap();
         let lists: Vec<_> =
             commit.lists.iter().map(|list| (list.id.subject, list.id.vertex.0, list.records.len())).collect();
-        let out = Subject::edges(TypeId(2), Direction::Out);
-        let into = Subject::edges(TypeId(2), Direction::In);
+        let out = Subject::edges(TypeId(2), EdgeSide::Out);
+        let into = Subject::edges(TypeId(2), EdgeSide::In);
         let vertices = Subject::VERTICES;
         assert_eq!(lists, [(vertices, 8000, 1), (out, 1, 2), (out, 3, 1), (into, 9, 1), (into, 5000, 1)]);
         let segments: Vec<_> = commit.segments().collect();

@@ -9,14 +9,17 @@
 //! The newest record of a key decides in this graph whether its item exists; older generations and files are asked
 //! about it only if there is no record. Counts are differences to what lies below (rule D5).
 
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
 use crate::memory_graph::arenas::Arenas;
 use crate::memory_graph::graph::MemoryGraph;
-use crate::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexEntry, IndexItem};
+use crate::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexEntry};
 use crate::memory_graph::lists::StoredList;
-use crate::memory_graph::record::{GraphRecord, ItemKey, ListId, Operation, Subject};
+use crate::memory_graph::record::{GraphRecord, ItemKey, ListId};
 use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
 use evergraph_graph::id::{GroupId, VertexId};
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::RangeInclusive;
 
@@ -99,7 +102,7 @@ impl<'g> VisibleRecords<'g> {
 
     /// What happened last to a pair of an index: `Insert` if it entered, `Delete` if it left.
     #[must_use]
-    pub fn index_entry(&self, index: Subject, value: &[u8], item: IndexItem) -> Option<Operation> {
+    pub fn index_entry(&self, index: Subject, value: &[u8], item: IndexItem) -> Option<RecordOperation> {
         self.graph.indexes.newest(index, value, item, self.horizon.limit?)
     }
 
@@ -128,7 +131,11 @@ impl<'g> VisibleRecords<'g> {
 
     /// Visits every visible record of an index by value, item and time, for the flush. Whoever changes the index waits
     /// meanwhile, so the graph should be frozen.
-    pub fn visit_index(&self, index: Subject, mut visit: impl FnMut(&[u8], IndexItem, Timestamp, Operation)) {
+    pub fn visit_index(
+        &self,
+        index: Subject,
+        mut visit: impl FnMut(&[u8], IndexItem, Timestamp, RecordOperation),
+    ) {
         let Horizon { first, limit: Some(limit) } = self.horizon else { return };
         self.graph.indexes.visit(index, |entry| {
             let offset = entry.stamp.offset();
@@ -230,9 +237,10 @@ impl<'g> VisibleList<'g> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::subject::EdgeSide;
     use crate::memory_graph::promises::Promises;
     use crate::memory_graph::sorted_commit::SortedCommit;
-    use evergraph_graph::id::{Direction, EdgeId, TypeId};
+    use evergraph_graph::id::{EdgeId, TypeId};
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::properties::Properties;
 
@@ -254,7 +262,7 @@ mod tests {
             let prepared = graph.prepare(SortedCommit::new(&[mutation]).unwrap(), Vec::new()).unwrap();
             drop(graph.append(Timestamp(timestamp), prepared));
         }
-        let id = ListId::edges(VertexId(1), TypeId(0), Direction::Out);
+        let id = ListId::edges(VertexId(1), TypeId(0), EdgeSide::Out);
         for at in [700, 3000] {
             let list = graph.at(Timestamp(at)).list(id).unwrap();
             let (mut all, mut piece, mut pieces) = (Vec::new(), Vec::new(), Vec::new());

@@ -9,37 +9,25 @@
 //! An Insert and the Delete after it are a Delete: the scan that an index is built from ends up below commits that it
 //! saw, so what lies below may have the Insert once more.
 
+use crate::format::entries::entry::EntryRecord;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::merge_error::MergeError;
 use evergraph_graph::id::VertexId;
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use std::cmp::Ordering;
 
-/// A record of an index. Ordered by subject, value and item.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EntryRecord<'a> {
-    /// The index.
-    pub subject: Subject,
-    /// The order bytes of the value.
-    pub value: &'a [u8],
-    /// The order bytes of the item.
-    pub item: &'a [u8],
-    /// Insert or Delete.
-    pub operation: RecordOperation,
-    /// When it was committed; `None` in a source without stamps, which has one record a key.
-    pub timestamp: Option<Timestamp>,
-}
-
-/// Entries in key order; records of one key from the oldest to the newest.
+/// Entries by subject, value and item; records of one entry from the oldest to the newest. A source without stamps has
+/// one record an entry.
 pub trait EntrySource {
     /// Why it cannot be read.
     type Error;
 
-    /// The record in front; `None` at the end.
-    fn entry(&self) -> Option<EntryRecord<'_>>;
+    /// The index and the record in front; `None` at the end.
+    fn entry(&self) -> Option<(Subject, EntryRecord<'_>)>;
 
     /// Goes on behind the record in front.
     ///
@@ -58,7 +46,7 @@ pub struct EntryMerge<S> {
     /// The key that is being merged, or was handed out last.
     subject: Subject,
     value: Vec<u8>,
-    item: Vec<u8>,
+    item: IndexItem,
 }
 
 impl<S: EntrySource> EntryMerge<S> {
@@ -66,33 +54,32 @@ impl<S: EntrySource> EntryMerge<S> {
     /// through `until` count.
     #[must_use]
     pub fn new(sources: Vec<S>, until: Timestamp, deletes: DeleteRule) -> Self {
-        let (value, item) = (Vec::new(), Vec::new());
+        let (value, item) = (Vec::new(), IndexItem::Vertex(VertexId(0)));
         Self { sources, until, deletes, subject: Subject::VERTICES, value, item }
     }
 
-    /// The next entry, in key order, with the operation that stays; `None` at the end. It has no timestamp.
+    /// The next entry and its index, in key order, with the operation that stays; `None` at the end. Its stamp is zero.
     ///
     /// Cost: a comparison with each source for each key.
     ///
     /// # Errors
     /// Those of the sources; [`MergeError::Disordered`]; [`MergeError::Inexact`] for what is neither Insert nor
     /// Delete. An error ends the merge.
-    pub fn next_entry(&mut self) -> Result<Option<EntryRecord<'_>>, MergeError<S::Error>> {
+    pub fn next_entry(&mut self) -> Result<Option<(Subject, EntryRecord<'_>)>, MergeError<S::Error>> {
         loop {
             let fronts = self.sources.iter().filter_map(EntrySource::entry);
-            let Some(least) = fronts.min_by(|left, right| compare(left, right)) else { return Ok(None) };
-            self.subject = least.subject;
+            let least = fronts.min_by(|left, right| (left.0, left.1.key()).cmp(&(right.0, right.1.key())));
+            let Some((subject, least)) = least else { return Ok(None) };
+            (self.subject, self.item) = (subject, least.item);
             self.value.clear();
             self.value.extend_from_slice(least.value);
-            self.item.clear();
-            self.item.extend_from_slice(least.item);
             let operation = match self.take_key()? {
                 None => continue,
                 Some(RecordOperation::Delete) if self.deletes.drops(self.subject) => continue,
                 Some(operation) => operation,
             };
-            let (value, item) = (self.value.as_slice(), self.item.as_slice());
-            return Ok(Some(EntryRecord { subject: self.subject, value, item, operation, timestamp: None }));
+            let (value, item, stamp) = (self.value.as_slice(), self.item, Timestamp::ZERO);
+            return Ok(Some((self.subject, EntryRecord { value, item, operation, stamp })));
         }
     }
 
@@ -106,19 +93,20 @@ impl<S: EntrySource> EntryMerge<S> {
     fn take_key(&mut self) -> Result<Option<RecordOperation>, MergeError<S::Error>> {
         let mut net = None;
         for (number, source) in self.sources.iter_mut().enumerate().rev() {
-            while let Some(record) = source.entry() {
-                let key = (self.subject, self.value.as_slice(), self.item.as_slice());
-                match (record.subject, record.value, record.item).cmp(&key) {
+            while let Some((subject, record)) = source.entry() {
+                let key = (self.subject, (self.value.as_slice(), self.item));
+                match (subject, record.key()).cmp(&key) {
                     Ordering::Greater => break,
                     // The key was the least of all.
                     Ordering::Less => {
-                        return Err(MergeError::Disordered { source: number, subject: record.subject });
+                        return Err(MergeError::Disordered { source: number, subject });
                     }
                     Ordering::Equal => {}
                 }
-                if record.timestamp.is_none_or(|timestamp| timestamp.visible_at(self.until)) {
+                // A stamp of zero, in a source without them, is always visible.
+                if record.stamp.visible_at(self.until) {
                     if !matches!(record.operation, RecordOperation::Insert | RecordOperation::Delete) {
-                        let (subject, later) = (record.subject, record.operation);
+                        let later = record.operation;
                         let (vertex, neighbor) = (VertexId(0), VertexId(0));
                         return Err(MergeError::Inexact { subject, vertex, neighbor, before: None, later });
                     }
@@ -129,10 +117,6 @@ impl<S: EntrySource> EntryMerge<S> {
         }
         Ok(net)
     }
-}
-
-fn compare(left: &EntryRecord<'_>, right: &EntryRecord<'_>) -> Ordering {
-    (left.subject, left.value, left.item).cmp(&(right.subject, right.value, right.item))
 }
 
 /// What records of an entry come to with one more.

@@ -1,17 +1,20 @@
 //! Entries: merges of index entries, and an index whose scan ends up below commits that it saw.
 
+use evergraph_disk_engine::format::entries::entry::EntryRecord;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Set};
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
-use evergraph_disk_engine::merge::entry_merge::{EntryMerge, EntryRecord, EntrySource};
+use evergraph_disk_engine::merge::entry_merge::{EntryMerge, EntrySource};
 use evergraph_disk_engine::merge::merge_error::MergeError;
+use evergraph_graph::id::VertexId;
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 /// Value and item.
-type Entry = (Vec<u8>, [u8; 4]);
+type Entry = (Vec<u8>, IndexItem);
 type Record = (Entry, RecordOperation, Option<Timestamp>);
 
 struct MemoryEntries {
@@ -22,9 +25,10 @@ struct MemoryEntries {
 impl EntrySource for MemoryEntries {
     type Error = Infallible;
 
-    fn entry(&self) -> Option<EntryRecord<'_>> {
-        let ((value, item), operation, timestamp) = self.records.get(self.position)?;
-        Some(EntryRecord { subject: index(), value, item, operation: *operation, timestamp: *timestamp })
+    fn entry(&self) -> Option<(Subject, EntryRecord<'_>)> {
+        let ((value, item), operation, stamp) = self.records.get(self.position)?;
+        let stamp = stamp.unwrap_or(Timestamp::ZERO);
+        Some((index(), EntryRecord { value, item: *item, operation: *operation, stamp }))
     }
 
     fn advance(&mut self) -> Result<(), Infallible> {
@@ -38,7 +42,7 @@ fn index() -> Subject {
 }
 
 fn entry(value: u8, item: u8) -> Entry {
-    (vec![value; usize::from(value % 3) + 1], [0, 0, 0, item])
+    (vec![value; usize::from(value % 3) + 1], IndexItem::Vertex(VertexId(item.into())))
 }
 
 fn merged(
@@ -49,9 +53,9 @@ fn merged(
     let sources = sources.into_iter().map(|records| MemoryEntries { records, position: 0 }).collect();
     let mut merge = EntryMerge::new(sources, until, rule);
     let mut found = Vec::new();
-    while let Some(record) = merge.next_entry()? {
-        assert_eq!(record.subject, index());
-        found.push(((record.value.to_vec(), record.item.try_into().unwrap()), record.operation));
+    while let Some((subject, record)) = merge.next_entry()? {
+        assert_eq!((subject, record.stamp), (index(), Timestamp::ZERO));
+        found.push(((record.value.to_vec(), record.item), record.operation));
     }
     Ok(found)
 }

@@ -1,12 +1,13 @@
 //! Entry page builder: records in order become pages of kind 4.
 
-use crate::format::entries::entry::{EntryRecord, IndexItem, ItemKind, VALUE_BYTES_MAX};
+use crate::format::entries::entry::{EntryRecord, ItemKind, VALUE_BYTES_MAX};
 use crate::format::page::{
     PAGE_BODY_BYTES, PAGE_HEAD_BYTES, PageBytes, PageFlags, PageHead, PageKind, Pushed,
 };
 use crate::format::stamps::{distance, varint_bytes};
 use crate::format::subject::Subject;
 use evergraph_graph::bytes::put_varint;
+use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 
 /// Entries from one restart to the next.
@@ -81,7 +82,7 @@ impl EntryPageBuilder {
     /// than the file's first timestamp, has more than 64 value bytes or an item of the other kind.
     pub fn push(&mut self, record: &EntryRecord<'_>) -> Pushed {
         assert!(record.value.len() <= VALUE_BYTES_MAX, "longer values are shortened to a hash");
-        assert!(record.item.kind() == self.items, "an index finds vertices or edges");
+        assert!(ItemKind::of(&record.item) == self.items, "an index finds vertices or edges");
         let same_entry = self.last().is_some_and(|last| {
             assert!(last <= record.key(), "entries come in order: {last:?}, {record:?}");
             last == record.key()
@@ -117,7 +118,7 @@ impl EntryPageBuilder {
         put_varint(&mut self.entries, shared as u64);
         put_varint(&mut self.entries, rest);
         self.entries.extend_from_slice(&record.value[shared..]);
-        record.item.put(&mut self.entries);
+        record.item.put_order_bytes(&mut self.entries);
         if let Some(stamp) = stamp {
             put_varint(&mut self.entries, stamp);
         }

@@ -1,28 +1,12 @@
-//! Index entry: a value and an item that has it; and what separates one page of entries from the next.
+//! Entry record: a value and an item that has it; and what separates one page of entries from the next.
 
 use crate::format::operation::RecordOperation;
 use evergraph_graph::bytes::{Decoded, Reader};
-use evergraph_graph::id::VertexId;
+use evergraph_graph::index_entry::{EDGE_ITEM_BYTES, IndexItem, VERTEX_ITEM_BYTES};
 use evergraph_graph::timestamp::Timestamp;
 
 /// The most value bytes that an entry has: longer values are shortened before they come here.
 pub const VALUE_BYTES_MAX: usize = 64;
-
-/// What an index finds. The edge's type is the index's.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum IndexItem {
-    /// A vertex.
-    Vertex(VertexId),
-    /// An edge.
-    Edge {
-        /// Where it starts.
-        source: VertexId,
-        /// Where it ends.
-        target: VertexId,
-        /// Which of parallel edges.
-        discriminator: u16,
-    },
-}
 
 /// Whether an index finds vertices or edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,51 +18,32 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
+    /// Whether `item` is a vertex or an edge.
+    #[must_use]
+    #[inline]
+    pub const fn of(item: &IndexItem) -> Self {
+        match item {
+            IndexItem::Vertex(_) => Self::Vertices,
+            IndexItem::Edge(_) => Self::Edges,
+        }
+    }
+
     /// Bytes of an item.
     #[must_use]
     #[inline]
     pub const fn bytes(self) -> usize {
         match self {
-            Self::Vertices => 4,
-            Self::Edges => 12,
+            Self::Vertices => VERTEX_ITEM_BYTES,
+            Self::Edges => EDGE_ITEM_BYTES,
         }
     }
 
-    pub(crate) fn take(self, reader: &mut Reader<'_>) -> Decoded<IndexItem> {
-        let first = VertexId(reader.u32()?);
-        if self == Self::Vertices {
-            return Ok(IndexItem::Vertex(first));
-        }
-        let (target, discriminator) = (VertexId(reader.u32()?), reader.u16()?);
-        let start = reader.clone();
-        match reader.u16()? {
-            0 => Ok(IndexItem::Edge { source: first, target, discriminator }),
-            other => Err(start.error(format!("two zero bytes expected, found {other}"))),
-        }
-    }
-}
-
-impl IndexItem {
-    /// Whether it is a vertex or an edge.
-    #[must_use]
+    /// Reads the order bytes of an item.
     #[inline]
-    pub const fn kind(&self) -> ItemKind {
-        match self {
-            Self::Vertex(_) => ItemKind::Vertices,
-            Self::Edge { .. } => ItemKind::Edges,
-        }
-    }
-
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Vertex(vertex) => out.extend_from_slice(&vertex.0.to_le_bytes()),
-            Self::Edge { source, target, discriminator } => {
-                out.extend_from_slice(&source.0.to_le_bytes());
-                out.extend_from_slice(&target.0.to_le_bytes());
-                out.extend_from_slice(&discriminator.to_le_bytes());
-                out.extend_from_slice(&[0; 2]);
-            }
-        }
+    pub(crate) fn take(self, reader: &mut Reader<'_>) -> Decoded<IndexItem> {
+        let start = reader.clone();
+        let item = IndexItem::from_order_bytes(reader.take(self.bytes())?);
+        item.ok_or_else(|| start.error("an item of an index expected"))
     }
 }
 
@@ -137,14 +102,17 @@ impl<'a> Separator<'a> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use evergraph_graph::id::{EdgeId, TypeId, VertexId};
     use proptest::prelude::*;
 
     pub(crate) fn any_item(kind: ItemKind) -> BoxedStrategy<IndexItem> {
         let vertex = prop_oneof![0u32..9, any::<u32>()].prop_map(VertexId);
         match kind {
             ItemKind::Vertices => vertex.prop_map(IndexItem::Vertex).boxed(),
-            ItemKind::Edges => (vertex.clone(), vertex, 0u16..3)
-                .prop_map(|(source, target, discriminator)| IndexItem::Edge { source, target, discriminator })
+            ItemKind::Edges => (vertex.clone(), 299u16..301, vertex, 0u16..3)
+                .prop_map(|(source, edge_type, target, discriminator)| {
+                    IndexItem::Edge(EdgeId { source, edge_type: TypeId(edge_type), target, discriminator })
+                })
                 .boxed(),
         }
     }
@@ -184,9 +152,9 @@ pub(crate) mod tests {
         #[test]
         fn an_item_reads_back(item in prop_oneof![any_item(ItemKind::Vertices), any_item(ItemKind::Edges)]) {
             let mut bytes = Vec::new();
-            item.put(&mut bytes);
-            prop_assert_eq!(bytes.len(), item.kind().bytes());
-            prop_assert_eq!(item.kind().take(&mut Reader::new(&bytes)), Ok(item));
+            item.put_order_bytes(&mut bytes);
+            prop_assert_eq!(bytes.len(), ItemKind::of(&item).bytes());
+            prop_assert_eq!(ItemKind::of(&item).take(&mut Reader::new(&bytes)), Ok(item));
         }
     }
 }

@@ -7,7 +7,8 @@
 //! entry      shared   varint   value bytes that are those of the entry before; 0 in a restart
 //!            rest     varint   4 x the number of other value bytes + operation (`operation`)
 //!            value    bytes    the other value bytes
-//!            item     4 or 12  a vertex: 4; an edge: source 4, target 4, discriminator 2, zero 2
+//!            item     4 or 12  order bytes (`graph::index_entry`), big-endian: a vertex 4; an edge: source 4,
+//!                              type 2, target 4, discriminator 2
 //!            stamp    varint   timestamp - the file's first, if flagged
 //! ```
 //!
@@ -16,9 +17,10 @@
 //! records, the newest first.
 //!
 //! Differs from the design: the operation stands in the length of the rest, so that it takes no byte of
-//! its own.
+//! its own. An edge has its type, though one index has edges of one type: items have one form everywhere, and
+//! 12 bytes with or without it.
 //!
-//! - `entry`: items, records, and the shortest bytes between two entries
+//! - `entry`: records, and the shortest bytes between two entries
 //! - `builder`: from records to pages
 //! - `page`: from a value on, or all of a page
 

@@ -193,7 +193,6 @@ impl EntryCursor<'_> {
 mod tests {
     use super::*;
     use crate::format::entries::builder::EntryPageBuilder;
-    use crate::format::entries::entry::IndexItem;
     use crate::format::entries::entry::tests::{any_item, any_value_bytes};
     use crate::format::file_name::PAGE_BYTES;
     use crate::format::operation::tests::any_operation;
@@ -201,6 +200,7 @@ mod tests {
     use crate::format::page::{Pushed, verify};
     use crate::format::subject::Subject;
     use evergraph_graph::id::VertexId;
+    use evergraph_graph::index_entry::IndexItem;
     use proptest::prelude::*;
     use std::cmp::Reverse;
     use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 //!                                                values 2, kind 1, flags 1
 //!            entries, filters of values          subject 4, separator: offset 4, value bytes 2, item bytes 2,
 //!                                                values 2, kind 1, flags 1
-//!            behind all pages' records           separators: value bytes, item
+//!            behind all pages' records           separators: value bytes, order bytes of the item
 //! columns    columns, long values                subject 4, first vertex or rank 8, property key 2,
 //!                                                kind 1, flags 1
 //! ```

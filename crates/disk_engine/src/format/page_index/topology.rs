@@ -1,11 +1,12 @@
 //! Topology index: which pages of a topology file hold a vertex, a list, an edge or a value.
 
-use crate::format::entries::entry::{IndexItem, ItemKind, Separator, VALUE_BYTES_MAX};
+use crate::format::entries::entry::{ItemKind, Separator, VALUE_BYTES_MAX};
 use crate::format::file_name::PageNumber;
 use crate::format::page::{PageFlags, PageHead, PageKind};
 use crate::format::subject::{Subject, SubjectKind};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::index_entry::IndexItem;
 use std::cmp::Ordering;
 
 /// Bytes of a page's record.
@@ -40,8 +41,8 @@ impl TopologyIndexBuilder {
         self.separators.extend_from_slice(separator.value);
         let value_bytes = separator.value.len() as u32;
         let item_bytes = separator.item.map_or(0, |item| {
-            item.put(&mut self.separators);
-            item.kind().bytes() as u32
+            item.put_order_bytes(&mut self.separators);
+            ItemKind::of(&item).bytes() as u32
         });
         self.push_record(head, [offset, value_bytes | item_bytes << 16]);
     }

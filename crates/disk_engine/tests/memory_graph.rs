@@ -10,10 +10,11 @@
 
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
+use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::graph::{MemoryGraph, PreparedCommit};
 use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexRecord};
 use evergraph_disk_engine::memory_graph::promises::Promises;
-use evergraph_disk_engine::memory_graph::record::{GraphRecord, ItemKey, ListId};
+use evergraph_disk_engine::memory_graph::record::GraphRecord;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index_entry::IndexItem;

@@ -10,9 +10,9 @@
 #![cfg(loom)]
 
 use evergraph_disk_engine::format::subject::EdgeSide;
+use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
-use evergraph_disk_engine::memory_graph::record::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;

@@ -258,7 +258,7 @@ fn room_of(commit: &SortedCommit, rooms: &[ListRoom]) -> Room {
 mod tests {
     use super::*;
     use crate::format::subject::EdgeSide;
-    use crate::memory_graph::record::ListId;
+    use crate::format::tree_key::ListId;
     use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::properties::Properties;

@@ -14,10 +14,11 @@
 //! double too. Differs: blocks are chained, never copied, so that readers need no lock and writers no second copy.
 
 use crate::format::subject::Subject;
+use crate::format::tree_key::ListId;
 use crate::memory_graph::arenas::{
     Arenas, BLOCK_RECORDS_MAX, BLOCK_RECORDS_MIN, Entry, INLINE_RECORDS, NONE, UNLINKED_MAX,
 };
-use crate::memory_graph::record::{ListId, PendingRecord};
+use crate::memory_graph::record::PendingRecord;
 use crate::memory_graph::slot::{BlockHeader, RelativeStamp, Slot, StoredRecord};
 use evergraph_graph::id::VertexId;
 use evergraph_storage::planted::{Bug, planted};
@@ -326,8 +327,8 @@ mod tests {
     use super::*;
     use crate::format::operation::RecordOperation;
     use crate::format::subject::EdgeSide;
+    use crate::format::tree_key::ItemKey;
     use crate::memory_graph::arenas::Room;
-    use crate::memory_graph::record::ItemKey;
     use evergraph_graph::id::TypeId;
     use evergraph_graph::properties::Properties;
 

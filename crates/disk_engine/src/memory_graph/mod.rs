@@ -1,7 +1,7 @@
 //! Memory graph: the newest commits of a disk engine, in memory, until they are flushed (LSMGraph's MemGraph).
 //!
 //! ```text
-//! record         lists, items, and what was done to them
+//! record         one change of an item
 //! slot, chunks   16 bytes that hold a record; arrays that only grow
 //! arenas         the memory of a graph: arrays and hash tables
 //! promises       memory that commits count on, ahead of the latch

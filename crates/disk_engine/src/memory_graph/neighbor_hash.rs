@@ -10,9 +10,9 @@
 //! Source: LSMGraph (SIGMOD 2024), section 4.1, which keeps the edges of high-degree vertices in a skip list. Differs:
 //! a hash, because only the flush and whole reads need the order, and sort once.
 
+use crate::format::tree_key::ItemKey;
 use crate::memory_graph::arenas::{Arenas, INLINE_RECORDS, NONE};
 use crate::memory_graph::lists::StoredList;
-use crate::memory_graph::record::ItemKey;
 use crate::memory_graph::slot::{Slot, StoredRecord};
 use evergraph_graph::id::VertexId;
 use evergraph_storage::sync::atomic::Ordering;

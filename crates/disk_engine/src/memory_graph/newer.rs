@@ -6,8 +6,9 @@
 //! Source: core-protocol, section 2 (write and read checks); disk-engine, section 5 (`newer` reads graphs only).
 
 use crate::format::subject::{EdgeSide, Subject};
+use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
-use crate::memory_graph::record::{GraphRecord, ItemKey, ListId};
+use crate::memory_graph::record::GraphRecord;
 use evergraph_graph::id::{EdgeId, GroupId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::Key;

@@ -10,8 +10,9 @@
 //! Source: LSMGraph (SIGMOD 2024), section 4.2.1: a flush writes the vertices of the memory graph in their order as
 //! one CSR.
 
+use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::lists::StoredList;
-use crate::memory_graph::record::{GraphRecord, ItemKey, ListId};
+use crate::memory_graph::record::GraphRecord;
 use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::visible::{VisibleList, VisibleRecords};
 use evergraph_graph::id::{GROUP_SIZE, VertexId};

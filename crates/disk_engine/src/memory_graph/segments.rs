@@ -13,9 +13,9 @@
 //! Source: disk-engine, section 4; whole-segment timestamps are those of core-protocol, section 2.
 
 use crate::format::subject::Subject;
+use crate::format::tree_key::ListId;
 use crate::memory_graph::arenas::{Arenas, Entry, NONE, Segment};
 use crate::memory_graph::lists::StoredList;
-use crate::memory_graph::record::ListId;
 use evergraph_graph::id::GroupId;
 use evergraph_storage::sync::atomic::{AtomicU32, Ordering};
 

@@ -11,7 +11,7 @@
 //! so wide that no graph runs out of timestamps, even if a stream numbers its commits with gaps.
 
 use crate::format::operation::RecordOperation;
-use crate::memory_graph::record::ItemKey;
+use crate::format::tree_key::ItemKey;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 
 /// When, counted from the first commit of the graph, and what.

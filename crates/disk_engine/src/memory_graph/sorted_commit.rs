@@ -10,7 +10,8 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
-use crate::memory_graph::record::{ItemKey, ListId, PendingRecord};
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::memory_graph::record::PendingRecord;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, GroupId, VertexId};
 use evergraph_graph::mutation::Mutation;

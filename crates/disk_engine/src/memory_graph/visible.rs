@@ -11,11 +11,12 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::arenas::Arenas;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexEntry};
 use crate::memory_graph::lists::StoredList;
-use crate::memory_graph::record::{GraphRecord, ItemKey, ListId};
+use crate::memory_graph::record::GraphRecord;
 use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
 use evergraph_graph::id::{GroupId, VertexId};

@@ -10,6 +10,7 @@
 //! key: it goes on for as long as records of one key lie in both.
 
 use crate::format::operation::RecordOperation;
+use crate::format::tree_key::ItemKey;
 use crate::merge::list_source::{ListKey, ListSlice, ListSource};
 use crate::merge::merge_error::MergeError;
 use crate::merge::merged_run::{LaterSet, Origin};
@@ -20,7 +21,7 @@ use evergraph_graph::timestamp::Timestamp;
 /// Records of one list, from `position` on.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    keys: Vec<u64>,
+    keys: Vec<ItemKey>,
     operations: Vec<RecordOperation>,
     /// Empty if they follow `first_rank` one by one.
     ranks: Vec<u64>,
@@ -34,7 +35,7 @@ pub(super) struct Lane {
 
 /// The next records of a lane.
 pub(super) struct LaneRecords<'a> {
-    pub(super) keys: &'a [u64],
+    pub(super) keys: &'a [ItemKey],
     pub(super) operations: &'a [RecordOperation],
     /// `None` if they follow `first_rank` one by one.
     pub(super) ranks: Option<&'a [u64]>,
@@ -52,14 +53,14 @@ impl Lane {
 
     /// The key of the next record.
     #[inline]
-    pub(super) fn key(&self) -> u64 {
+    pub(super) fn key(&self) -> ItemKey {
         self.keys[self.position]
     }
 
     /// How many records have keys below `end`, of which the next one is one.
     ///
     /// Cost: logarithmic in the answer.
-    pub(super) fn count_below(&self, end: u64) -> usize {
+    pub(super) fn count_below(&self, end: ItemKey) -> usize {
         let keys = &self.keys[self.position..];
         let mut step = 1;
         while step < keys.len() && keys[step] < end {
@@ -124,7 +125,8 @@ impl Lane {
         self.clear();
         let disordered = || MergeError::Disordered { source: number, subject: list.subject };
         let failed = |error| MergeError::Source { source: number, error };
-        let mut reduction = Reduction { until, source: number, key: 0, net: Net::new(0), is_open: false };
+        let mut reduction =
+            Reduction { until, source: number, key: ItemKey::VERTEX, net: Net::new(0), is_open: false };
         let mut last_key = None;
         while let Some(slice) = source.slice().filter(|slice| slice.list == list) {
             let Some(stamps) = slice.stamps else {
@@ -154,10 +156,11 @@ impl Lane {
     /// Takes a slice without stamps; `None` if it does not ascend.
     fn copy(&mut self, slice: &ListSlice<'_>) -> Option<()> {
         match slice.discriminators {
-            [] => self.keys.extend(slice.neighbors.iter().map(|neighbor| u64::from(*neighbor) << 16)),
+            [] => self.keys.extend(slice.neighbors.iter().map(|one| ItemKey::edge(VertexId(*one), 0))),
             discriminators => {
                 let both = slice.neighbors.iter().zip(discriminators);
-                self.keys.extend(both.map(|(neighbor, low)| u64::from(*neighbor) << 16 | u64::from(*low)));
+                self.keys
+                    .extend(both.map(|(one, discriminator)| ItemKey::edge(VertexId(*one), *discriminator)));
             }
         }
         match slice.operations {
@@ -182,7 +185,7 @@ struct Reduction {
     until: Timestamp,
     source: usize,
     /// The key whose records are being taken.
-    key: u64,
+    key: ItemKey,
     net: Net,
     is_open: bool,
 }
@@ -219,11 +222,11 @@ impl Reduction {
 }
 
 /// The error for two records of `key` that exclude each other.
-pub(super) fn inexact<E>(list: ListKey, key: u64, pair: InexactPair) -> MergeError<E> {
+pub(super) fn inexact<E>(list: ListKey, key: ItemKey, pair: InexactPair) -> MergeError<E> {
     MergeError::Inexact {
         subject: list.subject,
         vertex: list.vertex,
-        neighbor: VertexId((key >> 16) as u32),
+        neighbor: key.neighbor(),
         before: Some(pair.before),
         later: pair.later,
     }
@@ -235,10 +238,11 @@ mod tests {
 
     #[test]
     fn records_below_a_key_are_counted_at_every_distance() {
-        let lane = Lane { keys: (0..100).map(|key| key * 2).collect(), position: 10, ..Lane::default() };
+        let keys = (0..100).map(|key| ItemKey::from_bits(key * 2)).collect();
+        let lane = Lane { keys, position: 10, ..Lane::default() };
         for end in 21..210 {
             let wanted = (10..100).filter(|key| key * 2 < end).count();
-            assert_eq!(lane.count_below(end), wanted, "{end}");
+            assert_eq!(lane.count_below(ItemKey::from_bits(end)), wanted, "{end}");
         }
     }
 }

@@ -11,6 +11,7 @@
 //! A step ends where a slice ends, so a list of any length takes the memory of a slice a source.
 
 use crate::format::operation::RecordOperation;
+use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::lane::{Lane, inexact};
 use crate::merge::list_source::{ListKey, ListSource};
@@ -189,7 +190,7 @@ impl<S: ListSource> ListMerge<S> {
         let Self { lanes, sharing, buffer, .. } = self;
         while buffer.len() < RUN_RECORDS_MAX {
             // The least key, the lane it was found in, whether others have it too, and the next key of another lane.
-            let (mut least, mut next, mut first, mut is_shared) = (u64::MAX, u64::MAX, 0, false);
+            let (mut least, mut next, mut first, mut is_shared) = (ItemKey::END, ItemKey::END, 0, false);
             for &source in sharing.iter() {
                 let key = lanes[source].key();
                 if key < least {

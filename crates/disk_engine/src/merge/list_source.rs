@@ -11,10 +11,13 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
+use crate::format::tree_key::ItemKey;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// A list: the edges of one vertex in one subject, or all vertices.
+///
+/// Differs from [`ListId`](crate::format::tree_key::ListId), by which each vertex has a list of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ListKey {
     /// The subject; never an index.
@@ -43,20 +46,14 @@ pub struct ListSlice<'a> {
 impl ListSlice<'_> {
     /// Neighbour and discriminator of a record, in the order of the list.
     #[inline]
-    pub(super) fn key(&self, at: usize) -> u64 {
-        key_of(self.neighbors[at], self.discriminators.get(at).copied().unwrap_or(0))
+    pub(super) fn key(&self, at: usize) -> ItemKey {
+        ItemKey::edge(VertexId(self.neighbors[at]), self.discriminators.get(at).copied().unwrap_or(0))
     }
 
     #[inline]
     pub(super) fn operation(&self, at: usize) -> RecordOperation {
         self.operations.get(at).copied().unwrap_or(RecordOperation::Insert)
     }
-}
-
-/// Neighbour and discriminator as one number that sorts as they do.
-#[inline]
-pub(super) const fn key_of(neighbor: u32, discriminator: u16) -> u64 {
-    (neighbor as u64) << 16 | discriminator as u64
 }
 
 /// Records in key order: a memory graph, a file, or a sorted run of files.

@@ -1,9 +1,11 @@
 //! Run buffer: the records of a merged run while they are gathered.
 
 use crate::format::operation::RecordOperation;
+use crate::format::tree_key::ItemKey;
 use crate::merge::lane::Lane;
-use crate::merge::list_source::{ListKey, key_of};
+use crate::merge::list_source::ListKey;
 use crate::merge::merged_run::{LaterSet, MergedRun, Origin, PropertyRun};
+use evergraph_graph::id::VertexId;
 
 /// Records of the output that wait to be handed out.
 #[derive(Debug, Default)]
@@ -31,15 +33,15 @@ impl RunBuffer {
 
     /// Appends one record; its Sets are in `later_sets`.
     #[inline]
-    pub(super) fn push(&mut self, key: u64, operation: RecordOperation, base: Origin) {
+    pub(super) fn push(&mut self, key: ItemKey, operation: RecordOperation, base: Origin) {
         debug_assert!(
             self.neighbors
                 .last()
                 .zip(self.discriminators.last())
-                .is_none_or(|last| key_of(*last.0, *last.1) < key)
+                .is_none_or(|last| ItemKey::edge(VertexId(*last.0), *last.1) < key)
         );
-        self.neighbors.push((key >> 16) as u32);
-        self.discriminators.push(key as u16);
+        self.neighbors.push(key.neighbor().0);
+        self.discriminators.push(key.discriminator());
         self.operations.push(operation);
         self.push_run(PropertyRun { first: base, count: 1 });
     }
@@ -50,8 +52,8 @@ impl RunBuffer {
             return;
         }
         let (first_record, records) = (self.len(), lane.front(count));
-        self.neighbors.extend(records.keys.iter().map(|key| (key >> 16) as u32));
-        self.discriminators.extend(records.keys.iter().map(|key| *key as u16));
+        self.neighbors.extend(records.keys.iter().map(|key| key.neighbor().0));
+        self.discriminators.extend(records.keys.iter().map(|key| key.discriminator()));
         self.operations.extend_from_slice(records.operations);
         match records.ranks {
             None => {

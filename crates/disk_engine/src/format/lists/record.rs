@@ -1,8 +1,6 @@
 //! List record: one value of a list, with all that a page may say about it.
 
 use crate::format::operation::RecordOperation;
-use crate::format::subject::Subject;
-use crate::format::tree_key::TreeKey;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 
@@ -28,13 +26,6 @@ impl ListRecord {
     pub const fn insert(vertex: VertexId, neighbor: VertexId) -> Self {
         let (operation, stamp) = (RecordOperation::Insert, Timestamp::ZERO);
         Self { vertex, neighbor, discriminator: 0, operation, stamp }
-    }
-
-    /// The record's place in the order of the tree.
-    #[must_use]
-    #[inline]
-    pub const fn key(&self, subject: Subject) -> TreeKey {
-        TreeKey::edge(subject, self.vertex, self.neighbor, self.discriminator)
     }
 
     /// Whether `next` may follow in a page: its key is greater, or the same and its stamp older.

@@ -8,7 +8,7 @@ use crate::social::operation::{Link, Operation};
 use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::Transaction as _;
@@ -126,6 +126,7 @@ mod tests {
     use evergraph::generate::random::Random;
     use evergraph::{Database, Isolation};
     use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::id::VertexId;
 
     #[test]
     fn each_operation_does_what_it_says_and_lists_begin_with_the_newest() {

@@ -2,7 +2,7 @@
 
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::{Effect, effect_of, nets, value_of, values};
-use crate::segment::record::RecordKey;
+use crate::segment::record::{RecordKey, RecordRef};
 use crate::segment::version::Layer;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
@@ -65,10 +65,22 @@ pub fn append_newest(
     limit: usize,
     ranked: &mut OrderedMatches<EdgeId>,
 ) -> bool {
-    let Some(stored) = layer.body.newest(asked, after) else { return false };
-    let mut overlay = Overlay::new(asked, after);
     let records = layer.records(&RecordKey::whole_row(asked.source.row()), timestamp);
-    for (key, value) in values(records.into_iter(), asked.key) {
+    append_newest_of(&layer.body, &records, asked, after, limit, ranked)
+}
+
+/// As [`append_newest`], told the records of the row that the reader sees.
+pub fn append_newest_of(
+    body: &EdgeBody,
+    records: &[RecordRef<'_>],
+    asked: &NewestEdges,
+    after: Option<&Stamped>,
+    limit: usize,
+    ranked: &mut OrderedMatches<EdgeId>,
+) -> bool {
+    let Some(stored) = body.newest(asked, after) else { return false };
+    let mut overlay = Overlay::new(asked, after);
+    for (key, value) in values(records.iter().copied(), asked.key) {
         overlay.change(asked.edge(VertexId(key.neighbor()), key.discriminator()), value);
     }
     overlay.lay_over(stored, limit, ranked);

@@ -6,7 +6,7 @@
 use crate::list;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::net::value_of;
-use crate::segment::record::RecordKey;
+use crate::segment::record::{RecordKey, RecordRef};
 use crate::segment::version::Layer;
 use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::column::ValueSink;
@@ -88,6 +88,30 @@ pub fn of_edges(
         match layer.hub(of_row[0].source.row()) {
             Some(hub) => of_plain_edges(hub.load().layer_at(timestamp), of_row, key, timestamp, values),
             None => of_plain_edges(layer, of_row, key, timestamp, values),
+        }
+    }
+}
+
+/// Appends the values of `edges` of one vertex, told the records of its row that the reader sees, by key and time. Cost:
+/// a search among these for each edge, and one in the list.
+pub fn of_list(
+    body: &EdgeBody,
+    records: &[RecordRef<'_>],
+    edges: &[EdgeId],
+    key: KeyId,
+    values: &mut dyn ValueSink,
+) {
+    let stored = body.column(key).map(AsRef::as_ref);
+    for edge in edges {
+        let edge = RecordKey::of_edge(edge);
+        let first = records.partition_point(|record| record.key < edge);
+        let count = records[first..].iter().take_while(|record| record.key == edge).count();
+        match value_of(records[first..first + count].iter().rev().copied(), key) {
+            Some(value) => values.put(value.cloned()),
+            None => match body.find(edge) {
+                Some(at) => values.put_stored(stored, at..at + 1),
+                None => values.put(None),
+            },
         }
     }
 }

@@ -276,10 +276,10 @@ impl View for MemoryView<'_> {
             let before = ranked.items.len();
             let records = layer.records(&RecordKey::whole_row(asked.source.row()), self.timestamp);
             if !records.is_empty() {
-                ordered = list::append_newest(layer, asked, after, self.timestamp, limit, ranked);
+                ordered = list::append_newest_of(&layer.body, &records, asked, after, limit, ranked);
                 let edges = &ranked.items[before..];
                 for (key, column) in keys.iter().zip(columns) {
-                    values::of_edges(layer, edges, *key, self.timestamp, column);
+                    values::of_list(&layer.body, &records, edges, *key, column);
                 }
                 return;
             }

@@ -98,6 +98,9 @@ fn an_input_goes_on_while_a_bracket_is_open_and_ctrl_c_drops_it() {
     terminal.sees("\n3\r\n");
     terminal.is_asked();
     terminal.enters("g.addV('Person'");
+    // Not before the input goes on in a new line: the prompt is written with each of its changes, and what is typed
+    // together with Ctrl-C is dropped with it.
+    terminal.sees("g.addV('Person'\r\n");
     terminal.control('c');
     terminal.is_asked();
     terminal.enters("g.E().has('since', 1833).count(); g.V().count()");

@@ -8,15 +8,24 @@ use crate::social::operation::{Link, Operation};
 use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 
-/// A link as lists have it: time, end, version, data.
-type LinkEntry = (i64, VertexId, Option<Value>, Option<Value>);
+/// The links of a node, the newest first: edges with their times, and columns of their versions and data.
+struct LinkList {
+    links: OrderedMatches<EdgeId>,
+    _properties: [Column; 2],
+}
+
+impl LinkList {
+    fn times(&self) -> impl Iterator<Item = i64> {
+        self.links.values.iter().map(|time| time.as_i64().unwrap_or(0))
+    }
+}
 
 /// What `operation` sees in `view`, as a number: 0 if it only writes.
 ///
@@ -41,8 +50,7 @@ pub fn read(view: &impl GraphView, graph: &SocialGraph, operation: &Operation) -
             found
         }
         Operation::GetLinkList(node, link_type) => {
-            let links = link_list(view, graph, *node, *link_type)?;
-            seen_of_list(links.iter().map(|link| link.0))
+            seen_of_list(link_list(view, graph, *node, *link_type)?.times())
         }
         Operation::GetNode(node) => u64::from(!view.vertex_property_map(graph.vertex(*node))?.is_empty()),
         _ => 0,
@@ -85,23 +93,14 @@ pub fn perform(
     Ok(OperationOutcome::default())
 }
 
-/// The links of a node, the newest first and at most [`LIST_MAX`], with times, versions and data.
-fn link_list(
-    view: &impl GraphView,
-    graph: &SocialGraph,
-    node: u32,
-    link_type: usize,
-) -> Result<Vec<LinkEntry>> {
+/// At most [`LIST_MAX`] of the links of a node.
+fn link_list(view: &impl GraphView, graph: &SocialGraph, node: u32, link_type: usize) -> Result<LinkList> {
     let asked = NewestEdges::new(graph.vertex(node), graph.types[link_type], graph.keys.time);
-    let (mut cursor, mut found) = (RangeCursor::default(), OrderedMatches::default());
+    let (mut cursor, mut links) = (RangeCursor::default(), OrderedMatches::default());
     let keys = [graph.keys.version, graph.keys.data];
-    let mut columns = [ValueType::I64, ValueType::Bytes].map(Column::new);
-    view.newest_with_properties(&asked, &mut cursor, LIST_MAX, &mut found, &keys, &mut columns)?;
-    let [versions, data] = columns;
-    let listed = |(row, time): (usize, &Value)| {
-        (time.as_i64().unwrap_or(0), found.items[row].target, versions.get(row), data.get(row))
-    };
-    Ok(found.values.iter().enumerate().map(listed).collect())
+    let mut properties = [ValueType::I64, ValueType::Bytes].map(Column::new);
+    view.newest_with_properties(&asked, &mut cursor, LIST_MAX, &mut links, &keys, &mut properties)?;
+    Ok(LinkList { links, _properties: properties })
 }
 
 fn edge(graph: &SocialGraph, link: Link) -> EdgeId {
@@ -127,6 +126,7 @@ mod tests {
     use evergraph::generate::random::Random;
     use evergraph::{Database, Isolation};
     use evergraph_graph::cancel::CancelFlag;
+    use evergraph_graph::id::VertexId;
 
     #[test]
     fn each_operation_does_what_it_says_and_lists_begin_with_the_newest() {
@@ -150,7 +150,8 @@ mod tests {
         let list = || {
             let (links, _) =
                 transact(&database, Isolation::Snapshot, |tx| link_list(tx, &graph, lonely, 1)).unwrap();
-            links.into_iter().map(|link| (link.0, link.1)).collect::<Vec<_>>()
+            let targets = links.links.items.iter().map(|edge| edge.target);
+            links.times().zip(targets).collect::<Vec<_>>()
         };
         assert_eq!(list(), [(1003, graph.vertex(5)), (1002, graph.vertex(9))]);
         let added = run(Operation::AddNode(vec![3])).added.unwrap();

@@ -91,10 +91,10 @@ test: toolchain python python-package gremlin-test ## Run every test: unit, beha
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage -p evergraph-memory-engine --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage -p evergraph-memory-engine -p evergraph-disk-engine --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 	@echo "== orders of memory, explored by loom"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-memory-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
+	    -p evergraph-memory-engine -p evergraph-disk-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
 	@echo "== planted bugs: each must make a test fail"
 	$(Q)$(PLANTED) --quiet
 endif

@@ -16,7 +16,7 @@ pub type Floors = &'static [&'static [&'static str]];
 pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
-    &["evergraph-memory-engine", "evergraph-query"],
+    &["evergraph-memory-engine", "evergraph-disk-engine", "evergraph-query"],
     &["evergraph-engines", "evergraph-files"],
     &["evergraph-analysis"],
     &["evergraph"],
@@ -72,6 +72,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["durable"],
         ],
     ),
+    ("crates/disk_engine/src", &[&["format"], &["cache", "memory_graph", "merge"], &["generation"]]),
     (
         "crates/evergraph/src",
         &[

@@ -87,18 +87,20 @@ impl<F> Generation<F> {
     /// The first commit, if there is one.
     #[must_use]
     pub fn first(&self) -> Option<Timestamp> {
-        match self.written.get() {
-            Some(written) => written.first,
-            None => self.graph().and_then(|graph| graph.first()),
+        // The graph first: where it is gone, what was written is there.
+        match self.graph() {
+            Some(graph) => graph.first(),
+            None => self.written.get().and_then(|written| written.first),
         }
     }
 
     /// The newest commit, if there is one; of a frozen generation its last.
     #[must_use]
     pub fn last(&self) -> Option<Timestamp> {
-        match self.written.get() {
-            Some(written) => written.last,
-            None => self.graph().and_then(|graph| graph.last()),
+        // The graph first: where it is gone, what was written is there.
+        match self.graph() {
+            Some(graph) => graph.last(),
+            None => self.written.get().and_then(|written| written.last),
         }
     }
 

@@ -414,7 +414,7 @@ fn check_newer<'k>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn every_graph_answers_at_every_past_timestamp_as_a_naive_map(
@@ -432,7 +432,7 @@ proptest! {
             };
             let model = store.model.within(first.0, last.0);
             records += model.records().count();
-            for at in (first.0 - 1..=last.0 + 1).step_by(1 + (last.0 - first.0) as usize / 6).chain([last.0]) {
+            for at in (first.0 - 1..=last.0 + 1).step_by(1 + (last.0 - first.0) as usize / 12).chain([last.0]) {
                 check_at(graph, &model, at)?;
                 // Each key at every third timestamp.
                 let keys = keys.iter().skip(at as usize % 3).step_by(3);

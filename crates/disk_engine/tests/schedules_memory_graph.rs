@@ -33,7 +33,7 @@ use evergraph_storage::timeline::registry::Access;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const RUNS: usize = 2000;
+const RUNS: usize = 1000;
 const TYPE: TypeId = TypeId(0);
 const CAPACITY: u64 = 1 << 10;
 const INDEX: Subject = Subject::index(0).expect("few indexes have lower numbers");

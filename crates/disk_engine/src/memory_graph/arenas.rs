@@ -53,7 +53,10 @@ const CHUNK_BITS_MIN: u32 = 11;
 #[cfg(any(shuttle, loom))]
 const CHUNK_BITS_MIN: u32 = 3;
 /// How far beyond its capacity a graph may grow for what writers were promised, as a factor.
+#[cfg(not(any(shuttle, loom)))]
 const OVERSHOOT: u64 = 4;
+#[cfg(any(shuttle, loom))]
+const OVERSHOOT: u64 = 64;
 /// Bytes of a graph for each list that its tables expect: an entry, a share of the tables, and little else.
 const LIST_BYTES: u64 = 96;
 

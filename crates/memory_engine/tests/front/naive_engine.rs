@@ -129,7 +129,7 @@ impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
                 | Mutation::SetEdgeProperties { edge, .. } => drop(items.insert(edge.item_id())),
                 Mutation::Schema(SchemaChange::DropIndex(id)) => drop(ready.remove(id)),
                 Mutation::Schema(SchemaChange::AddIndex(definition)) => made_ready = Some(definition.id),
-                Mutation::Schema(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
             }
         }
         let mut expected = IndexChanges::NONE;

@@ -1,7 +1,7 @@
 //! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on both engines.
 
 use crate::model::{Model, dump};
-use crate::naive_engine::{KeepingEngine, NaiveEngine};
+use crate::naive_engine::NaiveEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, TypeId, VertexId};
@@ -27,7 +27,6 @@ macro_rules! on_both_engines {
         fn $name() {
             fn body<$engine: DurableEngine>() $body
             body::<NaiveEngine>();
-            body::<KeepingEngine>();
             body::<MemoryEngine>();
         }
     )*};

@@ -6,14 +6,19 @@ use crate::oracle::{check_indexes, some_ranges};
 use crate::test_store::{TestEngine, open};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::index::{IndexKind, IndexState};
+use evergraph_graph::load::{Load, VertexBlock, VertexTable};
 use evergraph_graph::look_up::{MatchCursor, Matches};
+use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
-use evergraph_graph::value::Value;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::store::Store;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Ten people with unique names, hashed, and ages, in order.
 fn people<E: TestEngine>(directory: &MemoryDirectory) -> Store<E> {
@@ -71,6 +76,40 @@ fn two_who_enter_the_same_unique_value_at_once_find_each_other_without_entries_o
     let (first, second) = (add(), add());
     first.commit().unwrap();
     assert_eq!(second.commit().unwrap_err().kind(), ErrorKind::Conflict);
+}
+
+#[test]
+fn a_load_is_found_by_indexes_that_the_engine_keeps_and_refused_where_it_breaks_a_unique_one() {
+    let directory = MemoryDirectory::new("db");
+    let open =
+        || OpenStore::<KeepingEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
+    let load = |numbers: std::ops::Range<i64>| {
+        let names: Vec<Value> = numbers.map(Value::I64).collect();
+        let columns = vec![PackedColumn::from_values(names.iter().map(Some))];
+        let block = VertexBlock { rows: names.len(), columns };
+        let people = VertexTable::new("Person", vec![("name".into(), ValueType::I64)], vec![block]);
+        Load { vertices: vec![people.unique_key("name")], edges: Vec::new() }
+    };
+    let first = open();
+    // The first load makes the index, the second one finds it there.
+    for numbers in [0..20, 20..40] {
+        first
+            .load_within(u64::MAX, &load(numbers), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()))
+            .unwrap();
+        assert_eq!(entries(first.store()), [(0, IndexState::Ready)]);
+        check_indexes(&first.store().snapshot(), &[Value::I64(7), Value::I64(39)], &some_ranges(), 2);
+    }
+    for numbers in [39..50, 0..3] {
+        let refused = first.store().load(&load(numbers), &mut |_| Ok(()), &mut || panic!("refused before"));
+        assert!(refused.unwrap_err().to_string().contains("Person.name can't be unique"));
+    }
+    first.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+    first.close().unwrap();
+    let again = open();
+    assert_eq!(entries(again.store()), [(0, IndexState::Ready)]);
+    check_indexes(&again.store().snapshot(), &[Value::I64(7), Value::I64(39)], &some_ranges(), 2);
+    let report = again.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_healthy(), "{report:?}");
 }
 
 /// The engine's exact answer reads no property, so what it depends on must be noted without.

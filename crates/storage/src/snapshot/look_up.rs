@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Both sides are supersets: what is read decides. Where the engine says that its answer is exact, items that own
-//! writes don't touch are not read. A view may be older than the index that its
+//! writes don't touch are not read, unless own values lie among them: those may have been taken back. A view may be older than the index that its
 //! catalogue names, or the index may be dropped since; then everything of the label or type is read
 //! instead, so that the answer is right all the same.
 
@@ -136,7 +136,7 @@ impl ReadItem for EdgeId {
 struct CandidateBatch {
     /// There are no more.
     is_last: bool,
-    /// Each has the value, unless own writes say otherwise.
+    /// All are the engine's, and each has the value, unless own writes say otherwise.
     is_exact: bool,
 }
 
@@ -259,7 +259,8 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
-    /// Whether `item`, a candidate, has `value`: read, unless the engine said so and own writes don't touch it.
+    /// Whether `item`, a candidate, has `value`: read, unless the engine said so and own writes don't touch it. What this
+    /// transaction added and deleted again has no write, but is a candidate still.
     #[inline]
     fn has_value<I: ReadItem>(&self, item: I, key: KeyId, value: &Value, is_exact: bool) -> Result<bool> {
         Ok(is_exact && !item.is_written(self.writes) || item.read(self, key)?.as_ref() == Some(value))
@@ -284,6 +285,7 @@ impl<V: View> Reader<'_, V> {
         if answer == IndexAnswer::No {
             index.candidates(value, after, batch, candidates);
         }
+        let mut is_exact = answer == IndexAnswer::Exact;
         let is_last = candidates.len() - start < batch;
         let noted = I::noted(self.writes);
         if !noted.is_empty() {
@@ -293,11 +295,13 @@ impl<V: View> Reader<'_, V> {
             let own = own.take_while(|(of, on, _)| (*of, *on) == (owner, key));
             let own = own.map_while(|(.., place)| noted_pair(place));
             let own = own.take_while(|(found, _)| *found == value).map(|(_, item)| item);
+            let stored = candidates.len();
             candidates.extend(own.take_while(|item| last.is_none_or(|last| *item <= last)));
+            is_exact &= candidates.len() == stored;
             candidates[start..].sort_unstable();
             candidates.dedup();
         }
-        Ok(CandidateBatch { is_last, is_exact: answer == IndexAnswer::Exact })
+        Ok(CandidateBatch { is_last, is_exact })
     }
 
     /// As [`GraphView::range_vertices`], for any item.
@@ -359,9 +363,9 @@ impl<V: View> Reader<'_, V> {
             if answer == IndexAnswer::No {
                 index.between(&after, until, descending, batch, &mut pairs);
             }
-            let is_exact = answer == IndexAnswer::Exact;
             let whole = pairs.len() < batch;
-            self.add_noted(property, &after, until, whole, descending, &mut pairs);
+            let has_own = self.add_noted(property, &after, until, whole, descending, &mut pairs);
+            let is_exact = answer == IndexAnswer::Exact && !has_own;
             for (value, item) in pairs.drain(..) {
                 if ranked.items.len() == end {
                     return Ok(());
@@ -379,7 +383,7 @@ impl<V: View> Reader<'_, V> {
     }
 
     /// Puts own writes among `pairs`, which lie behind `after`: those up to the last of them, or up to
-    /// `until` if the pairs are the `whole` rest.
+    /// `until` if the pairs are the `whole` rest. Returns whether there are any.
     fn add_noted<I: ReadItem>(
         &self,
         (owner, key): Property,
@@ -388,10 +392,10 @@ impl<V: View> Reader<'_, V> {
         whole: bool,
         descending: bool,
         pairs: &mut Vec<(Value, I)>,
-    ) {
+    ) -> bool {
         let noted = I::noted(self.writes);
         if noted.is_empty() {
-            return;
+            return false;
         }
         let last = match pairs.last().filter(|_| !whole) {
             Some((value, item)) => EntryBound::At(value.clone(), Some(*item)),
@@ -400,15 +404,18 @@ impl<V: View> Reader<'_, V> {
         let bound = |place: &EntryBound<I>| Bound::Excluded((owner, key, place.clone()));
         let (from, to) = if descending { (&last, after) } else { (after, &last) };
         if from >= to {
-            return;
+            return false;
         }
         let own = noted.range((bound(from), bound(to))).filter_map(|(.., place)| noted_pair(place));
+        let stored = pairs.len();
         pairs.extend(own.map(|(value, item)| (value.clone(), item)));
+        let has_own = pairs.len() > stored;
         pairs.sort_unstable();
         pairs.dedup();
         if descending {
             pairs.reverse();
         }
+        has_own
     }
 
     /// The index that answers this view, preferably by hash; `None` where the property has to be read off

@@ -64,7 +64,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 18, "thirteen parts, five of them on a graph of files too");
+    assert_eq!(texts("section").len(), 20, "fourteen parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -202,7 +202,10 @@ fn programs_of_gapbs_are_told_the_same_graph_and_their_counts_are_compared() {
     let entries = results["entries"].as_array().expect("entries are a list");
     assert_eq!(entries.len(), 12, "six kernels on one and two threads");
     for entry in entries {
-        assert_eq!((entry["peer"].as_str(), entry["theirs"]["median"].as_f64()), (Some("gapbs"), Some(0.02)));
+        // Three trials of 0.03, 0.02 and 0.01 s in turn; of triangles, which take long, the last one alone.
+        let is_triangles = entry["name"].as_str().is_some_and(|name| name.starts_with("static.triangles"));
+        let median = if is_triangles { 0.01 } else { 0.02 };
+        assert_eq!((entry["peer"].as_str(), entry["theirs"]["median"].as_f64()), (Some("gapbs"), Some(median)));
         assert_eq!(entry["goal"], "at most 1.10 x", "{entry}");
         assert_eq!(entry["theirs_spent"].as_array().map(Vec::len), Some(0), "nobody knows its CPU time");
     }

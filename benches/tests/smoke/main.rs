@@ -205,7 +205,10 @@ fn programs_of_gapbs_are_told_the_same_graph_and_their_counts_are_compared() {
         // Three trials of 0.03, 0.02 and 0.01 s in turn; of triangles, which take long, the last one alone.
         let is_triangles = entry["name"].as_str().is_some_and(|name| name.starts_with("static.triangles"));
         let median = if is_triangles { 0.01 } else { 0.02 };
-        assert_eq!((entry["peer"].as_str(), entry["theirs"]["median"].as_f64()), (Some("gapbs"), Some(median)));
+        assert_eq!(
+            (entry["peer"].as_str(), entry["theirs"]["median"].as_f64()),
+            (Some("gapbs"), Some(median))
+        );
         assert_eq!(entry["goal"], "at most 1.10 x", "{entry}");
         assert_eq!(entry["theirs_spent"].as_array().map(Vec::len), Some(0), "nobody knows its CPU time");
     }

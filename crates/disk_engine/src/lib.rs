@@ -5,6 +5,7 @@
 //! memory_graph   the newest commits, in memory
 //! generation     a memory graph, then the file that it became
 //! merge          several sorted sources of records become one, with one exact record a key
+//! source         records as one reader sees them, in memory or in a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
@@ -13,3 +14,4 @@ pub mod format;
 pub mod generation;
 pub mod memory_graph;
 pub mod merge;
+pub mod source;

@@ -1,0 +1,131 @@
+//! Source: one sorted set of records as a reader at S sees it, whether it lies in a memory graph or in a file.
+//!
+//! ```text
+//! view ──> sources, newest first: graphs and L0 files by time, then L1, L2, ...
+//!          existence, a property     the first source that decides
+//!          degrees, counts           the sum of all differences
+//!          lists                     merged; of an item that several sources have, the newest record counts
+//! ```
+//!
+//! Each method answers for many items at once, so that a file can gather the pages that it reads. An answer that a
+//! newer source has decided is left alone; a source fills in only what it decides itself.
+//!
+//! Records are exact (invariant I2): an Insert says that older sources do not have the item, every other record that
+//! they do.
+//!
+//! Source: disk-engine, section 5, rule D5; LSMGraph (SIGMOD 2024), section 4.1, where a read looks at each level in
+//! turn.
+
+use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, KeyId, VertexId};
+use evergraph_graph::value::Value;
+use evergraph_storage::view::GroupBits;
+
+/// What sources say of one property of one item.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum PropertyAnswer {
+    /// No source has decided it yet: older ones are asked.
+    #[default]
+    Undecided,
+    /// The item does not have the property, or does not exist.
+    Absent,
+    /// The item has this value.
+    Value(Value),
+}
+
+/// An item of a list and whether a source says that it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListedItem {
+    /// The item.
+    pub item: ItemKey,
+    /// False if the newest record deletes it.
+    pub is_present: bool,
+}
+
+/// All properties of an item, as far as sources have decided them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PropertyMap {
+    /// By key, ascending. A key without a value was removed, or its item was deleted.
+    pub values: Vec<(KeyId, Option<Value>)>,
+    /// Whether older sources have nothing to add.
+    pub is_complete: bool,
+}
+
+impl PropertyMap {
+    /// Adds the value of `key`, unless a newer source named it.
+    pub fn add(&mut self, key: KeyId, value: Option<Value>) {
+        if let Err(at) = self.values.binary_search_by_key(&key, |(key, _)| *key) {
+            self.values.insert(at, (key, value));
+        }
+    }
+
+    /// The properties that the item has, by key.
+    #[must_use]
+    pub fn into_present(self) -> Vec<(KeyId, Value)> {
+        self.values.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// Records as of one timestamp.
+///
+/// # Errors
+/// Files fail with `io`, or with `corrupt`, naming file and offset; memory graphs never do.
+pub trait RecordSource {
+    /// Decides whether items exist: sets each of `found` that is `None` and that a visible record speaks of.
+    ///
+    /// `items` come in any order and may repeat; callers mostly ask for items of one list together, ascending.
+    fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()>;
+
+    /// Decides the property `key` of items: sets each of `answers` that is undecided and of which a visible record says
+    /// that it has a value, or that it has none. A Set that does not name the key decides nothing.
+    ///
+    /// `items` as in [`RecordSource::presence`]; those of edges are in out lists.
+    fn property(&self, items: &[(ListId, ItemKey)], key: KeyId, answers: &mut [PropertyAnswer])
+    -> Result<()>;
+
+    /// Adds what visible records say of all properties of an item. Nothing if the map is complete.
+    fn property_map(&self, list: ListId, item: ItemKey, map: &mut PropertyMap) -> Result<()>;
+
+    /// Appends the items of a list that visible records speak of, ascending, each once, with what the newest of them
+    /// says: at most `limit` (at least 1), the first ones greater than `after`. Returns whether there may be more.
+    fn list(
+        &self,
+        list: ListId,
+        after: Option<ItemKey>,
+        limit: usize,
+        items: &mut Vec<ListedItem>,
+    ) -> Result<bool>;
+
+    /// Appends the items of a list with this neighbour, as [`RecordSource::list`] does: parallel edges.
+    fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()>;
+
+    /// Adds to each of `differences` the visible Inserts minus Deletes of a list.
+    fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()>;
+
+    /// Visible Inserts minus Deletes of all lists of a subject in a group. No list is read, unless the source is stamped
+    /// and has commits that are not visible.
+    fn group_difference(&self, subject: Subject, group: GroupId) -> Result<i64>;
+
+    /// Sets and clears the bits of the group's vertices that visible records insert and delete. Sources are asked
+    /// from the oldest to the newest.
+    fn apply_live(&self, group: GroupId, live: &mut GroupBits) -> Result<()>;
+
+    /// Sets the bits of the rows of a group that visible records of a subject's lists are of; others may be set too.
+    fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_source_that_names_a_property_is_believed() {
+        let mut map = PropertyMap::default();
+        map.add(KeyId(3), None);
+        map.add(KeyId(1), Some(Value::from(7)));
+        map.add(KeyId(3), Some(Value::from(8)));
+        assert_eq!(map.into_present(), [(KeyId(1), Value::from(7))]);
+    }
+}

@@ -6,12 +6,15 @@
 //! generation     a memory graph, then the file that it became
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
+//! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
 pub mod cache;
 pub mod format;
 pub mod generation;
+pub mod groups;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod view;

@@ -10,8 +10,10 @@
 //! ```
 
 pub mod cache;
+pub mod durable;
 pub mod format;
 pub mod generation;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod stored_file;

@@ -18,6 +18,7 @@
 pub mod cache;
 pub mod flush;
 pub mod file_set;
+pub mod durable;
 pub mod format;
 pub mod generation;
 pub mod groups;

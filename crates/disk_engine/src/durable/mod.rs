@@ -3,3 +3,4 @@
 pub mod copy;
 pub mod files;
 pub mod section;
+pub mod load;

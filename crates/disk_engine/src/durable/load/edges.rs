@@ -12,7 +12,7 @@
 use crate::durable::load::ends::{Counts, Ends};
 use crate::durable::load::output::{LoadOutput, Sequence};
 use crate::durable::load::parts::{Part, Parts, starts};
-use crate::durable::load::present::PresentEdges;
+use crate::durable::load::present::LastPresent;
 use crate::durable::load::spill::{Buckets, SpillPlace};
 use crate::durable::load::touched::TouchedSegments;
 use crate::format::subject::{EdgeSide, Subject};
@@ -41,7 +41,7 @@ pub(super) struct TypeLoad<'a, 'o> {
     /// Whether a group is one of the load's own.
     pub is_new: &'o dyn Fn(GroupId) -> bool,
     /// The edges that are there.
-    pub present: &'o PresentEdges<'o>,
+    pub present: &'o LastPresent<'o>,
     /// Where spilled buckets lie.
     pub spill: &'o dyn Fn() -> SpillPlace<'o>,
 }
@@ -171,7 +171,7 @@ impl TypeLoad<'_, '_> {
         let last = match before {
             Some((known, last)) if known == target => Some(last),
             _ if sequence == Sequence::Bottom => None,
-            _ => self.present.last(ListId::edges(source, self.edge_type, EdgeSide::Out), target)?,
+            _ => (self.present)(ListId::edges(source, self.edge_type, EdgeSide::Out), target)?,
         };
         let Some(last) = last else { return Ok(0) };
         if self.is_simple {

@@ -1,13 +1,16 @@
 //! Output: the files that a load writes, two sequences of them, each in key order.
 //!
 //! ```text
-//! newest   lists of vertices that were there before    above every older file: the same keys may stand in them
-//! bottom   vertices and lists of the load's new groups  nothing older has their keys: below everything
+//! newest   lists of vertices that were there before     above every older file: their keys may stand there too
+//! bottom   vertices and lists of the load's new groups   as deep as possible: nothing older has their keys
 //! ```
 //!
-//! Files of one sequence are cut near 64 MiB, between any two keys, and don't overlap. All are without stamps and
-//! name the load's timestamp as their first and last: a snapshot before it reads none of them, one at it or later
-//! reads them whole.
+//! A small load is all `newest`, as the flush of a memory graph would be.
+//!
+//! Files of one sequence are cut near 64 MiB, between any two keys, and don't overlap. In the bottom sequence no file
+//! has two subjects: the groups of a later load are higher, so that its files find room between these. All are without
+//! stamps and have the load's timestamp as their first and last: a snapshot before it reads none of them, one at it or
+//! later reads them whole.
 
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
@@ -16,8 +19,9 @@ use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::ItemKey;
 use crate::format::vertices::VertexRecord;
+use crate::durable::section::LEVEL_MAX;
 use crate::stored_file::StoredFile;
-use crate::writer::{FileWriter, NewFile};
+use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -26,12 +30,21 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// About how long a file gets.
-pub(super) const FILE_BYTES: u64 = 64 << 20;
-/// The level of new groups' files.
-pub(super) const BOTTOM_LEVEL: u8 = 5;
-/// The level of older groups' files.
-pub(super) const NEWEST_LEVEL: u8 = 0;
+/// Where a load's files are cut.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutputLimits {
+    /// About how long a file gets, in bytes.
+    pub file_bytes: u64,
+    /// Up to how many records a load is small.
+    pub small_records: u64,
+}
+
+impl Default for OutputLimits {
+    /// 64 MiB, and about as many records as a memory graph of 64 MiB has.
+    fn default() -> Self {
+        Self { file_bytes: 64 << 20, small_records: 1 << 20 }
+    }
+}
 
 /// Which of the two sequences a list belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,27 +107,40 @@ pub(super) struct LoadOutput<'a> {
     next_number: &'a dyn Fn() -> FileNumber,
     timestamp: Timestamp,
     file_bytes: u64,
+    is_small: bool,
     newest: Option<FileWriter>,
     bottom: Option<FileWriter>,
+    /// The subject of the file that `bottom` writes.
+    bottom_subject: Subject,
     files: LoadFiles,
 }
 
 impl<'a> LoadOutput<'a> {
-    /// Nothing yet; files will be near `file_bytes` long.
+    /// Nothing yet, of a load of `records` vertices and edges, sides counted apart.
     pub(super) fn new(
         directory: &'a Arc<dyn Directory>,
         next_number: &'a dyn Fn() -> FileNumber,
         timestamp: Timestamp,
-        file_bytes: u64,
+        records: u64,
+        limits: OutputLimits,
     ) -> Self {
-        let files = LoadFiles::new(directory);
-        Self { directory, next_number, timestamp, file_bytes, newest: None, bottom: None, files }
+        Self {
+            directory,
+            next_number,
+            timestamp,
+            file_bytes: limits.file_bytes,
+            is_small: records <= limits.small_records,
+            newest: None,
+            bottom: None,
+            bottom_subject: Subject::VERTICES,
+            files: LoadFiles::new(directory),
+        }
     }
 
     /// Adds a new vertex; vertices ascend and come before all edges.
     pub(super) fn push_vertex(&mut self, vertex: VertexId, properties: &Properties) -> CheckpointResult<()> {
         let record = VertexRecord { vertex, operation: RecordOperation::Insert, stamp: Timestamp::ZERO };
-        self.writer(Sequence::Bottom)?.push_vertex(&record, properties)
+        self.writer(Sequence::Bottom, Subject::VERTICES)?.push_vertex(&record, properties)
     }
 
     /// Adds a new edge to a list. Subjects, lists and items ascend.
@@ -133,17 +159,20 @@ impl<'a> LoadOutput<'a> {
             operation: RecordOperation::Insert,
             stamp: Timestamp::ZERO,
         };
-        self.writer(sequence)?.push_edge(subject, &record, properties)
+        self.writer(sequence, subject)?.push_edge(subject, &record, properties)
     }
 
-    /// The writer of a sequence, a new one if the file is long enough.
+    /// The writer of a sequence for a record of `subject`: a new one if the file is long enough, or has another subject.
     #[inline]
-    fn writer(&mut self, sequence: Sequence) -> CheckpointResult<&mut FileWriter> {
-        let writer = match sequence {
-            Sequence::Newest => &mut self.newest,
-            Sequence::Bottom => &mut self.bottom,
+    fn writer(&mut self, sequence: Sequence, subject: Subject) -> CheckpointResult<&mut FileWriter> {
+        let sequence = if self.is_small { Sequence::Newest } else { sequence };
+        let (writer, is_behind) = match sequence {
+            Sequence::Newest => (&mut self.newest, false),
+            Sequence::Bottom => {
+                (&mut self.bottom, std::mem::replace(&mut self.bottom_subject, subject) != subject)
+            }
         };
-        if let Some(full) = writer.take_if(|writer| writer.bytes() >= self.file_bytes) {
+        if let Some(full) = writer.take_if(|writer| is_behind || writer.bytes() >= self.file_bytes) {
             self.files.of(sequence).push(full.finish()?);
         }
         match writer {
@@ -151,7 +180,7 @@ impl<'a> LoadOutput<'a> {
             none => {
                 let new = NewFile {
                     number: (self.next_number)(),
-                    level: if sequence == Sequence::Newest { NEWEST_LEVEL } else { BOTTOM_LEVEL },
+                    level: if sequence == Sequence::Newest { 0 } else { LEVEL_MAX },
                     stamps: FileStamps::Unstamped,
                     first_ts: self.timestamp,
                     last_ts: self.timestamp,

@@ -25,6 +25,7 @@
 //! spilling them beforehand; the in side's buckets are filled while the out side is written, as there; all ids of a load
 //! lie in RAM, the front's.
 
+pub mod built;
 mod edges;
 mod ends;
 mod output;

@@ -6,8 +6,11 @@
 
 use crate::format::subject::{EdgeSide, Subject};
 use evergraph_graph::id::{Direction, GroupId, TypeId};
-use evergraph_storage::engine::Key;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::sync::ArcCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The segments that a load changed.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +62,51 @@ impl TouchedSegments {
     }
 }
 
+/// The loads whose changes conflict checks still know.
+///
+/// # Concurrency
+/// Any thread asks; loads are added under the latch, one at a time.
+#[derive(Debug, Default)]
+pub struct RecentLoads {
+    /// A swap releases what it publishes; a load acquires it.
+    recent: ArcCell<Recent>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    /// Oldest first.
+    loads: Vec<(Timestamp, Arc<TouchedSegments>)>,
+    /// What older loads changed is forgotten.
+    floor: Timestamp,
+}
+
+/// Loads that are remembered one by one.
+const RECENT_LOADS_MAX: usize = 8;
+
+impl RecentLoads {
+    /// Adds the load of `timestamp`. Under the latch, before it is published. Cost: O(1).
+    pub fn push(&self, timestamp: Timestamp, touched: &Arc<TouchedSegments>) {
+        let mut recent = Recent::clone(&self.recent.load());
+        recent.loads.push((timestamp, Arc::clone(touched)));
+        if recent.loads.len() > RECENT_LOADS_MAX {
+            recent.floor = recent.loads.remove(0).0;
+        }
+        self.recent.swap(Arc::new(recent));
+    }
+
+    /// Whether a load may have changed `key` after `since`. Under the latch, or ahead of it.
+    #[must_use]
+    pub fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
+        let recent = self.recent.load();
+        let touches = |(at, touched): &(Timestamp, Arc<TouchedSegments>)| *at > since && touched.touches(key);
+        if since < recent.floor || recent.loads.iter().any(touches) {
+            ChangedSince::Forgotten
+        } else {
+            ChangedSince::No
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +143,20 @@ mod tests {
         ] {
             assert!(!touched.touches(&key), "{key}");
         }
+    }
+
+    #[test]
+    fn a_writer_conflicts_with_loads_after_its_snapshot_and_with_all_that_were_forgotten() {
+        let mut touched = TouchedSegments::default();
+        touched.insert(GroupId(7), Subject::VERTICES);
+        let (touched, loads) = (Arc::new(touched), RecentLoads::default());
+        let (theirs, other) = (Key::Members(GroupId(7)), Key::Members(GroupId(8)));
+        let newer = |key, since| loads.newer(key, Timestamp(since));
+        assert_eq!(newer(&theirs, 0), ChangedSince::No);
+        loads.push(Timestamp(10), &touched);
+        assert_eq!([9, 10].map(|since| newer(&theirs, since)), [ChangedSince::Forgotten, ChangedSince::No]);
+        assert_eq!(newer(&other, 9), ChangedSince::No);
+        (11..20).for_each(|at| loads.push(Timestamp(at), &touched));
+        assert_eq!([10, 11].map(|since| newer(&other, since)), [ChangedSince::Forgotten, ChangedSince::No]);
     }
 }

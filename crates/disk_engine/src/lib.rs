@@ -7,13 +7,22 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
+//! file_set, tree files and generations of one moment, replaced in one swap
+//! writer, flush  files of sorted records; a memory graph becomes one
+//! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
 
 pub mod cache;
 pub mod durable;
+pub mod file_set;
+pub mod flush;
 pub mod format;
 pub mod generation;
+pub mod groups;
 pub mod memory_graph;
 pub mod merge;
+pub mod pacing;
 pub mod source;
 pub mod stored_file;
+pub mod tree;
+pub mod writer;

@@ -4,7 +4,7 @@
 //! record         one change of an item
 //! slot, chunks   16 bytes that hold a record; arrays that only grow
 //! arenas         the memory of a graph: arrays and hash tables
-//! promises       memory that commits count on, ahead of the latch
+//! promises       memory that commits count on, ahead of the latch; reserved_memory: what a graph holds of the budget
 //! lists          the records of one vertex and subject; neighbor_hash: of two vertices in a long list
 //! segments       a vertex group and subject as a whole
 //! index_entries  what entered and left indexes
@@ -22,6 +22,7 @@ mod neighbor_hash;
 mod newer;
 pub mod promises;
 pub mod record;
+pub mod reserved_memory;
 pub mod scan;
 mod segments;
 mod slot;

@@ -8,15 +8,21 @@
 //! groups         vertex groups, their labels and edge types
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
+//! stored_file    what a manifest says of a file
+//! writer         records in file order become a file
+//! flush          a memory graph becomes a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
 pub mod cache;
 pub mod file_set;
+pub mod flush;
 pub mod format;
 pub mod generation;
 pub mod groups;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod stored_file;
 pub mod tree;
+pub mod writer;

@@ -11,6 +11,7 @@
 //! stored_file    what a manifest says of a file
 //! writer         records in file order become a file
 //! flush          a memory graph becomes a file
+//! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
@@ -25,4 +26,5 @@ pub mod merge;
 pub mod source;
 pub mod stored_file;
 pub mod tree;
+pub mod view;
 pub mod writer;

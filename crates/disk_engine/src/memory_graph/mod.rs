@@ -10,7 +10,7 @@
 //! index_entries  what entered and left indexes
 //! sorted_commit  a commit's mutations as records, sorted
 //! graph          all of it: prepare, append, freeze
-//! visible        what a snapshot sees; newer: conflict checks; scan: everything in key order
+//! visible        what a snapshot sees; source: as one source of a view; newer: conflict checks; scan: everything in key order
 //! ```
 
 mod arenas;
@@ -27,4 +27,5 @@ pub mod scan;
 mod segments;
 mod slot;
 pub mod sorted_commit;
+pub mod source;
 pub mod visible;

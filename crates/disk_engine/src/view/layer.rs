@@ -1,0 +1,27 @@
+//! Layer: something with records that a reader holds, and that becomes a source of them at its timestamp.
+
+use crate::memory_graph::graph::MemoryGraph;
+use crate::memory_graph::visible::VisibleRecords;
+use crate::source::RecordSource;
+use evergraph_graph::timestamp::Timestamp;
+use std::sync::Arc;
+
+/// A memory graph or a file, held for as long as it is read.
+pub trait Layer: Send + Sync {
+    /// Its records as of one timestamp.
+    type Records<'l>: RecordSource
+    where
+        Self: 'l;
+
+    /// The records until `timestamp`. Cost: a few loads; nothing is read.
+    fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
+}
+
+impl Layer for Arc<MemoryGraph> {
+    type Records<'l> = VisibleRecords<'l>;
+
+    #[inline]
+    fn at(&self, timestamp: Timestamp) -> VisibleRecords<'_> {
+        MemoryGraph::at(self, timestamp)
+    }
+}

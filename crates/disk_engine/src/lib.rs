@@ -6,6 +6,7 @@
 //! generation     a memory graph, then the file that it became
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
+//! pacing         writers wait while the flush is behind
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! stored_file    what a manifest says of a file
@@ -23,6 +24,7 @@ pub mod generation;
 pub mod groups;
 pub mod memory_graph;
 pub mod merge;
+pub mod pacing;
 pub mod source;
 pub mod stored_file;
 pub mod tree;

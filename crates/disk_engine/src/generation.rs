@@ -175,6 +175,20 @@ impl<F> RetainedGenerations<F> {
         self.generations.push(generation);
     }
 
+    /// Adds a generation that is newer than all but the last one, which has no commit yet.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn insert_before_last(&mut self, generation: Arc<Generation<F>>) {
+        let last = self.generations.len().checked_sub(1).expect("there is an open generation");
+        self.generations.insert(last, generation);
+    }
+
+    /// Removes a generation in which nothing was changed.
+    pub fn remove(&mut self, generation: &Arc<Generation<F>>) {
+        self.generations.retain(|retained| !Arc::ptr_eq(retained, generation));
+    }
+
     /// Drops generations without a graph, and raises the floor to the last of them.
     pub fn prune(&mut self) {
         let floor = &mut self.floor;

@@ -4,14 +4,19 @@
 //! format         bytes of pages and files, without I/O
 //! memory_graph   the newest commits, in memory
 //! generation     a memory graph, then the file that it became
+//! file_set       all files of one moment; tree: those and the generations, replaced as a whole
+//! groups         vertex groups, their labels and edge types
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
 pub mod cache;
+pub mod file_set;
 pub mod format;
 pub mod generation;
+pub mod groups;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod tree;

@@ -1,0 +1,322 @@
+//! Tree: the files and the memory graphs of one moment, replaced as a whole.
+//!
+//! ```text
+//! current = ( set, generations not yet in it, generations that conflict checks ask )
+//!
+//! switch    the open graph is full: frozen, and the next one follows it     under the latch
+//! attach    a large commit brings its own graph                             under the latch
+//! install   the oldest generation is a file of the set now                  under latch and registry
+//! replace   a compaction or a load made another set                         under latch and registry
+//! pin       what a snapshot at S reads                                      with the registry locked
+//! ```
+//!
+//! - D1: a set holds nothing newer than any S that pins it. `install` asks for F <= R, where F is the last commit of the
+//!   generation; a snapshot takes its S and its pin with the registry locked, so whoever pins the new set has
+//!   S >= R >= F.
+//! - D2: a pin reads a generation from its graph or from its file, whichever is there.
+//! - D3: set and generations change in one swap.
+//!
+//! A switch needs no registry: the graph that it adds has no commit yet, and who sees a commit of it (W, Acquire)
+//! sees the swap before it.
+//!
+//! Lock order: the place of the flush, latch, registry. No I/O under latch or registry, and nothing large is freed
+//! there: what a swap replaced is returned, to be dropped outside.
+//!
+//! Source: disk-engine, section 5, and its model (`models/disk-protocol`).
+
+use crate::file_set::FileSet;
+use crate::generation::{Generation, GenerationSource, RetainedGenerations};
+use crate::memory_graph::graph::MemoryGraph;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::sync::ArcCell;
+use evergraph_storage::timeline::clock::Timeline;
+use std::fmt;
+use std::sync::Arc;
+
+/// Files and memory graphs of one moment.
+#[derive(Debug)]
+pub struct Current<F> {
+    /// The files.
+    pub set: Arc<FileSet<F>>,
+    /// The generations that are not yet in the set, newest last. The last one is open, the others are frozen.
+    pub generations: Vec<Arc<Generation<F>>>,
+    /// The generations that conflict checks ask: those above and some that are in the set.
+    pub retained: RetainedGenerations<F>,
+    /// F: every commit through it is in the set, and no later one.
+    pub covered_through: Timestamp,
+}
+
+impl<F> Clone for Current<F> {
+    fn clone(&self) -> Self {
+        Self {
+            set: Arc::clone(&self.set),
+            generations: self.generations.clone(),
+            retained: self.retained.clone(),
+            covered_through: self.covered_through,
+        }
+    }
+}
+
+impl<F> Current<F> {
+    /// The graph that commits go to.
+    ///
+    /// # Panics
+    /// Never: the last generation is open, and only one that was flushed has no graph.
+    #[must_use]
+    pub fn open_graph(&self) -> Arc<MemoryGraph> {
+        let open = self.generations.last().and_then(|generation| generation.graph());
+        open.expect("the last generation is open, and in memory")
+    }
+
+    /// The generations that wait for their flush, oldest first.
+    #[must_use]
+    pub fn frozen(&self) -> &[Arc<Generation<F>>] {
+        self.generations.split_last().map_or(&[], |(_, frozen)| frozen)
+    }
+}
+
+/// One source of records, held while it is read.
+#[derive(Debug)]
+pub enum SourceHandle<F> {
+    /// A memory graph.
+    Graph(Arc<MemoryGraph>),
+    /// A file: of the set, or what became of a generation.
+    File(Arc<F>),
+}
+
+impl<F> Clone for SourceHandle<F> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Graph(graph) => Self::Graph(Arc::clone(graph)),
+            Self::File(file) => Self::File(Arc::clone(file)),
+        }
+    }
+}
+
+/// What a snapshot holds: the files and generations of the moment when it began. Not the memory of a generation that
+/// was flushed since (rule D2).
+pub struct Pin<F>(Arc<Current<F>>);
+
+impl<F> Clone for Pin<F> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<F> fmt::Debug for Pin<F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Pin({} files, {} generations)", self.0.set.len(), self.0.generations.len())
+    }
+}
+
+impl<F> Pin<F> {
+    /// The files.
+    #[must_use]
+    pub fn set(&self) -> &Arc<FileSet<F>> {
+        &self.0.set
+    }
+
+    /// The sources that a reader at `timestamp` asks, newest first: generations that have a commit it sees, from
+    /// their graph or file, then the files of the set. Cost: a few loads a generation, and a count a source.
+    pub fn sources(&self, timestamp: Timestamp) -> impl Iterator<Item = SourceHandle<F>> + '_ {
+        let is_visible =
+            move |first: Option<Timestamp>| first.is_some_and(|first| first.visible_at(timestamp));
+        let generations =
+            self.0.generations.iter().rev().filter_map(move |generation| match generation.source() {
+                GenerationSource::Graph(graph) => {
+                    is_visible(graph.first()).then_some(SourceHandle::Graph(graph))
+                }
+                GenerationSource::File(file) => {
+                    is_visible(generation.first()).then(|| SourceHandle::File(Arc::clone(file)))
+                }
+            });
+        generations.chain(self.0.set.iter().map(|file| SourceHandle::File(Arc::clone(file))))
+    }
+}
+
+/// What a swap replaced: perhaps the last to hold files and graphs, so it is dropped outside of all locks.
+#[must_use = "dropped outside of latch and registry"]
+#[derive(Debug)]
+pub struct Replaced<F>(#[expect(dead_code, reason = "held until it may be dropped")] Arc<Current<F>>);
+
+/// The present files and memory graphs of one engine.
+///
+/// # Concurrency
+/// Any thread pins, asks and reads at any time. All swaps happen under the commit latch, one at a time; methods that
+/// are called under it say so, the others take it themselves.
+#[derive(Debug)]
+pub struct Tree<F> {
+    timeline: Arc<Timeline>,
+    /// A swap releases what it publishes; a load acquires it.
+    current: ArcCell<Current<F>>,
+}
+
+impl<F> Tree<F> {
+    /// The tree of `set`, which has every commit through `covered_through`, and of `open`, which has none yet.
+    #[must_use]
+    pub fn new(
+        timeline: Arc<Timeline>,
+        set: FileSet<F>,
+        covered_through: Timestamp,
+        open: MemoryGraph,
+    ) -> Self {
+        let open = Arc::new(Generation::new(Arc::new(open)));
+        let mut retained = RetainedGenerations::new(covered_through);
+        retained.push(Arc::clone(&open));
+        let current = Current { set: Arc::new(set), generations: vec![open], retained, covered_through };
+        Self { timeline, current: ArcCell::new(Arc::new(current)) }
+    }
+
+    /// Time, whose latch and registry order the swaps.
+    #[must_use]
+    pub fn timeline(&self) -> &Arc<Timeline> {
+        &self.timeline
+    }
+
+    /// The present state, to keep.
+    #[must_use]
+    pub fn current(&self) -> Arc<Current<F>> {
+        self.current.load_full()
+    }
+
+    /// Calls `read` with the present state. Cost: no reference count, so `read` is short.
+    #[inline]
+    pub fn with_current<T>(&self, read: impl FnOnce(&Current<F>) -> T) -> T {
+        read(&self.current.load())
+    }
+
+    /// What a snapshot holds. With the registry locked, or where nothing is flushed meanwhile.
+    #[must_use]
+    #[inline]
+    pub fn pin(&self) -> Pin<F> {
+        Pin(self.current.load_full())
+    }
+
+    /// The graph that commits go to. Under the latch it stays that; ahead of it, it may be frozen at any time.
+    #[must_use]
+    #[inline]
+    pub fn open_graph(&self) -> Arc<MemoryGraph> {
+        self.with_current(Current::open_graph)
+    }
+
+    /// Whether `key` changed after `since`: as [`RetainedGenerations::newer`].
+    #[must_use]
+    #[inline]
+    pub fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
+        self.with_current(|current| current.retained.newer(key, since))
+    }
+
+    fn swap(&self, current: Current<F>) -> Replaced<F> {
+        Replaced(self.current.swap(Arc::new(current)))
+    }
+
+    /// Freezes the open graph and goes on with `next`. Under the latch. Cost: O(1) in the graph.
+    ///
+    /// # Panics
+    /// If the open graph has no commit: it need not be frozen, and generations are ordered by their commits.
+    pub fn switch(&self, next: MemoryGraph) -> Replaced<F> {
+        let mut current = Current::clone(&self.current.load());
+        let open = current.open_graph();
+        assert!(open.last().is_some(), "an empty graph stays open");
+        open.freeze();
+        current.push(next);
+        self.swap(current)
+    }
+
+    /// Takes in `large`, the graph of one commit, which becomes the newest. Under the latch, before the commit is
+    /// published. `next` is opened behind it, or returned if the open graph is empty and stays so.
+    pub fn attach(
+        &self,
+        timestamp: Timestamp,
+        large: Arc<MemoryGraph>,
+        next: MemoryGraph,
+    ) -> (Replaced<F>, Option<MemoryGraph>) {
+        large.set_timestamp(timestamp);
+        let large = Arc::new(Generation::new(large));
+        let mut current = Current::clone(&self.current.load());
+        let open = current.open_graph();
+        if open.last().is_some() {
+            open.freeze();
+            current.generations.push(Arc::clone(&large));
+            current.retained.push(large);
+            current.push(next);
+            return (self.swap(current), None);
+        }
+        let before_open = current.generations.len() - 1;
+        current.generations.insert(before_open, Arc::clone(&large));
+        current.retained.insert_before_last(large);
+        (self.swap(current), Some(next))
+    }
+
+    /// Whether the last commit of `generation` is readable, so that it may be installed (rule D1).
+    #[must_use]
+    pub fn is_readable(&self, generation: &Generation<F>) -> bool {
+        generation.last().is_none_or(|last| last <= self.timeline.readable())
+    }
+
+    /// Puts the file of the oldest frozen generation into the set, in place of the generation; `None` if there was
+    /// nothing to write. Takes latch and registry.
+    ///
+    /// # Panics
+    /// If it isn't the oldest one, is open, or has a commit that is not readable yet (rule D1): the log is synced
+    /// through it before.
+    pub fn install(&self, generation: &Arc<Generation<F>>, file: Option<Arc<F>>) -> Replaced<F> {
+        // R only grows, so what is readable now is readable under the locks.
+        assert!(self.is_readable(generation), "a generation is installed when all of it is readable");
+        let _latch = self.timeline.latch();
+        let mut current = Current::clone(&self.current.load());
+        let oldest = current.frozen().first().expect("a generation is installed once, and never an open one");
+        assert!(Arc::ptr_eq(oldest, generation), "generations are installed in the order of their commits");
+        current.generations.remove(0);
+        current.covered_through = current.covered_through.max(generation.last().unwrap_or(Timestamp::ZERO));
+        match &file {
+            Some(file) => current.set = Arc::new(current.set.with_flushed(Arc::clone(file))),
+            None => current.retained.remove(generation),
+        }
+        current.retained.prune();
+        let current = Arc::new(current);
+        let _registry = self.timeline.registry();
+        if let Some(file) = file {
+            generation.set_file(file);
+        }
+        Replaced(self.current.swap(current))
+    }
+
+    /// Puts what `change` makes of the present set in its place: after a compaction, or for a load. Under the latch;
+    /// takes the registry, and calls `change` with it locked.
+    ///
+    /// The new set has, for every S that may still pin it, what the old one has (rule D1): `change` lets go of a held
+    /// R, if it must.
+    pub fn replace_set(&self, change: impl FnOnce(&FileSet<F>) -> FileSet<F>) -> Replaced<F> {
+        let _registry = self.timeline.registry();
+        let mut current = Current::clone(&self.current.load());
+        current.set = Arc::new(change(&current.set));
+        current.retained.prune();
+        self.swap(current)
+    }
+
+    /// Takes the graphs out that rule D4 keeps no longer, to be dropped by the caller, outside of all locks. Cost: a
+    /// look at each retained generation, and the registry's lock if one of them could go.
+    #[must_use]
+    pub fn free_graphs(&self) -> Vec<Arc<MemoryGraph>> {
+        let current = self.current();
+        let is_flushed = |generation: &Arc<Generation<F>>| generation.file().is_some();
+        if !current.retained.as_slice().iter().any(is_flushed) {
+            return Vec::new();
+        }
+        // Who begins to write after this look has S >= W, and nothing flushed is newer.
+        let oldest_writer = self.timeline.registry().oldest_writer();
+        current.retained.free_graphs(oldest_writer)
+    }
+}
+
+impl<F> Current<F> {
+    /// Adds an empty graph, open.
+    fn push(&mut self, next: MemoryGraph) {
+        let next = Arc::new(Generation::new(Arc::new(next)));
+        self.generations.push(Arc::clone(&next));
+        self.retained.push(next);
+        self.retained.prune();
+    }
+}

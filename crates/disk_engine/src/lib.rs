@@ -14,9 +14,13 @@
 //! flush          a memory graph becomes a file
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
+//! file_set, tree files and generations of one moment, replaced in one swap
+//! writer, flush  files of sorted records; a memory graph becomes one
+//! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
 
 pub mod cache;
+pub mod durable;
 pub mod file_set;
 pub mod flush;
 pub mod format;

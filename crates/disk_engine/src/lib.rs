@@ -8,6 +8,7 @@
 //! groups         vertex groups, their labels and edge types
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
+//! topology       the lists of a snapshot for algorithms, streamed
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
@@ -19,4 +20,5 @@ pub mod groups;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod topology;
 pub mod tree;

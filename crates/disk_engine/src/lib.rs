@@ -9,6 +9,7 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! topology       the lists of a snapshot for algorithms, streamed
+//! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! ```
 
@@ -22,3 +23,4 @@ pub mod merge;
 pub mod source;
 pub mod topology;
 pub mod tree;
+pub mod view;

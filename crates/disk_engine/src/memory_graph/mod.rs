@@ -12,6 +12,7 @@
 //! graph          all of it: prepare, append, freeze
 //! visible        what a snapshot sees; newer: conflict checks; scan: everything in key order
 //! graph_scan     a scan as a source of merges; sorted_run: the net records of several graphs, as arrays
+//! visible        what a snapshot sees; source: as one source of a view; newer: conflict checks; scan: everything in key order
 //! ```
 
 mod arenas;
@@ -29,4 +30,5 @@ mod segments;
 mod slot;
 pub mod sorted_commit;
 pub mod sorted_run;
+pub mod source;
 pub mod visible;

@@ -12,6 +12,7 @@
 //! stored_file    what a manifest says of a file
 //! writer         records in file order become a file
 //! flush          a memory graph becomes a file
+//! topology       the lists of a snapshot for algorithms, streamed
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file_set, tree files and generations of one moment, replaced in one swap
@@ -31,6 +32,7 @@ pub mod merge;
 pub mod pacing;
 pub mod source;
 pub mod stored_file;
+pub mod topology;
 pub mod tree;
 pub mod view;
 pub mod writer;

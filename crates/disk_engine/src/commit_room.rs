@@ -21,6 +21,15 @@ use evergraph_storage::io::environment::Background;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Who flushes graphs that a writer waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flusher {
+    /// A thread that makes checkpoints.
+    Background,
+    /// The writer itself.
+    Writer,
+}
+
 /// A commit with room in memory. Dropped without being appended, it leaves no trace but the edge types that its groups
 /// may have.
 #[derive(Debug)]
@@ -28,7 +37,7 @@ pub enum PreparedWrite {
     /// Goes into the open graph.
     Small(Box<PreparedCommit>),
     /// Brings a graph of its own.
-    Large(LargeCommit),
+    Large(Box<LargeCommit>),
 }
 
 /// The graph of one large commit, and the one that is opened behind it.
@@ -48,18 +57,38 @@ impl DiskEngine {
         self.note_types(&commit)?;
         let clock = self.timeline().clock();
         let began = clock.now();
-        let patience_left = || patience.saturating_sub(clock.now().saturating_sub(began));
-        self.keep_pace(patience)?;
+        let flusher = match self.background() {
+            Background::Threads => Flusher::Background,
+            Background::Stepped => Flusher::Writer,
+        };
+        self.keep_pace(flusher, patience)?;
+        let patience = patience.saturating_sub(clock.now().saturating_sub(began));
+        self.make_room(commit, flusher, patience)
+    }
+
+    /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
+    /// what was published since.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::prepare_write`]; what a flush says.
+    pub(crate) fn prepare_replayed(&self, commit: SortedCommit) -> Result<PreparedWrite> {
+        self.note_types(&commit)?;
+        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile.
+        self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none())?;
+        self.make_room(commit, Flusher::Writer, Duration::ZERO)
+    }
+
+    fn make_room(&self, commit: SortedCommit, flusher: Flusher, patience: Duration) -> Result<PreparedWrite> {
         if self.supply().is_large(&commit) {
             let graph = Arc::new(self.supply().of_commit(commit)?);
             let next = self.supply().open()?;
-            return Ok(PreparedWrite::Large(LargeCommit { graph, next }));
+            return Ok(PreparedWrite::Large(Box::new(LargeCommit { graph, next })));
         }
         let graph = self.tree().open_graph();
         let prepared = Box::new(graph.prepare(commit, Vec::new())?);
         self.supply().keep_ready(&graph);
         drop(graph);
-        self.reserve_growth(patience_left)?;
+        self.reserve_growth(flusher, patience)?;
         Ok(PreparedWrite::Small(prepared))
     }
 
@@ -81,24 +110,24 @@ impl DiskEngine {
     }
 
     /// Waits while the flush or the compaction is behind.
-    fn keep_pace(&self, patience: Duration) -> Result<()> {
+    fn keep_pace(&self, flusher: Flusher, patience: Duration) -> Result<()> {
         let files = self.tree().with_current(|current| current.set.flushed().len());
         let slowed = self.limits().slowed(files);
         let Some(backlog) = self.backlog() else {
-            if self.background() == Background::Threads {
+            if flusher == Flusher::Background {
                 self.pacing().slow(&**self.timeline().clock(), slowed.min(patience));
             }
             return Ok(());
         };
         self.pacing().wake_background();
-        if self.catch_up(patience, || self.backlog().is_none())? {
+        if self.catch_up(flusher, patience, || self.backlog().is_none())? {
             return Ok(());
         }
         Err(self.behind(self.backlog().unwrap_or(backlog), patience))
     }
 
     /// Reserves what the open graph grew by.
-    fn reserve_growth(&self, patience_left: impl Fn() -> Duration) -> Result<()> {
+    fn reserve_growth(&self, flusher: Flusher, patience: Duration) -> Result<()> {
         let reserve = || self.tree().open_graph().reserve(&**self.budget());
         let refused = match reserve() {
             Err(refused) if refused.kind() == ErrorKind::Limit => refused,
@@ -111,11 +140,10 @@ impl DiskEngine {
         }
         // A full graph that waits to be frozen is next. Without memory for another one, those before it must do.
         if self.backlog().is_none() && self.supply().make_ready().is_ok() {
-            self.freeze()?;
+            self.freeze_open()?;
         }
         self.pacing().wake_background();
-        let patience = patience_left();
-        if self.catch_up(patience, || reserve().is_ok())? {
+        if self.catch_up(flusher, patience, || reserve().is_ok())? {
             return Ok(());
         }
         let failure = self.pacing().failure().map_or_else(String::new, |failure| format!(" ({failure})"));
@@ -126,19 +154,30 @@ impl DiskEngine {
     }
 
     /// Waits until `is_done`, or flushes until it is, where nobody else does; whether it is then.
-    fn catch_up(&self, patience: Duration, mut is_done: impl FnMut() -> bool) -> Result<bool> {
+    fn catch_up(
+        &self,
+        flusher: Flusher,
+        patience: Duration,
+        mut is_done: impl FnMut() -> bool,
+    ) -> Result<bool> {
         let clock = &**self.timeline().clock();
-        if self.background() == Background::Threads {
+        if flusher == Flusher::Background {
             return Ok(self.pacing().wait_until(clock, patience, is_done));
         }
-        let began = clock.now();
-        while !is_done() {
-            if !self.flush_oldest()? {
-                return Ok(false);
-            }
+        if is_done() {
+            return Ok(true);
         }
+        let began = clock.now();
+        let done = loop {
+            if !self.flush_oldest()? {
+                break is_done();
+            }
+            if is_done() {
+                break true;
+            }
+        };
         self.pacing().stalled(clock.now().saturating_sub(began));
-        Ok(true)
+        Ok(done)
     }
 
     #[cold]

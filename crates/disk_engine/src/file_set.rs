@@ -76,6 +76,11 @@ impl<F> FileSet<F> {
         }
     }
 
+    /// The files of each level, L0 first.
+    pub fn levels(&self) -> impl Iterator<Item = &[Arc<F>]> {
+        std::iter::once(self.flushed.as_slice()).chain(self.deeper.iter().map(Vec::as_slice))
+    }
+
     /// All files: L0 newest first, then the levels below it, each by key. No file is older than one behind it that
     /// has the same keys.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<F>> + Clone {

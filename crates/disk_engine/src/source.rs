@@ -44,6 +44,21 @@ pub struct ListedItem {
     pub is_present: bool,
 }
 
+/// Sorts the items from `start` on and keeps of those that are the same the first one: appended newest source first,
+/// that is the one that counts. Cost: a merge of the ascending stretches that there are.
+pub(crate) fn keep_newest(items: &mut Vec<ListedItem>, start: usize) {
+    // A stable sort, so that of equal items the first one stays first.
+    items[start..].sort_by_key(|listed| listed.item);
+    let mut kept = start;
+    for at in start..items.len() {
+        if kept == start || items[kept - 1].item != items[at].item {
+            items[kept] = items[at];
+            kept += 1;
+        }
+    }
+    items.truncate(kept);
+}
+
 /// All properties of an item, as far as sources have decided them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PropertyMap {
@@ -89,7 +104,8 @@ pub trait RecordSource {
     fn property_map(&self, list: ListId, item: ItemKey, map: &mut PropertyMap) -> Result<()>;
 
     /// Appends the items of a list that visible records speak of, ascending, each once, with what the newest of them
-    /// says: at most `limit` (at least 1), the first ones greater than `after`. Returns whether there may be more.
+    /// says: at most `limit` (at least 1), the first ones greater than `after`. Returns whether there may be more; then at
+    /// least one was appended.
     fn list(
         &self,
         list: ListId,
@@ -127,5 +143,15 @@ mod tests {
         map.add(KeyId(1), Some(Value::from(7)));
         map.add(KeyId(3), Some(Value::from(8)));
         assert_eq!(map.into_present(), [(KeyId(1), Value::from(7))]);
+    }
+
+    #[test]
+    fn of_equal_items_the_one_that_was_appended_first_counts() {
+        let listed =
+            |neighbor, is_present| ListedItem { item: ItemKey::edge(VertexId(neighbor), 0), is_present };
+        let mut items = vec![listed(9, true), listed(2, true), listed(5, false), listed(2, false)];
+        items.extend([listed(1, true), listed(5, true), listed(5, true)]);
+        keep_newest(&mut items, 1);
+        assert_eq!(items, [listed(9, true), listed(1, true), listed(2, true), listed(5, false)]);
     }
 }

@@ -10,12 +10,15 @@
 //! index_entries  what entered and left indexes
 //! sorted_commit  a commit's mutations as records, sorted
 //! graph          all of it: prepare, append, freeze
+//! visible        what a snapshot sees; source: as one source of a view; newer: conflict checks; scan: everything in key order
 //! visible        what a snapshot sees; newer: conflict checks; scan: everything in key order
+//! graph_scan     a scan as a source of merges; sorted_run: the net records of several graphs, as arrays
 //! ```
 
 mod arenas;
 mod chunks;
 pub mod graph;
+pub mod graph_scan;
 pub mod index_entries;
 mod lists;
 mod neighbor_hash;
@@ -27,4 +30,6 @@ pub mod scan;
 mod segments;
 mod slot;
 pub mod sorted_commit;
+pub mod sorted_run;
+pub mod source;
 pub mod visible;

@@ -78,6 +78,11 @@ pub struct VisibleRecords<'g> {
 }
 
 impl<'g> VisibleRecords<'g> {
+    /// Whether the graph has records of a group and subject, perhaps none that is visible. Cost: a look-up.
+    pub(super) fn has_segment(&self, subject: Subject, group: GroupId) -> bool {
+        self.horizon.limit.is_some() && self.graph.arenas.segment(subject, group).is_some()
+    }
+
     /// A list, if the graph has records of it; perhaps none that is visible. Cost: a look-up in a hash table.
     #[must_use]
     #[inline]
@@ -202,6 +207,16 @@ impl<'g> VisibleList<'g> {
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.list.count as usize
+    }
+
+    /// As [`VisibleList::newest_first`], with properties where they lie.
+    pub(super) fn stored_newest_first(&self) -> impl Iterator<Item = StoredRecord> + use<'g> {
+        self.list.newest_first(self.limit)
+    }
+
+    /// As [`VisibleList::between`], with properties where they lie.
+    pub(super) fn stored_between(&self, neighbor: VertexId) -> impl Iterator<Item = StoredRecord> + use<'g> {
+        self.list.between(neighbor, self.limit)
     }
 
     fn to_record(self) -> impl Fn(StoredRecord) -> GraphRecord<'g> {

@@ -1,0 +1,231 @@
+//! Source: a memory graph as one of the sources that a view reads.
+//!
+//! ```text
+//! items of one segment ──> does the graph have any of it? ──> items of one list ──> records of an item, newest first
+//! first items of a list    one look at each record; only as many items are held as are asked for, twice
+//! ```
+//!
+//! Records of a list lie in the order of commits, so the first items of a hub are selected, not found. Properties are
+//! loaded of records that decide, and of no others.
+//!
+//! Source: disk-engine, section 5, rule D5.
+
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::memory_graph::arenas::UNLINKED_MAX;
+use crate::memory_graph::slot::StoredRecord;
+use crate::memory_graph::visible::{VisibleList, VisibleRecords};
+use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, KeyId, VertexId};
+use evergraph_graph::properties::Properties;
+use evergraph_storage::view::{GroupBits, runs};
+
+/// Items of one short list that are looked for one by one, before it is worth sorting its records.
+const SEARCHED_ITEMS_MAX: usize = 3;
+/// Items that are gathered at least before they are sorted, so that a small limit does not sort often.
+const GATHERED_ITEMS_MIN: usize = 256;
+
+impl StoredRecord {
+    #[inline]
+    fn operation(&self) -> RecordOperation {
+        self.stamp.operation()
+    }
+
+    #[inline]
+    fn listed(&self) -> ListedItem {
+        ListedItem { item: self.item, is_present: self.operation() != RecordOperation::Delete }
+    }
+}
+
+impl VisibleRecords<'_> {
+    #[inline]
+    fn payload(&self, record: &StoredRecord) -> &Properties {
+        self.graph.arenas.payload(record.payload)
+    }
+
+    /// Passes the records of each item whose answer is open, newest first, to `decide`, until it is not open any more.
+    fn decide<A>(
+        &self,
+        items: &[(ListId, ItemKey)],
+        answers: &mut [A],
+        is_open: impl Fn(&A) -> bool,
+        decide: impl Fn(&StoredRecord, &mut A),
+    ) {
+        let look = |records: &mut dyn Iterator<Item = StoredRecord>, answer: &mut A| {
+            while is_open(answer) {
+                let Some(record) = records.next() else { break };
+                decide(&record, answer);
+            }
+        };
+        let segment = |(list, _): &(ListId, ItemKey)| (list.subject, list.vertex.group());
+        for (items, answers) in runs(items, answers, |a, b| segment(a) == segment(b)) {
+            let (subject, group) = segment(&items[0]);
+            if items.len() > 1 && !self.has_segment(subject, group) {
+                continue;
+            }
+            for (items, answers) in runs(items, answers, |a, b| a.0 == b.0) {
+                let Some(list) = self.list(items[0].0) else { continue };
+                let is_short = list.record_count() <= UNLINKED_MAX as usize;
+                if is_short && items.len() > SEARCHED_ITEMS_MAX {
+                    let mut records: Vec<_> = list.stored_newest_first().collect();
+                    // Stable: the records of an item stay newest first.
+                    records.sort_by_key(|record| record.item);
+                    for ((_, item), answer) in items.iter().zip(answers) {
+                        let first = records.partition_point(|record| record.item < *item);
+                        let same = |record: &&StoredRecord| record.item == *item;
+                        look(&mut records[first..].iter().take_while(same).copied(), answer);
+                    }
+                } else {
+                    for ((_, item), answer) in items.iter().zip(answers) {
+                        look(&mut of_item(&list, *item), answer);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn of_item(list: &VisibleList<'_>, item: ItemKey) -> impl Iterator<Item = StoredRecord> {
+    list.stored_between(item.neighbor()).filter(move |record| record.item == item)
+}
+
+#[inline]
+fn bit(vertex: VertexId) -> (usize, u64) {
+    (usize::from(vertex.row() / 64), 1 << (vertex.row() % 64))
+}
+
+impl RecordSource for VisibleRecords<'_> {
+    /// Cost: a look-up of each list; then as [`VisibleList::of_item`].
+    fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
+        self.decide(items, found, Option::is_none, |record, found| *found = Some(record.listed().is_present));
+        Ok(())
+    }
+
+    /// Cost: as [`VisibleRecords::presence`], and the newer Sets of other properties.
+    fn property(
+        &self,
+        items: &[(ListId, ItemKey)],
+        key: KeyId,
+        answers: &mut [PropertyAnswer],
+    ) -> Result<()> {
+        let is_open = |answer: &PropertyAnswer| matches!(answer, PropertyAnswer::Undecided);
+        self.decide(items, answers, is_open, |record, answer| {
+            let named = match record.operation() {
+                RecordOperation::Delete => None,
+                _ => self.payload(record).get(key),
+            };
+            *answer = match (named, record.operation()) {
+                (Some(Some(value)), _) => PropertyAnswer::Value(value.clone()),
+                (None, RecordOperation::Set) => PropertyAnswer::Undecided,
+                _ => PropertyAnswer::Absent,
+            };
+        });
+        Ok(())
+    }
+
+    fn property_map(&self, list: ListId, item: ItemKey, map: &mut PropertyMap) -> Result<()> {
+        let Some(list) = self.list(list).filter(|_| !map.is_complete) else { return Ok(()) };
+        for record in of_item(&list, item) {
+            for (key, value) in self.payload(&record).as_slice() {
+                map.add(*key, value.clone());
+            }
+            if record.operation() != RecordOperation::Set {
+                map.is_complete = true;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cost: a look at each record, a sort of those of at most twice `limit` items, again for each `limit` records that
+    /// belong before all that were seen; memory for twice `limit` items.
+    fn list(
+        &self,
+        list: ListId,
+        after: Option<ItemKey>,
+        limit: usize,
+        items: &mut Vec<ListedItem>,
+    ) -> Result<bool> {
+        let Some(list) = self.list(list) else { return Ok(false) };
+        let start = items.len();
+        let full = start.saturating_add(limit.saturating_mul(2).max(GATHERED_ITEMS_MIN));
+        let end = start.saturating_add(limit);
+        let (mut last, mut has_more) = (ItemKey::LAST, false);
+        for record in list.stored_newest_first() {
+            if after.is_some_and(|after| record.item <= after) {
+                continue;
+            }
+            if record.item > last {
+                has_more = true;
+                continue;
+            }
+            items.push(record.listed());
+            if items.len() == full {
+                keep_newest(items, start);
+                if items.len() >= end {
+                    has_more |= items.len() > end;
+                    items.truncate(end);
+                    // What was seen of these items is newer than what comes, and none of them is ever dropped.
+                    last = items.last().map_or(last, |listed| listed.item);
+                }
+            }
+        }
+        keep_newest(items, start);
+        has_more |= items.len() > end;
+        items.truncate(end);
+        Ok(has_more)
+    }
+
+    fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()> {
+        let Some(list) = self.list(list) else { return Ok(()) };
+        let start = items.len();
+        items.extend(list.stored_between(neighbor).map(|record| record.listed()));
+        keep_newest(items, start);
+        Ok(())
+    }
+
+    /// Cost: a look-up of each list, and of the segment, if several of it are asked for; then as
+    /// [`VisibleList::difference`].
+    fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()> {
+        let segment = |list: &ListId| (list.subject, list.vertex.group());
+        for (lists, differences) in runs(lists, differences, |a, b| segment(a) == segment(b)) {
+            let (subject, group) = segment(&lists[0]);
+            if lists.len() > 1 && !self.has_segment(subject, group) {
+                continue;
+            }
+            for (list, difference) in lists.iter().zip(differences) {
+                *difference += self.list(*list).map_or(0, |list| list.difference());
+            }
+        }
+        Ok(())
+    }
+
+    fn group_difference(&self, subject: Subject, group: GroupId) -> Result<i64> {
+        Ok(self.segment_difference(subject, group))
+    }
+
+    /// Cost: a look at each vertex of the group that the graph has records of.
+    fn apply_live(&self, group: GroupId, live: &mut GroupBits) -> Result<()> {
+        for list in self.rows(Subject::VERTICES, group) {
+            // Whatever the newest record is, the vertex is alive unless it deletes it.
+            let Some(newest) = list.stored_newest_first().next() else { continue };
+            let (word, bit) = bit(list.id().vertex);
+            match newest.operation() {
+                RecordOperation::Delete => live[word] &= !bit,
+                _ => live[word] |= bit,
+            }
+        }
+        Ok(())
+    }
+
+    /// Cost: a look at each list. Rows whose records are all newer are marked, too.
+    fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
+        for list in self.rows(subject, group) {
+            let (word, bit) = bit(list.id().vertex);
+            rows[word] |= bit;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! View: a disk engine's graph as of one commit, out of all sources.
+//!
+//! ```text
+//! layer      what a pin holds: memory graphs and files, newest first
+//! layered    what all layers say together: the first that decides, or the sum
+//! lists      the lists of all layers, merged
+//! disk_view  storage's `View`, made of these and of the group table
+//! ```
+
+pub mod disk_view;
+pub mod layer;
+pub mod layered;
+mod lists;

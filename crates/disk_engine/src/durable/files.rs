@@ -1,15 +1,15 @@
 //! Database files: where CSR files lie, which numbers they get, and which of them a manifest may name.
 //!
 //! ```text
-//! number taken ──> written, synced ──> named by a durable manifest ──> no manifest names it: removed
-//!                    └ failed, cancelled: removed                         └ could not be removed: tried again
+//! number taken ──> written, synced ──> in the set ──> named by a durable manifest ──> no manifest names it: removed
+//!                    └ failed: removed                                                    └ not removed: tried again
 //! ```
 //!
 //! The lock of what is on disk is the *checkpointer's place*: who holds it may replace the manifest, and nobody else
 //! removes a file that a manifest named. It comes before the log's locks and the latch.
 
-use crate::durable::section::{FileList, file_parts};
-use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::durable::section::FileList;
+use crate::format::file_name::{CsrFileName, FileNumber};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
 use evergraph_storage::io::directory::Directory;
@@ -32,8 +32,8 @@ pub struct DatabaseFiles {
     on_disk: Mutex<FilesOnDisk>,
 }
 
-/// Files that a manifest named, or that a failed checkpoint left. Those of a bulk load are not among them before a
-/// manifest names them.
+/// Files that a manifest named, or may have. Those that were just flushed or loaded are not among them before one names
+/// them.
 #[derive(Debug, Default)]
 pub struct FilesOnDisk {
     present: BTreeSet<CsrFileName>,
@@ -108,33 +108,19 @@ impl DatabaseFiles {
     pub fn hold(&self) -> MutexGuard<'_, FilesOnDisk> {
         self.on_disk.lock()
     }
-
-    /// Removes both files of a number, so that a full disk gets its space back.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn remove(&self, number: FileNumber) -> Result<(), IoError> {
-        let both =
-            [FileContent::Topology, FileContent::Columns].map(|content| CsrFileName::new(number, content));
-        let removed = both.map(|name| remove_if_there(&*self.directory, &name.to_string()));
-        removed.into_iter().collect()
-    }
 }
 
 impl FilesOnDisk {
-    /// Notes that files of this number may be on disk, whatever comes next.
-    pub fn add(&mut self, number: FileNumber) {
-        self.present.extend(
-            [FileContent::Topology, FileContent::Columns].map(|content| CsrFileName::new(number, content)),
-        );
+    /// Notes the files of `list`, whose manifest may be on disk.
+    pub fn add(&mut self, list: &FileList) {
+        self.present.extend(list.names());
     }
 
     /// Notes the files of `list`, which a durable manifest has, and removes all others that a manifest had before. Why
     /// one of them could not be removed; then it is tried again the next time.
     #[must_use]
     pub fn remove_unnamed(&mut self, directory: &dyn Directory, list: &FileList) -> Option<IoError> {
-        let named: BTreeSet<CsrFileName> =
-            list.files.iter().flat_map(|file| file_parts(file).map(|(name, _)| name)).collect();
+        let named: BTreeSet<CsrFileName> = list.names().collect();
         let mut failed = None;
         self.present.retain(|name| {
             if named.contains(name) {

@@ -24,9 +24,6 @@
 //! ```
 
 pub mod cache;
-pub mod flush;
-pub mod file_set;
-pub mod durable;
 pub mod commit_room;
 pub mod durable;
 pub mod engine;
@@ -41,10 +38,6 @@ pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
 pub mod source;
-pub mod stored_file;
-pub mod writer;
-pub mod tree;
-pub mod view;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;

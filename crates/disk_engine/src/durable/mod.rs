@@ -2,8 +2,9 @@
 
 // pub mod background;
 // pub mod checkpoint;
+pub mod check;
 pub mod copy;
 pub mod files;
+pub mod load;
 // pub mod open;
 pub mod section;
-pub mod load;

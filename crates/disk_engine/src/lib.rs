@@ -7,11 +7,15 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
+//! stored_file    what a manifest says of one file
+//! file           one file, read by items, lists and groups, or in key order
 //! ```
 
 pub mod cache;
+pub mod file;
 pub mod format;
 pub mod generation;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod stored_file;

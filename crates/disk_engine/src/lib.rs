@@ -6,16 +6,20 @@
 //! generation     a memory graph, then the file that it became
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
+//! stored_file    what a manifest says of a file
+//! writer         records in file order become a file
+//! flush          a memory graph becomes a file
 //! cache          verified pages of files, in what nobody reserves of the memory budget
-//! stored_file    what a manifest says of one file
 //! file           one file, read by items, lists and groups, or in key order
 //! ```
 
 pub mod cache;
 pub mod file;
+pub mod flush;
 pub mod format;
 pub mod generation;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
 pub mod stored_file;
+pub mod writer;

@@ -23,10 +23,14 @@
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
 
+//! file           one file, read by items, lists and groups, or in key order
+//! ```
+
 pub mod cache;
 pub mod commit_room;
 pub mod durable;
 pub mod engine;
+pub mod file;
 pub mod file_set;
 pub mod flush;
 pub mod flusher;

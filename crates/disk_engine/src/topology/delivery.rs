@@ -27,11 +27,7 @@ pub(super) enum Records<'r> {
     /// Merged from all layers, so all that is left are Inserts.
     Merged(MergedRun<'r>),
     /// Edges that are there, and the layers that have records of each.
-    Present {
-        neighbors: &'r [u32],
-        discriminators: &'r [u16],
-        layers: &'r [u64],
-    },
+    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
 }
 
 impl Records<'_> {
@@ -139,6 +135,7 @@ where
 fn incomplete(run: &MergedRun<'_>) -> Error {
     let at = run.operations.iter().position(|operation| *operation != RecordOperation::Insert).unwrap_or(0);
     let (subject, vertex, neighbor) = (run.list.subject, run.list.vertex, run.neighbors[at]);
-    let text = format!("{subject} of {vertex}, v{neighbor}: changed, but no file has the record that inserted it");
+    let text =
+        format!("{subject} of {vertex}, v{neighbor}: changed, but no file has the record that inserted it");
     Error::new(ErrorKind::Corrupt, text)
 }

@@ -264,7 +264,10 @@ impl<F: TopologyFile> Topology for DiskTopology<F> {
         let _ = self.subjects_of(direction)?;
         let mut delivery = Delivery::new(self, buffer, Wanted::Weights, visitor);
         let mut reads = PointReads::default();
-        for (block, is_dense) in Blocks { vertices } {
+        for (block, is_dense) in Blocks {
+            vertices
+        }
+        {
             let goes_on = if is_dense {
                 let mut left = block.iter().peekable();
                 let is_chosen = |vertex: u32| {

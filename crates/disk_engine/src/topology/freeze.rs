@@ -134,8 +134,8 @@ impl Freezer<'_> {
     /// Counts edges: by groups for the cuts, and all of the projection on one side.
     fn count<F: TopologyFile>(&self, topology: &mut DiskTopology<F>, count: u32) -> Result<()> {
         let counted = self.projection.direction.sides()[0];
-        let leaves_out = !topology.filters.is_empty()
-            || topology.subjects.iter().any(|subject| subject.leaves_scope);
+        let leaves_out =
+            !topology.filters.is_empty() || topology.subjects.iter().any(|subject| subject.leaves_scope);
         let (mut work, mut edges) = (0, 0);
         topology.work_before.push(0);
         for group in 0..count {

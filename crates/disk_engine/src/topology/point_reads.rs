@@ -83,7 +83,12 @@ impl Cursor {
     }
 
     /// Reads the items behind those that were taken.
-    fn fill<F: TopologyFile>(&mut self, topology: &DiskTopology<F>, layer: usize, list: ListId) -> Result<()> {
+    fn fill<F: TopologyFile>(
+        &mut self,
+        topology: &DiskTopology<F>,
+        layer: usize,
+        list: ListId,
+    ) -> Result<()> {
         if !self.has_more {
             return Ok(());
         }

@@ -174,8 +174,8 @@ impl Stretch {
             for (edge, answer) in asked.iter().zip(&answers) {
                 let number = value(answer).map(|value| value.as_f64().ok_or("has no number"));
                 let number = number.or_else(|| weight.missing.map(Ok)).unwrap_or(Err("has no value"));
-                weights[edge.at as usize] =
-                    number.map_err(|why| weight_error(weight, self.subject_of(topology, edge.at), edge, why))?;
+                weights[edge.at as usize] = number
+                    .map_err(|why| weight_error(weight, self.subject_of(topology, edge.at), edge, why))?;
             }
         }
         Ok(ReadEdges { kept, weights })

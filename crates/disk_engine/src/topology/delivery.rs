@@ -8,7 +8,7 @@
 use crate::format::operation::RecordOperation;
 use crate::merge::merged_run::MergedRun;
 use crate::topology::disk_topology::DiskTopology;
-use crate::topology::layer::TopologyFile;
+use crate::topology::edge_layer::ScannedFile;
 use crate::topology::stretch::{STRETCH_EDGES, Stretch};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
@@ -40,7 +40,7 @@ impl Records<'_> {
 }
 
 /// Hands pieces to a visitor.
-pub(super) struct Delivery<'d, F: TopologyFile, V> {
+pub(super) struct Delivery<'d, F: ScannedFile, V> {
     topology: &'d DiskTopology<F>,
     buffer: &'d mut PieceBuffer,
     wanted: Wanted,
@@ -53,7 +53,7 @@ pub(super) struct Delivery<'d, F: TopologyFile, V> {
 
 impl<'d, F, V> Delivery<'d, F, V>
 where
-    F: TopologyFile,
+    F: ScannedFile,
     V: FnMut(u32, Piece<'_>) -> Visit,
 {
     pub(super) fn new(

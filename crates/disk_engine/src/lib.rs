@@ -24,6 +24,7 @@ pub mod cache;
 pub mod commit_room;
 pub mod durable;
 pub mod engine;
+pub mod file;
 pub mod file_set;
 pub mod flush;
 pub mod flusher;

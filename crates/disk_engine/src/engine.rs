@@ -46,8 +46,6 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::sync::Mutex;
-use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
 use std::sync::Arc;
@@ -92,11 +90,7 @@ pub struct DiskEngine {
     reader: Arc<PageReader>,
     files: DatabaseFiles,
     background: Background,
-    /// The place of the flush.
-    flushing: Mutex<()>,
     flushes: FlushCounters,
-    /// Release by who closes; Acquire by the background.
-    is_closed: AtomicBool,
 }
 
 impl fmt::Debug for DiskEngine {
@@ -171,9 +165,7 @@ impl DiskEngine {
             reader,
             files,
             background,
-            flushing: Mutex::default(),
             flushes: FlushCounters::default(),
-            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -225,22 +217,6 @@ impl DiskEngine {
     #[must_use]
     pub fn flushes(&self) -> &FlushCounters {
         &self.flushes
-    }
-
-    /// Asks the background to end.
-    pub fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        self.pacing.wake_background();
-    }
-
-    /// Whether the background is to end.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn flushing(&self) -> &Mutex<()> {
-        &self.flushing
     }
 
     pub(crate) fn supply(&self) -> &GraphSupply {

@@ -19,14 +19,15 @@
 //! engine         all of it behind `Engine`; statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
-//! stored_file    what a manifest says of one file
-//! file           one file, read by items, lists and groups, or in key order
 
 pub mod cache;
+pub mod commit_room;
 pub mod durable;
+pub mod engine;
 pub mod file;
 pub mod file_set;
 pub mod flush;
+pub mod flusher;
 pub mod format;
 pub mod generation;
 pub mod graph_supply;
@@ -35,6 +36,7 @@ pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
 pub mod source;
+pub mod statistics;
 pub mod stored_file;
 pub mod topology;
 pub mod tree;

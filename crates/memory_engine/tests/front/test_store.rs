@@ -1,6 +1,7 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
 use crate::naive_engine::NaiveEngine;
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;

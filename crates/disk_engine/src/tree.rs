@@ -256,12 +256,18 @@ impl<F> Tree<F> {
     }
 
     /// Puts the file of the oldest frozen generation into the set, in place of the generation; `None` if there was
-    /// nothing to write. Takes latch and registry.
+    /// nothing to write. It stands behind the files that `is_newer` names, those of a bulk load that is newer than the
+    /// generation: nobody can read the load yet. Takes latch and registry.
     ///
     /// # Panics
     /// If it isn't the oldest one, is open, or has a commit that is not readable yet (rule D1): the log is synced
     /// through it before.
-    pub fn install(&self, generation: &Arc<Generation<F>>, file: Option<Arc<F>>) -> Replaced<F> {
+    pub fn install(
+        &self,
+        generation: &Arc<Generation<F>>,
+        file: Option<Arc<F>>,
+        is_newer: impl Fn(&F) -> bool,
+    ) -> Replaced<F> {
         // R only grows, so what is readable now is readable under the locks.
         assert!(self.is_readable(generation), "a generation is installed when all of it is readable");
         let _latch = self.timeline.latch();
@@ -271,7 +277,7 @@ impl<F> Tree<F> {
         current.generations.remove(0);
         current.covered_through = current.covered_through.max(generation.last().unwrap_or(Timestamp::ZERO));
         match &file {
-            Some(file) => current.set = Arc::new(current.set.with_flushed(Arc::clone(file))),
+            Some(file) => current.set = Arc::new(current.set.with_flushed(Arc::clone(file), is_newer)),
             None => current.retained.remove(generation),
         }
         current.retained.prune();

@@ -10,6 +10,7 @@
 //! Source: LSMGraph (SIGMOD 2024), section 4.2.1: a flush writes the vertices of the memory graph in their order as
 //! one CSR.
 
+use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::lists::StoredList;
 use crate::memory_graph::record::GraphRecord;
@@ -44,10 +45,34 @@ impl<'g> VisibleRecords<'g> {
     #[must_use]
     pub fn scan(&self, lists: impl RangeBounds<ListId>) -> SortedScan<'g> {
         let lists = (lists.start_bound().cloned(), lists.end_bound().cloned());
+        self.scan_segments(lists, |segment| overlaps(&lists, segment))
+    }
+
+    /// As [`VisibleRecords::scan`], of all lists of the subjects that are `wanted`.
+    #[must_use]
+    pub fn scan_subjects(&self, wanted: impl Fn(Subject) -> bool) -> SortedScan<'g> {
+        self.scan_segments((Bound::Unbounded, Bound::Unbounded), |segment| wanted(segment.subject()))
+    }
+
+    fn scan_segments(
+        &self,
+        lists: (Bound<ListId>, Bound<ListId>),
+        mut wanted: impl FnMut(&StoredSegment<'g>) -> bool,
+    ) -> SortedScan<'g> {
         let mut segments = self.graph.arenas.sorted_segments();
-        segments.retain(|segment| overlaps(&lists, segment));
+        segments.retain(|segment| wanted(segment));
         let segments = segments.into_iter();
         SortedScan { visible: *self, lists, segments, rows: Vec::new(), records: Vec::new() }
+    }
+
+    /// How many lists and records the subjects that are `wanted` have, visible or not: a scan finds at most these.
+    ///
+    /// Cost: a look at each list, and a sort of the segments.
+    #[must_use]
+    pub fn size_of_subjects(&self, wanted: impl Fn(Subject) -> bool) -> (u64, u64) {
+        let segments = self.graph.arenas.sorted_segments().into_iter();
+        let lists = segments.filter(|segment| wanted(segment.subject())).flat_map(StoredSegment::lists);
+        lists.fold((0, 0), |(lists, records), list| (lists + 1, records + u64::from(list.count)))
     }
 }
 

@@ -39,9 +39,12 @@ pub struct ListMerge<S> {
     /// The sources that have the list of the step.
     sharing: Vec<usize>,
     buffer: RunBuffer,
+    /// What the last step made.
+    current: Step,
 }
 
 /// What a step made.
+#[derive(Clone, Copy, Debug)]
 enum Step {
     /// A slice of this source.
     Passed(usize),
@@ -59,10 +62,20 @@ impl<S: ListSource> ListMerge<S> {
         let heads: Vec<_> = sources.iter().map(head).collect();
         let lanes = sources.iter().map(|_| Lane::default()).collect();
         let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
-        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer }
+        let current = Step::End;
+        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer, current }
     }
 
     /// The next records, in key order; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`ListMerge::advance`].
+    pub fn next_run(&mut self) -> Result<Option<MergedRun<'_>>, MergeError<S::Error>> {
+        self.advance()?;
+        Ok(self.run())
+    }
+
+    /// Goes on to the next records, in key order; the list that they belong to, or `None` at the end.
     ///
     /// Cost: that of the sources' slices, where one source alone has a list; else one pass over the records,
     /// and a look at each source that has the list for every run of records from another source.
@@ -70,13 +83,28 @@ impl<S: ListSource> ListMerge<S> {
     /// # Errors
     /// Those of the sources; [`MergeError::Disordered`] and [`MergeError::Inexact`] for what is merged. Slices that
     /// are passed on are not checked. An error ends the merge.
-    pub fn next_run(&mut self) -> Result<Option<MergedRun<'_>>, MergeError<S::Error>> {
-        Ok(match self.step()? {
+    pub fn advance(&mut self) -> Result<Option<ListKey>, MergeError<S::Error>> {
+        self.current = Step::End;
+        self.current = self.step()?;
+        Ok(match self.current {
             Step::End => None,
-            Step::Merged(list) => Some(self.buffer.run(list)),
+            Step::Merged(list) => Some(list),
             Step::Passed(source) => {
                 let slice = self.sources[source].slice().expect("a slice that is passed on is in front");
                 self.buffer.plan_whole(Origin { source, rank: slice.first_rank }, slice.neighbors.len());
+                Some(slice.list)
+            }
+        })
+    }
+
+    /// The records that the merge went on to; `None` before the first and at the end.
+    #[must_use]
+    pub fn run(&self) -> Option<MergedRun<'_>> {
+        match self.current {
+            Step::End => None,
+            Step::Merged(list) => Some(self.buffer.run(list)),
+            Step::Passed(source) => {
+                let slice = self.sources[source].slice()?;
                 Some(MergedRun {
                     list: slice.list,
                     neighbors: slice.neighbors,
@@ -86,7 +114,7 @@ impl<S: ListSource> ListMerge<S> {
                     later_sets: &[],
                 })
             }
-        })
+        }
     }
 
     /// Lets `copy` take what it likes from the only source that has the next list, past the merge: whole pages.
@@ -102,6 +130,7 @@ impl<S: ListSource> ListMerge<S> {
         &mut self,
         copy: impl FnOnce(&mut S, usize, Option<ListKey>) -> Result<R, S::Error>,
     ) -> Result<Option<R>, MergeError<S::Error>> {
+        self.current = Step::End;
         self.finish_passing()?;
         let Some(list) = self.find_sharing() else { return Ok(None) };
         let &[source] = self.sharing.as_slice() else { return Ok(None) };

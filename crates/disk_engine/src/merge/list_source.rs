@@ -46,12 +46,12 @@ pub struct ListSlice<'a> {
 impl ListSlice<'_> {
     /// Neighbour and discriminator of a record, in the order of the list.
     #[inline]
-    pub(super) fn key(&self, at: usize) -> ItemKey {
+    pub(crate) fn key(&self, at: usize) -> ItemKey {
         ItemKey::edge(VertexId(self.neighbors[at]), self.discriminators.get(at).copied().unwrap_or(0))
     }
 
     #[inline]
-    pub(super) fn operation(&self, at: usize) -> RecordOperation {
+    pub(crate) fn operation(&self, at: usize) -> RecordOperation {
         self.operations.get(at).copied().unwrap_or(RecordOperation::Insert)
     }
 }

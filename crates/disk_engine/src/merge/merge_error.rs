@@ -2,6 +2,7 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
+use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::VertexId;
 use std::fmt;
 
@@ -57,3 +58,15 @@ impl<E: fmt::Display> fmt::Display for MergeError<E> {
 }
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for MergeError<E> {}
+
+/// A failed source says so itself; everything else means that files do not hold what was written.
+impl From<MergeError<Error>> for Error {
+    fn from(error: MergeError<Error>) -> Self {
+        match error {
+            MergeError::Source { error, .. } => error,
+            other @ (MergeError::Disordered { .. } | MergeError::Inexact { .. }) => {
+                Self::new(ErrorKind::Corrupt, other.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Delivery: from records of lists to the pieces that a visitor gets: edges in scope that satisfy filters, weighted.
+//!
+//! ```text
+//! neither weights nor filters    a slice of a page or of a merge, as it is, or without ends out of scope
+//! else                           gathered in a stretch of some thousand edges, whose properties are read in batches
+//! ```
+
+use crate::format::operation::RecordOperation;
+use crate::merge::merged_run::MergedRun;
+use crate::topology::disk_topology::DiskTopology;
+use crate::topology::edge_layer::ScannedFile;
+use crate::topology::stretch::{STRETCH_EDGES, Stretch};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
+
+/// What visitors want to know of edges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// Their ends, and weights if the projection has them.
+    Weights,
+    /// Their ends alone.
+    Ends,
+}
+
+/// Records of one list.
+pub(super) enum Records<'r> {
+    /// Merged from all layers, so all that is left are Inserts.
+    Merged(MergedRun<'r>),
+    /// Edges that are there, and the layers that have records of each.
+    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
+}
+
+impl Records<'_> {
+    pub(super) fn neighbors(&self) -> &[u32] {
+        match self {
+            Self::Merged(run) => run.neighbors,
+            Self::Present { neighbors, .. } => neighbors,
+        }
+    }
+}
+
+/// Hands pieces to a visitor.
+pub(super) struct Delivery<'d, F: ScannedFile, V> {
+    topology: &'d DiskTopology<F>,
+    buffer: &'d mut PieceBuffer,
+    wanted: Wanted,
+    /// Used if properties are read.
+    stretch: Stretch,
+    visitor: V,
+    /// Of this vertex the visitor wants no more.
+    done_with: Option<u32>,
+}
+
+impl<'d, F, V> Delivery<'d, F, V>
+where
+    F: ScannedFile,
+    V: FnMut(u32, Piece<'_>) -> Visit,
+{
+    pub(super) fn new(
+        topology: &'d DiskTopology<F>,
+        buffer: &'d mut PieceBuffer,
+        wanted: Wanted,
+        visitor: V,
+    ) -> Self {
+        Self { topology, buffer, wanted, stretch: Stretch::default(), visitor, done_with: None }
+    }
+
+    /// Whether the visitor gets lists of a vertex.
+    #[inline]
+    pub(super) fn wants(&self, vertex: u32) -> bool {
+        self.done_with != Some(vertex) && self.topology.vertices.contains(vertex)
+    }
+
+    /// Takes records of a vertex that is wanted; whether the visitor goes on.
+    #[inline]
+    pub(super) fn take(&mut self, vertex: u32, subject: usize, records: &Records<'_>) -> Result<bool> {
+        let topology = self.topology;
+        if let Records::Merged(run) = records
+            && run.operations.iter().any(|operation| *operation != RecordOperation::Insert)
+        {
+            return Err(incomplete(run));
+        }
+        if topology.reads_properties(self.wanted) {
+            self.stretch.push(topology, vertex, subject, records);
+            return if self.stretch.len() >= STRETCH_EDGES { self.empty_stretch() } else { Ok(true) };
+        }
+        let mut neighbors = records.neighbors();
+        if topology.subjects[subject].leaves_scope {
+            let scope = &topology.vertices;
+            self.buffer.neighbors.clear();
+            self.buffer.neighbors.extend(neighbors.iter().filter(|end| scope.contains(**end)));
+            neighbors = &self.buffer.neighbors;
+        }
+        let visit = match neighbors {
+            [] => Visit::Continue,
+            _ => (self.visitor)(vertex, Piece { neighbors, weights: &[], sorted: true }),
+        };
+        self.done_with = (visit == Visit::NextVertex).then_some(vertex);
+        Ok(visit != Visit::Stop)
+    }
+
+    /// Hands out what was gathered; called at the end, unless the visitor stopped.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        self.empty_stretch().map(|_| ())
+    }
+
+    fn empty_stretch(&mut self) -> Result<bool> {
+        let Self { topology, buffer, wanted, stretch, visitor, done_with } = self;
+        if stretch.len() == 0 {
+            return Ok(true);
+        }
+        let edges = stretch.read_properties(topology, *wanted)?;
+        for piece in stretch.pieces() {
+            if *done_with == Some(piece.vertex) {
+                continue;
+            }
+            edges.copy_to(stretch, piece.edges.clone(), buffer);
+            if buffer.neighbors.is_empty() {
+                continue;
+            }
+            let found = Piece { neighbors: &buffer.neighbors, weights: &buffer.weights, sorted: true };
+            match visitor(piece.vertex, found) {
+                Visit::Continue => {}
+                Visit::NextVertex => *done_with = Some(piece.vertex),
+                Visit::Stop => return Ok(false),
+            }
+        }
+        stretch.clear();
+        Ok(true)
+    }
+}
+
+/// A record that changes an edge which no older file has.
+#[cold]
+fn incomplete(run: &MergedRun<'_>) -> Error {
+    let at = run.operations.iter().position(|operation| *operation != RecordOperation::Insert).unwrap_or(0);
+    let (subject, vertex, neighbor) = (run.list.subject, run.list.vertex, run.neighbors[at]);
+    let text =
+        format!("{subject} of {vertex}, v{neighbor}: changed, but no file has the record that inserted it");
+    Error::new(ErrorKind::Corrupt, text)
+}

@@ -1,0 +1,210 @@
+//! Edge layer: edges of one stretch of time as a topology reads them, in a file or in the run of memory graphs.
+
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::memory_graph::graph::MemoryGraph;
+use crate::memory_graph::sorted_run::{RunScan, SortedRun};
+use crate::merge::list_source::{ListSlice, ListSource};
+use crate::source::{ListedItem, PropertyAnswer, RecordSource};
+use crate::tree::SourceHandle;
+use crate::view::layer::Layer;
+use evergraph_graph::budget::Budget;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::view::GroupBits;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
+pub trait ScannedFile: Layer {
+    /// A scan of lists. Of one item, records come from the oldest to the newest, or as one.
+    type Scan<'f>: ListSource<Error: Into<Error>>
+    where
+        Self: 'f;
+
+    /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
+    /// may be among them.
+    ///
+    /// # Errors
+    /// `io` or `corrupt`, naming file and offset.
+    fn scan_lists(&self, subject: Subject, vertices: Range<u32>, until: Timestamp) -> Result<Self::Scan<'_>>;
+}
+
+/// Consecutive memory graphs and what they come to.
+#[derive(Debug)]
+pub(super) struct GraphLayer {
+    /// The newest first.
+    graphs: Vec<Arc<MemoryGraph>>,
+    run: SortedRun,
+}
+
+/// Edges of one stretch of time.
+#[derive(Debug)]
+pub(super) enum EdgeLayer<F> {
+    /// Memory graphs.
+    Graphs(GraphLayer),
+    /// A file.
+    File(Arc<F>),
+}
+
+/// The layers of a snapshot's sources, the newest first: memory graphs with none but memory graphs between them are
+/// one. `wanted` are the subjects that will be scanned.
+pub(super) fn layers<F>(
+    sources: Vec<SourceHandle<F>>,
+    timestamp: Timestamp,
+    wanted: impl Fn(Subject) -> bool,
+    budget: &Arc<dyn Budget>,
+) -> Result<Vec<EdgeLayer<F>>> {
+    let mut layers = Vec::new();
+    let mut graphs = Vec::new();
+    let close = |graphs: &mut Vec<Arc<MemoryGraph>>, layers: &mut Vec<EdgeLayer<F>>| -> Result<()> {
+        if !graphs.is_empty() {
+            let graphs = std::mem::take(graphs);
+            let run = SortedRun::new(&graphs, timestamp, &wanted, budget)?;
+            layers.push(EdgeLayer::Graphs(GraphLayer { graphs, run }));
+        }
+        Ok(())
+    };
+    for source in sources {
+        match source {
+            SourceHandle::Graph(graph) => graphs.push(graph),
+            SourceHandle::File(file) => {
+                close(&mut graphs, &mut layers)?;
+                layers.push(EdgeLayer::File(file));
+            }
+        }
+    }
+    close(&mut graphs, &mut layers)?;
+    Ok(layers)
+}
+
+impl GraphLayer {
+    /// Appends the next items of a list, at most `limit`; whether there are more.
+    fn list(&self, list: ListId, after: Option<ItemKey>, limit: usize, items: &mut Vec<ListedItem>) -> bool {
+        let (before, vertex) = (items.len(), list.vertex.0);
+        let mut scan = self.run.scan(list.subject, vertex..vertex.saturating_add(1));
+        while let Some(slice) = scan.slice() {
+            // Keys ascend through all slices: those behind `after` are one piece of the last of them.
+            let first = after.map_or(0, |after| first_behind(&slice, after));
+            for at in first..slice.neighbors.len() {
+                if items.len() - before == limit {
+                    return true;
+                }
+                let is_present = slice.operation(at) != RecordOperation::Delete;
+                items.push(ListedItem { item: slice.key(at), is_present });
+            }
+            if scan.advance().is_err() {
+                break;
+            }
+        }
+        false
+    }
+}
+
+/// The first record of a slice behind an item.
+fn first_behind(slice: &ListSlice<'_>, after: ItemKey) -> usize {
+    let (mut low, mut high) = (0, slice.neighbors.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if slice.key(middle) <= after { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+impl<F: ScannedFile> EdgeLayer<F> {
+    /// A scan of the lists of `vertices`.
+    pub(super) fn scan(
+        &self,
+        subject: Subject,
+        vertices: Range<u32>,
+        until: Timestamp,
+    ) -> Result<EdgeScan<'_, F>> {
+        Ok(match self {
+            Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
+            Self::File(file) => EdgeScan::File(file.scan_lists(subject, vertices, until)?),
+        })
+    }
+
+    /// As [`RecordSource::property`].
+    pub(super) fn property(
+        &self,
+        until: Timestamp,
+        items: &[(ListId, ItemKey)],
+        key: KeyId,
+        answers: &mut [PropertyAnswer],
+    ) -> Result<()> {
+        match self {
+            Self::Graphs(layer) => {
+                layer.graphs.iter().try_for_each(|graph| graph.at(until).property(items, key, answers))
+            }
+            Self::File(file) => file.at(until).property(items, key, answers),
+        }
+    }
+
+    /// As [`RecordSource::list`].
+    pub(super) fn list(
+        &self,
+        until: Timestamp,
+        list: ListId,
+        after: Option<ItemKey>,
+        limit: usize,
+        items: &mut Vec<ListedItem>,
+    ) -> Result<bool> {
+        match self {
+            Self::Graphs(layer) => Ok(layer.list(list, after, limit, items)),
+            Self::File(file) => file.at(until).list(list, after, limit, items),
+        }
+    }
+
+    /// As [`RecordSource::group_difference`].
+    pub(super) fn group_difference(&self, until: Timestamp, subject: Subject, group: GroupId) -> Result<i64> {
+        match self {
+            Self::Graphs(layer) => {
+                let differences = layer.graphs.iter().map(|graph| graph.at(until));
+                Ok(differences.map(|graph| graph.segment_difference(subject, group)).sum())
+            }
+            Self::File(file) => file.at(until).group_difference(subject, group),
+        }
+    }
+
+    /// As [`RecordSource::apply_live`].
+    pub(super) fn apply_live(&self, until: Timestamp, group: GroupId, live: &mut GroupBits) -> Result<()> {
+        match self {
+            // The oldest first, as among layers.
+            Self::Graphs(layer) => {
+                layer.graphs.iter().rev().try_for_each(|graph| graph.at(until).apply_live(group, live))
+            }
+            Self::File(file) => file.at(until).apply_live(group, live),
+        }
+    }
+}
+
+/// A scan of one layer.
+pub(super) enum EdgeScan<'l, F: ScannedFile + 'l> {
+    /// Of memory graphs.
+    Run(RunScan<'l>),
+    /// Of a file.
+    File(F::Scan<'l>),
+}
+
+impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
+    type Error = Error;
+
+    #[inline]
+    fn slice(&self) -> Option<ListSlice<'_>> {
+        match self {
+            Self::Run(scan) => scan.slice(),
+            Self::File(scan) => scan.slice(),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Result<()> {
+        match self {
+            Self::Run(scan) => scan.advance(),
+            Self::File(scan) => scan.advance().map_err(Into::into),
+        }
+    }
+}

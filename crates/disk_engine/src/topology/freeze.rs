@@ -1,0 +1,174 @@
+//! Freezing: the vertices in scope, the subjects to read, and how many edges there are.
+
+use crate::format::subject::{EdgeSide, Subject};
+use crate::groups::GroupTable;
+use crate::topology::disk_topology::{DiskTopology, FrozenSubject, FrozenWeight};
+use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
+use crate::tree::SourceHandle;
+use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::Projection;
+use evergraph_graph::vertex_set::VertexSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a projection is frozen from, besides sources.
+pub(super) struct Freezer<'a> {
+    pub timestamp: Timestamp,
+    pub groups: &'a GroupTable,
+    pub catalogue: &'a Catalogue,
+    pub projection: &'a Projection,
+    pub budget: &'a Arc<dyn Budget>,
+}
+
+impl Freezer<'_> {
+    /// See [`DiskTopology::freeze`].
+    pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<DiskTopology<F>> {
+        let count = self.groups.count();
+        let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
+        let subjects = self.subjects(count);
+        let wanted = |subject: Subject| subjects.iter().any(|frozen| frozen.subject == subject);
+        let of_groups = u64::from(count) / 8 * subjects.len() as u64 + (u64::from(count) + 1) * 8;
+        let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
+        let layers = layers(sources, self.timestamp, wanted, self.budget)?;
+        let vertices = self.scope(&layers, count, &mut reservations)?;
+        let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
+            key: weight.key,
+            name: self.catalogue.key_name(weight.key),
+            missing: weight.missing,
+        });
+        let mut topology = DiskTopology {
+            bound,
+            timestamp: self.timestamp,
+            vertices,
+            direction,
+            edge_count: 0,
+            layers,
+            subjects,
+            filters: self.projection.edges.clone(),
+            weight,
+            work_before: Vec::with_capacity(count as usize + 1),
+            _reservations: reservations,
+        };
+        self.count(&mut topology, count)?;
+        Ok(topology)
+    }
+
+    fn is_in_labels(&self, group: GroupId) -> bool {
+        let labels = self.projection.labels.as_deref();
+        self.groups.label(group).is_some_and(|label| labels.is_none_or(|all| all.contains(&label)))
+    }
+
+    /// The types and sides that groups of the chosen labels have, out before in.
+    fn subjects(&self, count: u32) -> Vec<FrozenSubject> {
+        let types = self.projection.types.as_deref();
+        let mut subjects = Vec::new();
+        for (direction, side) in [(Direction::Out, EdgeSide::Out), (Direction::In, EdgeSide::In)] {
+            if !self.projection.direction.sides().contains(&direction) {
+                continue;
+            }
+            let mut groups = BTreeMap::<TypeId, VertexSet>::new();
+            for group in (0..count).map(GroupId).filter(|group| self.is_in_labels(*group)) {
+                for edge_type in self.groups.edge_types(group, direction) {
+                    if types.is_none_or(|types| types.contains(&edge_type)) {
+                        let of_type = groups.entry(edge_type).or_insert_with(|| VertexSet::empty(count));
+                        of_type.insert(group.0);
+                    }
+                }
+            }
+            subjects.extend(groups.into_iter().map(|(edge_type, groups)| FrozenSubject {
+                subject: Subject::edges(edge_type, side),
+                edge_type,
+                side,
+                type_name: self.catalogue.edge_type_name(edge_type),
+                groups,
+                leaves_scope: self.leaves_scope(edge_type),
+            }));
+        }
+        subjects
+    }
+
+    /// Whether edges of this type may name vertices that are not in scope.
+    fn leaves_scope(&self, edge_type: TypeId) -> bool {
+        let leaves_labels = |labels: &Vec<_>| {
+            let mut joins = self.catalogue.joins(edge_type);
+            joins.any(|(source, target)| !labels.contains(&source) || !labels.contains(&target))
+        };
+        self.projection.vertices.is_some() || self.projection.labels.as_ref().is_some_and(leaves_labels)
+    }
+
+    /// The vertices that are alive, of the chosen labels and among the chosen ones.
+    fn scope<F: ScannedFile>(
+        &self,
+        layers: &[EdgeLayer<F>],
+        count: u32,
+        reservations: &mut Vec<Reservation>,
+    ) -> Result<VertexSet> {
+        let bound = count.saturating_mul(GROUP_SIZE);
+        reservations.push(self.budget.reserve("the set of vertices", u64::from(bound).div_ceil(8))?);
+        let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);
+        for group in (0..count).map(GroupId) {
+            let mut live = [0; 64];
+            if self.is_in_labels(group) {
+                let mut oldest_first = layers.iter().rev();
+                oldest_first.try_for_each(|layer| layer.apply_live(self.timestamp, group, &mut live))?;
+            }
+            words.extend_from_slice(&live);
+        }
+        if let Some(chosen) = &self.projection.vertices {
+            let chosen = chosen.words().iter().copied().chain(std::iter::repeat(0));
+            words.iter_mut().zip(chosen).for_each(|(word, chosen)| *word &= chosen);
+        }
+        if let Some(last) = words.last_mut()
+            && bound == u32::MAX
+        {
+            // The highest number is no vertex below any bound.
+            *last &= u64::MAX >> 1;
+        }
+        Ok(VertexSet::from_words(words, bound))
+    }
+
+    /// Counts edges: by groups for the cuts, and all of the projection on one side.
+    fn count<F: ScannedFile>(&self, topology: &mut DiskTopology<F>, count: u32) -> Result<()> {
+        let counted = self.projection.direction.sides()[0];
+        let leaves_out =
+            !topology.filters.is_empty() || topology.subjects.iter().any(|subject| subject.leaves_scope);
+        let (mut work, mut edges) = (0, 0);
+        topology.work_before.push(0);
+        for group in 0..count {
+            work += u64::from(GROUP_SIZE);
+            for subject in topology.subjects.iter().filter(|subject| subject.groups.contains(group)) {
+                let of_group = self.edges_of_group(topology, subject.subject, GroupId(group))?;
+                work += of_group;
+                edges += if EdgeSide::of(counted).contains(&subject.side) { of_group } else { 0 };
+            }
+            topology.work_before.push(work);
+        }
+        if leaves_out {
+            edges = 0;
+            topology.count_edges(counted, 0..topology.bound, |_, count| edges += count as u64)?;
+        }
+        topology.edge_count = edges;
+        Ok(())
+    }
+
+    /// Edges of a group in one subject, whether or not in scope.
+    fn edges_of_group<F: ScannedFile>(
+        &self,
+        topology: &DiskTopology<F>,
+        subject: Subject,
+        group: GroupId,
+    ) -> Result<u64> {
+        let mut difference = 0;
+        for layer in &topology.layers {
+            difference += layer.group_difference(self.timestamp, subject, group)?;
+        }
+        u64::try_from(difference).map_err(|_| {
+            let text = format!("{subject} of group {}: {difference} edges; a file is missing", group.0);
+            Error::new(ErrorKind::Corrupt, text)
+        })
+    }
+}

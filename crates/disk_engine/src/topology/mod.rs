@@ -1,0 +1,31 @@
+//! Topology: the lists of a snapshot as algorithms read them, without loading the graph.
+//!
+//! ```text
+//! freeze   scope: a bit a vertex    memory graphs: one sorted run    edges: differences of groups, or a pass
+//! visit    walk: a merge a subject, lists in id order ──> delivery ──> visitor
+//! visit_each
+//!          dense: a walk that skips      scattered: point_reads     ──> delivery
+//! delivery neither weights nor filters: slices as they are; else stretch: gathers edges, asks for their properties
+//!
+//! disk_topology  what is frozen; the trait      edge_layer  a run or a file, and what a file must offer
+//! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
+//! ```
+//!
+//! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
+//! The run, the scope and the counts are reserved by name for as long as the topology lives. A visit takes a window for
+//! each file and subject, and a stretch of a few thousand edges.
+//!
+//! In sides have no properties: weights and filters of in lists are looked up in the out lists of the other ends,
+//! batched and sorted by place, source after source. That costs a page for each edge whose out list is not cached; the
+//! design's external sort of weighted in sides is still to come.
+//!
+//! Source: disk-engine, section 6. LSMGraph (SIGMOD 2024), section 4.1, reads a vertex' edges of all levels
+//! one by one; here whole ranges of lists are merged, since kernels read ranges.
+
+mod delivery;
+pub mod disk_topology;
+pub mod edge_layer;
+mod freeze;
+mod point_reads;
+mod stretch;
+mod walk;

@@ -7,6 +7,9 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! stored_file    what a manifest says of a file
+//! writer         records in file order become a file
+//! flush          a memory graph becomes a file
+//! view           the graph as of one commit, out of all sources
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
@@ -21,6 +24,9 @@
 //! ```
 
 pub mod cache;
+pub mod flush;
+pub mod file_set;
+pub mod durable;
 pub mod commit_room;
 pub mod durable;
 pub mod engine;
@@ -36,6 +42,10 @@ pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
 pub mod source;
+pub mod stored_file;
+pub mod writer;
+pub mod tree;
+pub mod view;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;

@@ -16,3 +16,4 @@ mod engine;
 pub mod files;
 pub mod open;
 pub mod section;
+pub mod load;

@@ -11,9 +11,12 @@
 //! topology       the lists of a snapshot for algorithms, streamed
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
+//! stored_file    what a manifest says of one file
+//! file           one file, read by items, lists and groups, or in key order
 //! ```
 
 pub mod cache;
+pub mod file;
 pub mod file_set;
 pub mod format;
 pub mod generation;
@@ -21,6 +24,7 @@ pub mod groups;
 pub mod memory_graph;
 pub mod merge;
 pub mod source;
+pub mod stored_file;
 pub mod topology;
 pub mod tree;
 pub mod view;

@@ -11,7 +11,7 @@ use crate::format::stamps::Stamps;
 use evergraph_graph::bytes::{DecodeError, Decoded};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 const KNOWN_FLAGS: u8 = FORM_FLAGS
     | PageFlags::DISCRIMINATORS.0
@@ -81,6 +81,31 @@ impl<'a> ListPage<'a> {
         let Some(position) = vertex.0.checked_sub(self.head.first_vertex.0) else { return Ok(None) };
         let found = self.vertices.items_at(position.into());
         if found.is_empty() { Ok(None) } else { self.range(found.start).map(Some) }
+    }
+
+    /// The values of the lists of `vertices` in this page, by number; perhaps none.
+    ///
+    /// Cost: as [`ListPage::find`], twice.
+    ///
+    /// # Errors
+    /// If lists don't lie among the page's values.
+    pub fn find_between(&self, vertices: RangeInclusive<VertexId>) -> Decoded<Range<usize>> {
+        let (low, high) = vertices.into_inner();
+        let below = |vertex: u64| {
+            let position = vertex.checked_sub(self.head.first_vertex.0.into());
+            position.map_or(0, |position| self.vertices.count_below(position))
+        };
+        let end_of = |lists: usize| lists.checked_sub(1).map_or(Ok(0), |last| Ok(self.range(last)?.end));
+        let (start, end) = (end_of(below(low.0.into()))?, end_of(below(u64::from(high.0) + 1))?);
+        if start <= end { Ok(start..end) } else { Err(self.wrong_ends()) }
+    }
+
+    /// Replaces the content of `out` by the vertices that have a list in this page. Cost: about a nanosecond a list.
+    ///
+    /// # Errors
+    /// If a vertex is above 32 bits.
+    pub fn vertices_into(&self, out: &mut Vec<u32>) -> Decoded<()> {
+        self.vertices.vertices_into(self.head.first_vertex.0, out)
     }
 
     /// Appends the neighbours in `range`, values of one list.

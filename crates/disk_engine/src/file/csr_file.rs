@@ -1,0 +1,126 @@
+//! CSR file: the two files of a number, open for reading, with their indexes of pages and their directory in memory.
+
+use crate::file::file_records::FileRecords;
+use crate::file::page_reader::PageReader;
+use crate::file::paged_file::PagedFile;
+use crate::file::visibility::Visibility;
+use crate::format::directory::{DirectoryRow, decode_directory};
+use crate::format::file_name::{FileContent, FileNumber};
+use crate::format::page_index::columns::ColumnIndex;
+use crate::format::page_index::topology::TopologyIndex;
+use crate::format::subject::Subject;
+use crate::stored_file::StoredFile;
+use evergraph_graph::id::GroupId;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::io::directory::Directory;
+use std::sync::Arc;
+
+/// An open CSR file.
+///
+/// # Concurrency
+/// Immutable. Any thread reads; the file may be removed meanwhile, since its handles stay open.
+#[derive(Debug)]
+pub struct CsrFile {
+    stored: StoredFile,
+    pub(super) reader: Arc<PageReader>,
+    pub(super) topology: PagedFile,
+    pub(super) topology_index: TopologyIndex,
+    directory_rows: Box<[DirectoryRow]>,
+    pub(super) columns: Option<ColumnsFile>,
+}
+
+/// The columns of a CSR file.
+#[derive(Debug)]
+pub(super) struct ColumnsFile {
+    pub(super) file: PagedFile,
+    pub(super) index: ColumnIndex,
+}
+
+impl CsrFile {
+    /// Opens the files of `stored` and checks all of them but their pages, which are verified when they are read.
+    ///
+    /// Cost: three reads a file; memory for indexes and directory, some 25 bytes a page.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Corrupt`](evergraph_storage::checkpoint::error::CheckpointError::Corrupt), naming file and
+    /// offset, also for a file that is missing, cut, or another one than `stored` says; `NewerFormat`; what the system
+    /// says.
+    pub fn open(
+        directory: &Arc<dyn Directory>,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
+        let content = FileContent::Topology;
+        let (topology, tail) = PagedFile::open(directory.as_ref(), stored, content, &stored.topology)?;
+        let index = TopologyIndex::decode(tail.index(), topology.pages());
+        let topology_index = index
+            .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
+        let rows = decode_directory(tail.directory());
+        let rows = rows.map_err(|error| {
+            topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
+        })?;
+        let columns = stored.columns.as_ref().map(|part| {
+            let (file, tail) = PagedFile::open(directory.as_ref(), stored, FileContent::Columns, part)?;
+            let index = ColumnIndex::decode(tail.index(), file.pages());
+            let index = index
+                .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
+            CheckpointResult::Ok(ColumnsFile { file, index })
+        });
+        Ok(Self {
+            stored: stored.clone(),
+            reader: Arc::clone(reader),
+            topology,
+            topology_index,
+            directory_rows: rows.into(),
+            columns: columns.transpose()?,
+        })
+    }
+
+    /// What the manifest says of it.
+    #[must_use]
+    pub const fn stored(&self) -> &StoredFile {
+        &self.stored
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> FileNumber {
+        self.stored.number
+    }
+
+    /// What it changed in each group, ascending by subject and group.
+    #[must_use]
+    pub const fn directory_rows(&self) -> &[DirectoryRow] {
+        &self.directory_rows
+    }
+
+    /// What it changed in one group, all of its commits together. Cost: a binary search.
+    #[must_use]
+    pub fn directory_difference(&self, subject: Subject, group: GroupId) -> i64 {
+        let found =
+            self.directory_rows.binary_search_by_key(&(subject, group), |row| (row.subject, row.group));
+        found.map_or(0, |at| self.directory_rows[at].difference)
+    }
+
+    /// The pages of lists, vertices and entries, in key order.
+    #[must_use]
+    pub const fn topology_index(&self) -> &TopologyIndex {
+        &self.topology_index
+    }
+
+    /// Bytes on the heap: indexes and directory.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let columns = self.columns.as_ref().map_or(0, |columns| columns.index.heap_bytes());
+        let keys = self.stored.first_key.capacity() + self.stored.last_key.capacity();
+        self.topology_index.heap_bytes() + columns + size_of_val(&*self.directory_rows) + keys
+    }
+
+    /// What a reader at `until` sees of the file: all of it, if its records have no stamps. Cost: none.
+    #[must_use]
+    #[inline]
+    pub fn at(&self, until: Timestamp) -> FileRecords<'_> {
+        FileRecords { file: self, visibility: Visibility::of(&self.stored, until) }
+    }
+}

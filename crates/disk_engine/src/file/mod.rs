@@ -1,0 +1,40 @@
+//! File: one CSR file, read by items, lists and groups, or in key order.
+//!
+//! ```text
+//! csr_file       open: heads, footers, indexes of pages, directory in memory
+//! paged_file     one of its two files, and where damage lies
+//! page_reader    verified pages, from the cache or read side by side; page_rounds gathers them for many items
+//!
+//! file_records   what a reader at S asks of the file (`RecordSource`)
+//! visibility     which records that reader sees
+//! item_records   presence: filter, then the records of one item
+//! properties     the column of a property, by rank of an edge's record or by vertex; long values
+//! list_items     a list, a piece of it, parallel edges, degrees
+//! group_records  live vertices, rows with edges, counts
+//!
+//! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
+//! file_scan      lists in key order, for merges
+//! entry_scan     entries of indexes in key order, for merges
+//! ```
+//!
+//! An edge's record has a rank, its number among those of (file, subject); columns of edges are ordered by it. Columns
+//! of vertices are ordered by vertex, and in a file with stamps by stamp, so that a column page is found without the
+//! vertex's record.
+//!
+//! Source: disk-engine, sections 3 and 5; LSMGraph (SIGMOD 2024), section 4.1.
+
+pub mod csr_file;
+pub mod entry_scan;
+pub mod file_records;
+pub mod file_scan;
+mod group_records;
+mod item_records;
+mod list_items;
+pub mod page_reader;
+mod page_rounds;
+pub mod page_scan;
+pub mod paged_file;
+mod properties;
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests;
+mod visibility;

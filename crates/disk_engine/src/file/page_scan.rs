@@ -1,0 +1,98 @@
+//! Page scan: the keyed pages of a file in order, by reads of 1 MiB, some of them ahead, past the cache.
+//!
+//! ```text
+//! pages    L L F L L L F F F F F L L       F: filters
+//! reads    [----------]          [--]      from the first to the last page that is wanted, at most 64
+//! ```
+//!
+//! A read of only filters is left out. Each page is verified when it is handed out.
+
+use crate::file::csr_file::CsrFile;
+use crate::format::file_name::{PAGE_BYTES, PageNumber};
+use crate::format::page::PageBytes;
+use crate::format::page_index::topology::IndexedPage;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::io::page::AlignedBuffer;
+use evergraph_storage::io::pool::{PageRead, PendingRead};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Pages of a read: 1 MiB.
+const READ_PAGES: u32 = 64;
+/// Reads under way beside the one that is used.
+const READS_AHEAD: usize = 3;
+
+/// Hands out pages in order.
+#[derive(Debug)]
+pub struct PageScan {
+    file: Arc<CsrFile>,
+    /// The pages that are not handed out yet, by their places in the index.
+    rest: Range<usize>,
+    /// The first of them that no read covers.
+    unread: usize,
+    ahead: VecDeque<(PageNumber, PendingRead)>,
+    /// The first page of `window`.
+    window_first: PageNumber,
+    window: AlignedBuffer,
+}
+
+impl PageScan {
+    /// The most bytes that a scan holds.
+    pub const WINDOW_BYTES_MAX: u64 = (1 + READS_AHEAD as u64) * READ_PAGES as u64 * PAGE_BYTES as u64;
+
+    /// Begins to read the pages of `file` at the places `pages` of its index.
+    ///
+    /// # Panics
+    /// If the index does not have them.
+    #[must_use]
+    pub fn new(file: &Arc<CsrFile>, pages: Range<usize>) -> Self {
+        assert!(pages.end <= file.topology_index.pages().len(), "places in the index");
+        let (window_first, window) = (PageNumber(0), AlignedBuffer::default());
+        let (unread, ahead) = (pages.start, VecDeque::new());
+        let mut scan = Self { file: Arc::clone(file), rest: pages, unread, ahead, window_first, window };
+        scan.read_ahead();
+        scan
+    }
+
+    /// The next page, verified; `None` at the end. Cost: a checksum, and the wait for the disk where it is slower.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and offset; what the system says. The scan is of no more use then.
+    pub fn next_page(&mut self) -> CheckpointResult<Option<(IndexedPage, &PageBytes)>> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let indexed = self.file.topology_index.pages()[self.rest.start];
+        if self.place_in_window(indexed.page).is_none() {
+            let (first, read) = self.ahead.pop_front().expect("all pages that are left are read ahead");
+            self.window = AlignedBuffer::default();
+            (self.window_first, self.window) = (first, read.wait()?);
+            self.read_ahead();
+        }
+        self.rest.start += 1;
+        let place = self.place_in_window(indexed.page).expect("reads cover the pages in their order");
+        let bytes = self.window[place..].first_chunk().expect("a window has whole pages");
+        self.file.topology.verify(indexed.page, bytes)?;
+        Ok(Some((indexed, bytes)))
+    }
+
+    fn place_in_window(&self, page: PageNumber) -> Option<usize> {
+        let place = page.0.checked_sub(self.window_first.0)? as usize * PAGE_BYTES;
+        (place < self.window.len()).then_some(place)
+    }
+
+    fn read_ahead(&mut self) {
+        let pages = self.file.topology_index.pages();
+        while self.ahead.len() < READS_AHEAD && self.unread < self.rest.end {
+            let wanted = &pages[self.unread..self.rest.end];
+            let first = wanted[0].page;
+            let count = wanted.partition_point(|indexed| indexed.page.0 - first.0 < READ_PAGES);
+            let length = (wanted[count - 1].page.0 - first.0 + 1) as usize * PAGE_BYTES;
+            let (file, buffer) = (Arc::clone(self.file.topology.handle()), AlignedBuffer::zeroed(length));
+            let read = PageRead { file, offset: first.offset(), buffer };
+            self.ahead.push_back((first, self.file.reader.pool().begin(read)));
+            self.unread += count;
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of files: answers against a naive model, and damage.

@@ -1,0 +1,36 @@
+//! Visibility: which records of a file a reader sees.
+
+use crate::format::file_head::FileStamps;
+use crate::stored_file::StoredFile;
+use evergraph_graph::timestamp::Timestamp;
+
+/// Which records of a file are visible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Visibility {
+    /// None: all are newer than the reader.
+    Nothing,
+    /// All: stamps, if there are any, need not be read.
+    Everything,
+    /// Those with stamps through this one.
+    Through(Timestamp),
+}
+
+impl Visibility {
+    pub(super) fn of(stored: &StoredFile, until: Timestamp) -> Self {
+        match stored.stamps {
+            FileStamps::Stamped if !stored.first_ts.visible_at(until) => Self::Nothing,
+            FileStamps::Stamped if !stored.last_ts.visible_at(until) => Self::Through(until),
+            FileStamps::Stamped | FileStamps::Unstamped => Self::Everything,
+        }
+    }
+
+    /// The first of `stamps`, those of one item, the newest first, that is visible. Asked only where stamps were read.
+    #[inline]
+    pub(super) fn sees(self, stamp: Timestamp) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Everything => true,
+            Self::Through(until) => stamp.visible_at(until),
+        }
+    }
+}

@@ -15,7 +15,6 @@
 //! file           reading files
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
-//! view           the graph as of one commit, out of all sources
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
@@ -24,9 +23,6 @@
 //! ```
 
 pub mod cache;
-pub mod flush;
-pub mod file_set;
-pub mod durable;
 pub mod commit_room;
 pub mod durable;
 pub mod engine;
@@ -42,10 +38,6 @@ pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
 pub mod source;
-pub mod stored_file;
-pub mod writer;
-pub mod tree;
-pub mod view;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;

@@ -1,16 +1,15 @@
 //! Flusher: frozen memory graphs become files of the set, one after the other, oldest first.
 //!
 //! ```text
-//! checkpointer's place ──> oldest frozen graph ──> file, synced ──> [ manifest names it ] ──> install: in the set
+//! place of the flush ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
 //! ```
 //!
-//! A checkpoint (`durable/checkpoint`) does all of it: it syncs the log first, and writes its manifest before it
-//! installs. What is here flushes without log and manifest: in a store that is never opened again, in one without
-//! threads whose writers would wait for nobody, and while a log is replayed. That is safe as long as no manifest
-//! names the file: a crash loses the file and not the log, and the next manifest that names it comes from a checkpoint,
-//! which syncs the log first.
+//! The background flushes, a checkpoint, and a writer who would wait for nobody: in a store without threads, and while a
+//! log is replayed. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is safe: until
+//! then a crash loses the file and not the log, which a checkpoint alone prunes.
 //!
-//! Lock order: the checkpointer's place, latch, registry. Nothing is locked but the place while a file is written.
+//! Lock order: the checkpointer's place, that of the flush, latch, registry. Nothing is locked but the places while
+//! a file is written.
 //!
 //! Source: disk-engine, section 4 (flush).
 
@@ -21,8 +20,16 @@ use crate::generation::Generation;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::timeline::clock::LatchState;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What a flush wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlushedGeneration {
+    /// Bytes of its file; `None` if it changed nothing and has no file.
+    pub bytes: Option<u64>,
+}
 
 impl DiskEngine {
     /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have
@@ -31,6 +38,14 @@ impl DiskEngine {
     /// # Errors
     /// `limit` if the budget refuses the next graph.
     pub fn freeze_open(&self) -> Result<Timestamp> {
+        Ok(self.freeze_and(|_| ())?.0)
+    }
+
+    /// The same, and what `look` finds at that moment, under the latch.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses the next graph.
+    pub fn freeze_and<T>(&self, look: impl Fn(&LatchState) -> T) -> Result<(Timestamp, T)> {
         loop {
             if self.tree().open_graph().last().is_some() {
                 self.supply().make_ready()?;
@@ -44,25 +59,39 @@ impl DiskEngine {
                     None => continue,
                 },
             };
-            let published = self.timeline().published();
+            let (published, found) = (self.timeline().published(), look(&latch));
             drop(latch);
             drop(replaced);
-            return Ok(published);
+            return Ok((published, found));
         }
     }
 
-    /// Flushes the oldest frozen graph without log and manifest, if all of its commits are readable; returns whether
-    /// it did. Waits for the checkpointer's place.
+    /// Flushes the oldest frozen graph, if all of its commits are readable; returns whether it did. Waits for the place
+    /// of the flush.
     ///
     /// # Errors
     /// What the writer and the system say. The graph is as it was then, and is written to another file the next time;
     /// what was written of this one is removed.
     pub fn flush_oldest(&self) -> CheckpointResult<bool> {
-        let _place = self.files().hold();
+        Ok(self.flush_oldest_if(|oldest| self.tree().is_readable(oldest))?.is_some())
+    }
+
+    /// Flushes the oldest frozen graph, if it has no commit after `through`, up to which the log is synced: for a
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::flush_oldest`].
+    pub fn flush_oldest_through(&self, through: Timestamp) -> CheckpointResult<Option<FlushedGeneration>> {
+        self.flush_oldest_if(|oldest| oldest.last().is_none_or(|last| last <= through))
+    }
+
+    fn flush_oldest_if(
+        &self,
+        is_due: impl Fn(&Generation<CsrFile>) -> bool,
+    ) -> CheckpointResult<Option<FlushedGeneration>> {
+        let _place = self.files().flush_place();
         let oldest = self.tree().with_current(|current| current.frozen().first().cloned());
-        let Some(generation) = oldest.filter(|oldest| self.tree().is_readable(oldest)) else {
-            return Ok(false);
-        };
+        let Some(generation) = oldest.filter(|oldest| is_due(oldest)) else { return Ok(None) };
         let graph = generation.graph().expect("a graph is freed when it has a file");
         let clock = self.timeline().clock();
         let began = clock.now();
@@ -74,9 +103,10 @@ impl DiskEngine {
         drop(graph);
         match written {
             Ok(file) => {
+                let bytes = file.as_ref().map(|file| file.stored().bytes());
                 let took = clock.now().saturating_sub(began);
                 self.install(&generation, file.map(Arc::new), took);
-                Ok(true)
+                Ok(Some(FlushedGeneration { bytes }))
             }
             Err(error) => {
                 // What cannot be removed now goes when the database is opened next.
@@ -87,19 +117,11 @@ impl DiskEngine {
     }
 
     /// Puts the file of the oldest frozen generation, which took so long to write, into the set in place of its graph;
-    /// `None` if there was nothing to write. With the checkpointer's place; takes latch and registry. Then frees graphs
-    /// that nobody needs, and wakes writers that wait.
-    ///
-    /// # Panics
-    /// As [`Tree::install`](crate::tree::Tree::install).
-    pub fn install(
-        &self,
-        generation: &Arc<Generation<CsrFile>>,
-        file: Option<Arc<CsrFile>>,
-        took: Duration,
-    ) {
+    /// `None` if there was nothing to write. Then frees graphs that nobody needs, and wakes writers that wait.
+    fn install(&self, generation: &Arc<Generation<CsrFile>>, file: Option<Arc<CsrFile>>, took: Duration) {
         let bytes = file.as_ref().map(|file| file.stored().bytes());
-        drop(self.tree().install(generation, file));
+        let last = generation.last().unwrap_or(Timestamp::ZERO);
+        drop(self.tree().install(generation, file, |other| other.stored().first_ts > last));
         if let Some(bytes) = bytes {
             self.flushes().flushed(took, bytes);
         }

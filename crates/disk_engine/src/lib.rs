@@ -15,15 +15,11 @@
 //! file           reading files
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
-//! view           the graph as of one commit, out of all sources
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
 //! engine         all of it behind `Engine`; statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
-//! ```
-
-//! file           one file, read by items, lists and groups, or in key order
 //! ```
 
 pub mod cache;

@@ -79,18 +79,24 @@ struct Run<'a> {
 impl Run<'_> {
     /// A manifest, but for the files, and the files; `None` if a bulk load overtook the checkpoint.
     fn gather(&mut self) -> CheckpointResult<Option<(Manifest, FileList)>> {
-        let (sources, timeline) = (self.sources, self.engine.timeline());
-        let (through, moment) = self.engine.freeze_and(|latch| {
+        let (sources, timeline) = (self.sources, self.engine.tree().timeline());
+        let frozen = self.engine.freeze_and(|latch| {
             check_healthy(latch, sources)?;
             Ok::<_, CheckpointError>(((sources.catalogue)(), latch.loads))
-        })?;
-        let (catalogue, loads) = moment?;
+        });
+        let (through, looked) = frozen.map_err(CheckpointError::Refused)?;
+        let (catalogue, loads) = looked?;
         if !planted(Bug::NeedNotSynced) {
             sources.log.wait_durable(through.0)?;
         }
         self.done.groups_count += self.engine.tree().with_current(|current| current.frozen().len()) as u64;
         self.tell()?;
-        while self.flush_oldest(through)? {
+        while let Some(flushed) = self.engine.flush_oldest_through(through)? {
+            self.done.groups_done += 1;
+            if let Some(bytes) = flushed.bytes {
+                self.done.bytes_written += bytes;
+                self.flushed += 1;
+            }
             self.tell()?;
         }
         let set = Arc::clone(&self.engine.tree().current().set);
@@ -120,23 +126,6 @@ impl Run<'_> {
         Ok(Some((manifest, list)))
     }
 
-    /// Flushes the oldest generation if its commits are through C; whether it was.
-    fn flush_oldest(&mut self, through: Timestamp) -> CheckpointResult<bool> {
-        let place = self.engine.flush_place();
-        let is_covered = |last: Option<Timestamp>| last.is_none_or(|last| last <= through);
-        let Some(generation) = place.oldest().filter(|oldest| is_covered(oldest.last())) else {
-            return Ok(false);
-        };
-        let written = place.write(&generation)?;
-        if let Some(file) = written.file() {
-            self.done.bytes_written += file.stored().bytes();
-            self.flushed += 1;
-        }
-        place.install(written);
-        self.done.groups_done += 1;
-        Ok(true)
-    }
-
     fn replace_manifest(
         &self,
         manifest: &Manifest,
@@ -148,7 +137,7 @@ impl Run<'_> {
         let written = manifest.write(directory, || {
             // Once more: a store that takes no commits any more, because it was closed or something failed,
             // leaves the manifest to whoever opens the database next.
-            check_healthy(&self.engine.timeline().latch(), self.sources)?;
+            check_healthy(&self.engine.tree().timeline().latch(), self.sources)?;
             is_renaming = true;
             Ok(())
         });

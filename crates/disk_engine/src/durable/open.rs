@@ -17,6 +17,7 @@ use crate::file::page_reader::PageReader;
 use crate::file_set::{DEEPER_LEVELS, FileSet};
 use crate::format::file_name::FILE_HEAD_BYTES;
 use crate::groups::GroupTable;
+use crate::pacing::PacingLimits;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
 use std::sync::Arc;
@@ -48,7 +49,17 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         }
     }
     files.remove_unnamed(&list)?;
-    let set = FileSet::of(flushed, deeper);
-    let engine = DiskEngine::new(todo!())?;
+    let parts = EngineParts {
+        timeline: Arc::clone(timeline),
+        budget: Arc::clone(budget),
+        reader,
+        files,
+        set: FileSet::of(flushed, deeper),
+        groups,
+        background,
+        graph_bytes: None,
+        limits: PacingLimits::default(),
+    };
+    let engine = DiskEngine::open_parts(parts).map_err(CheckpointError::Refused)?;
     Ok(OpenedEngine { engine, bytes_count })
 }

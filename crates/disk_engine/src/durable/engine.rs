@@ -1,0 +1,105 @@
+//! The disk engine as a `DurableEngine`.
+
+use crate::durable::checkpoint::checkpoint;
+use crate::durable::copy::PinnedCsrFiles;
+use crate::durable::open::open;
+use crate::durable::section::FileList;
+use crate::durable::{background, load};
+use crate::engine::{DiskEngine, DisplacedState};
+use crate::format::file_name::CsrFileName;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::durable_engine::{
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
+};
+use evergraph_storage::engine::Engine;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::salvage::new_database::SalvageTarget;
+use evergraph_storage::salvage::salvaged::Salvaged;
+use evergraph_storage::salvage::source::SalvageSource;
+
+impl DurableEngine for DiskEngine {
+    type Load = BuiltLoad;
+
+    const NEW: &'static str = Self::NAME;
+
+    fn opens(engine: &str) -> bool {
+        engine == Self::NAME
+    }
+
+    fn empty_section(_engine: &str) -> Vec<u8> {
+        FileList::empty_section()
+    }
+
+    fn is_file(name: &str) -> bool {
+        CsrFileName::parse(name).is_some()
+    }
+
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
+        open(opening)
+    }
+
+    fn checkpoint(
+        &self,
+        sources: &CheckpointSources<'_>,
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
+        checkpoint(self, sources, progress)
+    }
+
+    fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _place = self.files().hold();
+        work()
+    }
+
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
+        let directory = &**self.files().directory();
+        let list = FileList::of(directory, manifest)?;
+        Ok(Box::new(PinnedCsrFiles::open(directory, &list)?))
+    }
+
+    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<BuiltLoad> {
+        BuiltLoad::new(self, plan, progress)
+    }
+
+    fn view_load<'a>(&'a self, load: &'a BuiltLoad, timestamp: Timestamp) -> Self::View<'a> {
+        load.view(timestamp)
+    }
+
+    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> DisplacedState {
+        load.install(self, timestamp)
+    }
+
+    fn run_background(&self) {
+        background::run(self);
+    }
+
+    fn step(&self, _step: EngineStep) {
+        background::step(self);
+    }
+
+    fn close(&self) {
+        self.pacing().close();
+    }
+
+    fn check_files(
+        directory: &dyn Directory,
+        manifest: &Manifest,
+        report: &mut Report,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<()> {
+        check_files(directory, manifest, report, progress)
+    }
+
+    fn salvage(
+        source: SalvageSource<'_>,
+        target: &SalvageTarget<'_>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged> {
+        salvage(source, target, progress)
+    }
+}

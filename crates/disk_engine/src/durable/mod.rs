@@ -15,7 +15,7 @@ pub mod background;
 pub mod check;
 pub mod checkpoint;
 pub mod copy;
-mod engine;
+// mod engine;
 pub mod files;
 pub mod load;
 pub mod open;

@@ -8,15 +8,17 @@
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
-//! check        verifies all files
+//! check        verifies all files; salvage: saves what verifies, not yet
+//! engine       all of it behind `DurableEngine`
 //! ```
 
 pub mod background;
 pub mod check;
 pub mod checkpoint;
 pub mod copy;
-// mod engine;
+mod engine;
 pub mod files;
 pub mod load;
 pub mod open;
+pub mod salvage;
 pub mod section;

@@ -76,7 +76,8 @@ impl ColumnsCheck<'_> {
             return Err(in_page(wrong(4, format!("a page of long values expected, found {:?}", head.kind))));
         };
         let first = if head.flags.has(PageFlags::RANKS) { head.rank } else { u64::from(head.first_vertex.0) };
-        let expected = (PageKind::Column, indexed.flags, indexed.subject, indexed.property_key, indexed.first);
+        let expected =
+            (PageKind::Column, indexed.flags, indexed.subject, indexed.property_key, indexed.first);
         let found = (head.kind, head.flags, head.subject, head.property_key, first);
         if expected != found {
             let text = format!("the page of the index, {expected:?}, expected, found {found:?}");
@@ -126,11 +127,10 @@ impl ColumnsCheck<'_> {
 
     fn long_value(&self, reference: LongReference) -> CheckpointResult<()> {
         let mut reader = LongValueReader::new(reference);
-        let mut last = reference.page;
         for number in reference.pages() {
-            last = PageNumber(u32::try_from(number).unwrap_or(u32::MAX));
-            let bytes = self.file.read_page(last)?;
-            reader.add(&bytes).map_err(|error| self.file.in_page(last, error))?;
+            let page = PageNumber(u32::try_from(number).unwrap_or(u32::MAX));
+            let bytes = self.file.read_page(page)?;
+            reader.add(&bytes).map_err(|error| self.file.in_page(page, error))?;
         }
         let value = reader.finish();
         value.map(drop).map_err(|error: DecodeError| -> CheckpointError {

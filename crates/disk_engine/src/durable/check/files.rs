@@ -6,7 +6,7 @@ use crate::durable::check::stored_bytes::StoredBytes;
 use crate::durable::check::sums::{GraphSums, mix};
 use crate::durable::check::topology::check_topology;
 use crate::durable::section::FileList;
-use crate::format::file_name::{CsrFileName, FileContent};
+use crate::format::file_name::FileContent;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::vertices::VertexPage;
@@ -41,7 +41,7 @@ pub fn check_files(
 ///
 /// # Errors
 /// As [`check_files`].
-pub(super) fn check_stored(
+pub(in crate::durable) fn check_stored(
     directory: &dyn Directory,
     files: &[StoredFile],
     groups: &[StoredGroup],
@@ -49,9 +49,9 @@ pub(super) fn check_stored(
     progress: &mut CheckProgress<'_>,
 ) -> Result<()> {
     // The sums' key follows from the files, so that a report can be had again, and none can be prepared for.
-    let number = files.iter().fold(0, |key, file| {
-        mix(key ^ file.number.0 ^ u64::from(file.topology.footer_crc) << 32)
-    });
+    let number = files
+        .iter()
+        .fold(0, |key, file| mix(key ^ file.number.0 ^ u64::from(file.topology.footer_crc) << 32));
     let mut sums = GraphSums::new([number, mix(number)]);
     let count = files.len() as u64;
     for (at, stored) in files.iter().enumerate() {
@@ -168,10 +168,4 @@ fn name_of(subject: Subject) -> String {
         }
         SubjectKind::Vertices | SubjectKind::Index(_) => subject.to_string(),
     }
-}
-
-/// The name of a file in findings.
-#[cfg(test)]
-pub(super) fn name(stored: &StoredFile, content: FileContent) -> String {
-    CsrFileName::new(stored.number, content).to_string()
 }

@@ -23,4 +23,6 @@ pub mod files;
 mod sides;
 mod stored_bytes;
 mod sums;
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests;
 mod topology;

@@ -77,7 +77,8 @@ fn count_edges(
     let mut count = |subject: Subject, pages: &[IndexedPage]| -> CheckpointResult<()> {
         for indexed in pages {
             let bytes = file.read_page(indexed.page)?;
-            let read = ListPage::open(&bytes).and_then(|page| page.decode_records(stored.first_ts, &mut buffer));
+            let read =
+                ListPage::open(&bytes).and_then(|page| page.decode_records(stored.first_ts, &mut buffer));
             read.map_err(|error| file.in_page(indexed.page, error))?;
             for record in buffer.records() {
                 let Some((edge, side)) = edge_of(subject, &record) else { continue };

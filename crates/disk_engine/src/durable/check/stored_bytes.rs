@@ -53,7 +53,8 @@ impl StoredBytes {
             Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing_file(directory, name)),
             opened => opened?,
         };
-        let corrupt = |offset: u64, problem: String| CheckpointError::Corrupt { file: path.clone(), offset, problem };
+        let corrupt =
+            |offset: u64, problem: String| CheckpointError::Corrupt { file: path.clone(), offset, problem };
         let bytes = file.len()?;
         if bytes != part.bytes || bytes < (FILE_HEAD_BYTES + FOOTER_BYTES) as u64 {
             return Err(corrupt(0, format!("{} bytes expected, found {bytes}", part.bytes)));
@@ -145,7 +146,9 @@ impl StoredBytes {
     /// `Corrupt`, also for a page behind the last one; what the system says.
     pub(super) fn read_page(&self, page: PageNumber) -> CheckpointResult<Box<PageBytes>> {
         if page.0 >= self.pages {
-            return Err(self.corrupt(page.offset(), format!("page {} expected, found {} pages", page.0, self.pages)));
+            return Err(
+                self.corrupt(page.offset(), format!("page {} expected, found {} pages", page.0, self.pages))
+            );
         }
         let mut bytes = Box::new([0; PAGE_BYTES]);
         self.file.read_at(&mut bytes[..], page.offset())?;
@@ -159,7 +162,11 @@ impl StoredBytes {
     /// What reading and `visit` say.
     pub(super) fn for_each_page(
         &self,
-        visit: &mut dyn FnMut(PageNumber, &PageBytes, CheckpointResult<PageHead>) -> evergraph_graph::error::Result<()>,
+        visit: &mut dyn FnMut(
+            PageNumber,
+            &PageBytes,
+            CheckpointResult<PageHead>,
+        ) -> evergraph_graph::error::Result<()>,
     ) -> evergraph_graph::error::Result<()> {
         let mut stretch = Vec::new();
         for first in (0..self.pages).step_by(STRETCH_PAGES as usize) {

@@ -138,9 +138,9 @@ impl GraphSums {
         &'s self,
         sums: &'s BTreeMap<(Subject, VertexId), i64>,
     ) -> impl Iterator<Item = (Subject, VertexId, i64)> + 's {
-        let found = sums.iter().filter(|((subject, _), count)| {
-            **count != 0 && self.knows_live && self.is_whole(*subject)
-        });
+        let found = sums
+            .iter()
+            .filter(|((subject, _), count)| **count != 0 && self.knows_live && self.is_whole(*subject));
         found.map(|((subject, vertex), count)| (*subject, *vertex, *count))
     }
 }
@@ -148,7 +148,8 @@ impl GraphSums {
 /// 128 bits that depend on every bit of the edge and of the key.
 fn hash(key: [u64; 2], edge: &EdgeId) -> u128 {
     let ends = u64::from(edge.source.0) << 32 | u64::from(edge.target.0);
-    let half = |key: u64| mix(mix(ends ^ key).wrapping_add(u64::from(edge.discriminator)) ^ key.rotate_left(32));
+    let half =
+        |key: u64| mix(mix(ends ^ key).wrapping_add(u64::from(edge.discriminator)) ^ key.rotate_left(32));
     u128::from(half(key[0])) << 64 | u128::from(half(key[1]))
 }
 

@@ -159,7 +159,10 @@ impl TopologyCheck<'_> {
         let is_entries = matches!(head.kind, PageKind::Entries);
         if !is_entries && head.kind != PageKind::Filter && head.first_vertex != indexed.first_vertex() {
             let (expected, found) = (indexed.first_vertex(), head.first_vertex);
-            return Err(wrong(12, format!("the first vertex of the index, {expected}, expected, found {found}")));
+            return Err(wrong(
+                12,
+                format!("the first vertex of the index, {expected}, expected, found {found}"),
+            ));
         }
         let is_stamped = self.stored.stamps == FileStamps::Stamped;
         if head.kind != PageKind::Filter && head.flags.has(PageFlags::STAMPS) != is_stamped {
@@ -264,7 +267,10 @@ impl TopologyCheck<'_> {
         };
         if first.neighbor != indexed.first_neighbor() {
             let (expected, found) = (indexed.first_neighbor(), first.neighbor);
-            return Err(wrong(32, format!("the first neighbor of the index, {expected}, expected, found {found}")));
+            return Err(wrong(
+                32,
+                format!("the first neighbor of the index, {expected}, expected, found {found}"),
+            ));
         }
         let key = |vertex, item| list_key(ListId { subject, vertex }, item);
         let item = |neighbor, discriminator| ItemKey::edge(neighbor, discriminator);
@@ -361,26 +367,34 @@ impl TopologyCheck<'_> {
         if !is_whole {
             return Ok(values);
         }
-        let counted = rows.into_iter().map(|((subject, group), difference)| DirectoryRow { subject, group, difference });
+        let counted = rows.into_iter().map(|((subject, group), difference)| DirectoryRow {
+            subject,
+            group,
+            difference,
+        });
         let counted: Vec<DirectoryRow> = counted.collect();
         if counted != file.directory {
             let differ = counted.iter().zip(&file.directory).find(|(counted, row)| counted != row);
             let problem = match differ {
                 Some((counted, row)) => format!(
                     "a directory with {} of {} in group {} expected, found {} of {} in group {}",
-                    counted.difference, counted.subject, counted.group.0, row.difference, row.subject, row.group.0
+                    counted.difference,
+                    counted.subject,
+                    counted.group.0,
+                    row.difference,
+                    row.subject,
+                    row.group.0
                 ),
-                None => format!(
-                    "a directory of {} rows expected, found {}",
-                    counted.len(),
-                    file.directory.len()
-                ),
+                None => {
+                    format!("a directory of {} rows expected, found {}", counted.len(), file.directory.len())
+                }
             };
             report.take_in(file.corrupt(file.directory_offset, problem))?;
         }
         let found = (first_key.unwrap_or_default(), last_key);
         if found.0 != stored.first_key || found.1 != stored.last_key {
-            report.take_in(file.corrupt(0, "the first and last key of the manifest expected, found others"))?;
+            report
+                .take_in(file.corrupt(0, "the first and last key of the manifest expected, found others"))?;
         }
         Ok(values)
     }

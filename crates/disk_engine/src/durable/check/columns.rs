@@ -17,14 +17,14 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
 
-/// Checks all pages of `file`, the columns of what the topology has `values` of.
+/// Checks all pages of `file`, the columns of what the topology has `values` of, if that is known.
 ///
 /// # Errors
 /// `cancelled`, and what the system says. Damage is a finding.
 pub(super) fn check_columns(
     file: &StoredBytes,
     stored: &StoredFile,
-    values: &ValuesBySubject,
+    values: Option<&ValuesBySubject>,
     report: &mut Report,
     progress: &mut CheckProgress<'_>,
 ) -> Result<()> {
@@ -54,7 +54,7 @@ pub(super) fn check_columns(
 struct ColumnsCheck<'a> {
     file: &'a StoredBytes,
     stored: &'a StoredFile,
-    values: &'a ValuesBySubject,
+    values: Option<&'a ValuesBySubject>,
     /// The last record of the page before: its column, position and stamp.
     last: Option<((Subject, KeyId), u64, Timestamp)>,
 }
@@ -113,13 +113,14 @@ impl ColumnsCheck<'_> {
         }
         self.last = Some((key, *last, stamp(stamps.last())));
         let is_of_ranks = head.flags.has(PageFlags::RANKS);
-        if let Some(Some(count)) = self.values.get(&head.subject)
+        if let Some(Some(count)) = self.values.and_then(|values| values.get(&head.subject))
             && is_of_ranks
             && last >= count
         {
             return Err(in_page(wrong(24, format!("ranks below {count} expected, found {last}"))));
         }
-        if self.values.get(&head.subject).is_none() || is_of_ranks == (head.subject == Subject::VERTICES) {
+        let is_known = self.values.is_none_or(|values| values.contains_key(&head.subject));
+        if !is_known || is_of_ranks == (head.subject == Subject::VERTICES) {
             return Err(in_page(wrong(8, format!("no such column of {} expected", head.subject))));
         }
         column.long_values().try_for_each(|(_, reference)| self.long_value(reference))

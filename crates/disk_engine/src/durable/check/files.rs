@@ -94,7 +94,7 @@ fn check_file(
         Err(error) => {
             sums.is_unread = true;
             report.take_in(error)?;
-            return Ok(());
+            None
         }
     };
     let Some(part) = &stored.columns else { return Ok(()) };
@@ -105,7 +105,7 @@ fn check_file(
                 let problem = "a directory without rows expected";
                 report.take_in(file.corrupt(file.directory_offset, problem))?;
             }
-            check_columns(&file, stored, &values, report, progress)
+            check_columns(&file, stored, values.as_ref(), report, progress)
         }
         Err(error) => report.take_in(error),
     }

@@ -8,7 +8,7 @@ use crate::format::file_name::{CsrFileName, FileContent, FileNumber, PAGE_BYTES}
 use crate::format::footer::{FOOTER_BYTES, Footer};
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
-use crate::format::page::{PageBytes, PageHead, seal};
+use crate::format::page::{PageBytes, PageHead, PageKind, seal};
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::vertices::VertexRecord;
 use crate::stored_file::StoredFile;
@@ -28,6 +28,8 @@ use std::sync::Arc;
 
 use RecordOperation::{Delete, Insert, Set};
 
+/// Vertices of the older file.
+const VERTICES: u32 = 120;
 const TYPE: TypeId = TypeId(2);
 const OUT: Subject = Subject::edges(TYPE, EdgeSide::Out);
 const IN: Subject = Subject::edges(TYPE, EdgeSide::In);
@@ -70,7 +72,7 @@ impl Files {
     /// `older` without stamps, and `newer` with them.
     fn new(older: &Records, newer: &Records) -> Self {
         let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("check"));
-        let mut write = |number, records: &Records, stamps, ts: u64| {
+        let write = |number: u64, records: &Records, stamps: FileStamps, ts: u64| {
             let (first_ts, last_ts) = (Timestamp(ts), Timestamp(ts + 5));
             let level = u8::from(stamps == FileStamps::Unstamped);
             let new = NewFile { number: FileNumber(number), level, stamps, first_ts, last_ts };
@@ -100,8 +102,11 @@ impl Files {
     fn check(&self) -> Report {
         let group = |id| StoredGroup { id: GroupId(id), label: LabelId(0), rows: 200 };
         let mut report = Report::default();
-        let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
-        check_stored(&*self.directory, &self.stored, &[group(0), group(1)], &mut report, go_on).unwrap();
+        let groups = [group(0), group(1)];
+        check_stored(&*self.directory, &self.stored, &groups, &mut report, &mut |_, _, _| {
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         report
     }
 
@@ -142,16 +147,16 @@ impl Files {
 
 fn graph() -> (Records, Records) {
     let (mut older, mut newer) = (Records::default(), Records::default());
-    for number in 0..300 {
+    for number in 0..VERTICES {
         let properties = if number % 2 == 0 { weight(Value::I64(7)) } else { Properties::EMPTY };
         older.vertex(vertex(number), Insert, properties);
-        for step in 1..40 {
+        for step in 1..20 {
             let value = if step == 1 && number % 50 == 0 {
                 Value::from("long ".repeat(4000))
             } else {
                 Value::I64(i64::from(step))
             };
-            older.edge(number, (number * step + step) % 300, Insert, weight(value));
+            older.edge(number, (number * step + step) % VERTICES, Insert, weight(value));
         }
     }
     // Vertex 7 goes with its edges, an edge changes, vertices and edges come.
@@ -162,8 +167,8 @@ fn graph() -> (Records, Records) {
             newer.edges.insert((subject, at, neighbor, discriminator), (Delete, Properties::EMPTY));
         }
     }
-    newer.vertex(vertex(300), Insert, weight(Value::from("new")));
-    newer.edge(300, 5, Insert, weight(Value::I64(1)));
+    newer.vertex(vertex(VERTICES), Insert, weight(Value::from("new")));
+    newer.edge(VERTICES, 5, Insert, weight(Value::I64(1)));
     newer.edges.insert((OUT, vertex(2), vertex(5), 0), (Set, weight(Value::I64(9))));
     newer.edges.insert((IN, vertex(5), vertex(2), 0), (Set, Properties::EMPTY));
     (older, newer)
@@ -192,7 +197,7 @@ fn sound_files_have_no_findings_and_are_counted() {
         let out = records.edges.iter().filter(|(key, _)| key.0 == OUT);
         out.map(|(_, (operation, _))| operation.difference()).sum()
     };
-    assert_eq!(report.vertices_count, 300);
+    assert_eq!(report.vertices_count, u64::from(VERTICES));
     assert_eq!(report.edges_count as i64, difference(&older) + difference(&newer));
     let bytes: usize = files.names().iter().map(|name| files.bytes(name).len()).sum();
     assert_eq!(report.bytes_count, bytes as u64);
@@ -204,8 +209,8 @@ fn every_flipped_bit_is_found() {
     let files = sound();
     for name in files.names() {
         let bytes = files.bytes(&name);
-        let ends = (0..200).chain(bytes.len() - 5000..bytes.len());
-        for at in ends.chain((0..bytes.len()).step_by(1511)) {
+        let ends = (0..200).step_by(9).chain((bytes.len() - 5000..bytes.len()).step_by(61));
+        for at in ends.chain((0..bytes.len()).step_by(2999)) {
             let flipped = bytes[at] ^ 1 << (at % 8);
             files.write(&name, at, &[flipped]);
             let report = files.check();
@@ -268,18 +273,18 @@ fn a_missing_side_is_named_edge_by_edge() {
     assert_eq!(files.check().findings_count, 1);
 
     let (older, mut newer) = graph();
-    newer.edges.remove(&(OUT, vertex(300), vertex(5), 0));
+    newer.edges.remove(&(OUT, vertex(VERTICES), vertex(5), 0));
     let files = Files::new(&older, &newer);
-    let (source, target) = (vertex(300), vertex(5));
+    let (source, target) = (vertex(VERTICES), vertex(5));
     finds(&files, &format!("{source}-[2:0]->{target}: missing in the out list of {source}"));
 }
 
 #[test]
 fn edges_of_vertices_that_are_not_alive_are_named() {
     let (older, mut newer) = graph();
-    newer.edge(300, 400, Insert, Properties::EMPTY);
+    newer.edge(VERTICES, 200, Insert, Properties::EMPTY);
     let files = Files::new(&older, &newer);
-    let dead = vertex(400);
+    let dead = vertex(200);
     finds(&files, &format!("the in edges of type 2 of {dead}: 1 edges, but the vertex is not alive"));
     finds(&files, &format!("{dead}: not alive, but 1 times among the out edges of type 2 of others"));
     assert_eq!(files.check().findings_count, 2);
@@ -318,24 +323,26 @@ fn a_wrong_rank_with_a_right_checksum_is_found() {
     let files = sound();
     let name = CsrFileName::new(FileNumber(1), FileContent::Topology);
     let bytes = files.bytes(&name.to_string());
-    let mut page: PageBytes = *bytes[4096 + 2 * PAGE_BYTES..].first_chunk().unwrap();
+    let pages = (0..).map(PageNumber).zip(bytes[4096..].as_chunks::<PAGE_BYTES>().0);
+    let (number, page) = pages.into_iter().find(|(_, page)| page[4] == PageKind::Lists.code()).unwrap();
+    let mut page: Box<PageBytes> = Box::new(*page);
     let mut head = PageHead::read(&page).unwrap();
     head.rank += 1;
     head.write(&mut page);
-    seal(&mut page, name.seed().page(PageNumber(2)));
-    files.write(&name.to_string(), 4096 + 2 * PAGE_BYTES, &page);
-    finds(&files, "the rank");
+    seal(&mut page, name.seed().page(number));
+    files.write(&name.to_string(), number.offset() as usize, &page[..]);
+    finds(&files, "the rank 0 expected, found 1");
 }
 
 #[test]
 fn a_check_can_be_cancelled() {
     let files = sound();
     let mut told = 0;
-    let stop = &mut |_: &str, _, _| {
+    let mut report = Report::default();
+    let checked = check_stored(&*files.directory, &files.stored, &[], &mut report, &mut |_, _, _| {
         told += 1;
         if told == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let error =
-        check_stored(&*files.directory, &files.stored, &[], &mut Report::default(), stop).unwrap_err();
+    });
+    let error = checked.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
 }

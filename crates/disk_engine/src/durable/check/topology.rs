@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 /// Values of each subject of a file; `None` where a page could not be read.
 pub(super) type ValuesBySubject = BTreeMap<Subject, Option<u64>>;
 
-/// Checks all pages of `file`; edges go to `sums`.
+/// Checks all pages of `file`; edges go to `sums`. How many values each subject has, if the index can be read.
 ///
 /// # Errors
 /// `cancelled`, and what the system says. Damage is a finding.
@@ -37,7 +37,7 @@ pub(super) fn check_topology(
     sums: &mut GraphSums,
     report: &mut Report,
     progress: &mut CheckProgress<'_>,
-) -> Result<ValuesBySubject> {
+) -> Result<Option<ValuesBySubject>> {
     let index = match TopologyIndex::decode(&file.index, file.pages) {
         Ok(index) => Some(index),
         Err(error) => {
@@ -47,7 +47,7 @@ pub(super) fn check_topology(
     };
     let Some(index) = index else {
         sums.is_unread = true;
-        return verify_pages(file, report, progress).map(|()| ValuesBySubject::new());
+        return verify_pages(file, report, progress).map(|()| None);
     };
     let mut check = TopologyCheck {
         file,
@@ -71,9 +71,9 @@ pub(super) fn check_topology(
     file.for_each_page(&mut |page, bytes, verified| {
         tell(progress, "pages of a file", u64::from(page.0), u64::from(file.pages))?;
         let Some(indexed) = indexed[page.0 as usize] else { return Ok(()) };
-        check.page(page, bytes, verified.map_err(CheckpointError::into), indexed)
+        check.page(page, bytes, verified, indexed)
     })?;
-    check.finish()
+    check.finish().map(Some)
 }
 
 /// Verifies the checksums of all pages, where nothing else can be told of them.

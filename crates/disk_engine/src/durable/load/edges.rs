@@ -14,7 +14,6 @@ use crate::durable::load::output::{LoadOutput, Sequence};
 use crate::durable::load::parts::{Part, Parts, starts};
 use crate::durable::load::present::LastPresent;
 use crate::durable::load::spill::{Buckets, SpillPlace};
-use crate::durable::load::touched::TouchedSegments;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use evergraph_graph::bytes::{DecodeError, Reader, put_varint};
@@ -24,6 +23,7 @@ use evergraph_graph::load::EdgeBlock;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use evergraph_storage::durable_engine::OnLoadProgress;
+use std::collections::BTreeSet;
 
 /// Edges that are written between two questions whether to go on.
 const EDGES_BETWEEN_QUESTIONS: u64 = 1 << 16;
@@ -54,14 +54,14 @@ impl TypeLoad<'_, '_> {
     pub(super) fn write(
         &self,
         output: &mut LoadOutput<'_>,
-        touched: &mut TouchedSegments,
+        touched: &mut BTreeSet<(GroupId, Subject)>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<()> {
         let counts = Counts::of(&self.tables)?;
         done(0)?;
         for (side, counts) in [(EdgeSide::Out, &counts.sources), (EdgeSide::In, &counts.targets)] {
             let groups = (0..).map(GroupId).zip(counts).filter(|(_, count)| **count > 0);
-            groups.for_each(|(group, _)| touched.insert(group, Subject::edges(self.edge_type, side)));
+            touched.extend(groups.map(|(group, _)| (group, Subject::edges(self.edge_type, side))));
         }
         // A half for the part that is sorted, a quarter for each kind of buckets.
         let (out_parts, in_parts) =

@@ -109,8 +109,10 @@ impl Database {
         let groups =
             self.rows.iter().map(|(id, (label, rows))| StoredGroup { id: *id, label: *label, rows: *rows });
         let (mut report, groups) = (Report::default(), groups.collect::<Vec<_>>());
-        let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
-        check_stored(&*self.directory, &self.stored(), &groups, &mut report, go_on).unwrap();
+        check_stored(&*self.directory, &self.stored(), &groups, &mut report, &mut |_, _, _| {
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         report
     }
 }
@@ -152,17 +154,13 @@ fn drawn(
     numbers.tables = vec![(LABELS[0], GroupId(first + 1)), (LABELS[1], GroupId(first))];
     numbers.keys = [("id".to_owned(), ID), ("weight".to_owned(), WEIGHT)].into();
     let mut load = Load::default();
-    let (_, of_label): (Vec<_>, Vec<Vec<VertexId>>) = LABELS
-        .iter()
-        .map(|label| {
-            let of = |vertex: &&VertexId| model.vertices[*vertex].0 == *label;
-            (0, existing.iter().filter(of).copied().collect())
-        })
-        .unzip();
-    let mut ends: [Vec<(u32, VertexId)>; 2] = Default::default();
-    for table in 0..2 {
+    let of_label = LABELS.map(|label| -> Vec<VertexId> {
+        existing.iter().filter(|vertex| model.vertices[*vertex].0 == label).copied().collect()
+    });
+    let mut ends: Vec<Vec<(u32, VertexId)>> = Vec::new();
+    for (table, rows) in rows.into_iter().enumerate() {
         let values: Vec<Option<Value>> =
-            (0..rows[table]).map(|row| (row % 3 != 1).then(|| Value::I64(i64::from(row)))).collect();
+            (0..rows).map(|row| (row % 3 != 1).then(|| Value::I64(i64::from(row)))).collect();
         let blocks = values.chunks(1000).map(|values| {
             let column = PackedColumn::from_values(values.iter().map(Option::as_ref));
             VertexBlock { rows: values.len(), columns: vec![column] }
@@ -171,14 +169,14 @@ fn drawn(
         let mut vertices = VertexTable::new(format!("L{table}"), properties, blocks.collect());
         vertices.existing.clone_from(&of_label[table]);
         load.vertices.push(vertices);
-        for row in 0..rows[table] {
+        for row in 0..rows {
             let id = (row % 3 != 1).then_some(i64::from(row));
             model.vertices.insert(numbers.vertex(table, row), (LABELS[table], id));
         }
-        let step = (rows[table] / 4).max(1);
-        let new = (0..rows[table]).step_by(step as usize).map(|row| (row, numbers.vertex(table, row)));
+        let step = (rows / 4).max(1);
+        let new = (0..rows).step_by(step as usize).map(|row| (row, numbers.vertex(table, row)));
         let old = (0..).zip(&of_label[table]).map(|(at, vertex)| (u32::MAX - at, *vertex));
-        ends[table] = new.chain(old).collect();
+        ends.push(new.chain(old).collect());
     }
     for (at, edge_type) in TYPES.iter().enumerate() {
         for (source_label, target_label) in [(0, 0), (0, 1), (1, 0)] {

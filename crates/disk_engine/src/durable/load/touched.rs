@@ -12,15 +12,17 @@ use evergraph_storage::sync::ArcCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The segments that a load changed.
+/// The segments that a load changed: 8 bytes each.
 #[derive(Clone, Debug, Default)]
 pub struct TouchedSegments {
-    segments: BTreeSet<(GroupId, Subject)>,
+    /// Ascending.
+    segments: Box<[(GroupId, Subject)]>,
 }
 
 impl TouchedSegments {
-    pub(super) fn insert(&mut self, group: GroupId, subject: Subject) {
-        self.segments.insert((group, subject));
+    /// These segments, in any order.
+    pub(super) fn of(segments: BTreeSet<(GroupId, Subject)>) -> Self {
+        Self { segments: segments.into_iter().collect() }
     }
 
     /// Whether the load may have changed `key`. Cost: a search among the load's segments; no I/O, no wait.
@@ -35,7 +37,8 @@ impl TouchedSegments {
             Key::Adjacency(vertex) => {
                 let group = vertex.group();
                 let first_edges = Subject::edges(TypeId(0), EdgeSide::Out);
-                self.segments.range((group, first_edges)..).next().is_some_and(|next| next.0 == group)
+                let at = self.segments.partition_point(|segment| *segment < (group, first_edges));
+                self.segments.get(at).is_some_and(|next| next.0 == group)
             }
             Key::Edge(edge) | Key::EdgeProperty(edge, _) | Key::EdgeMember(edge) => {
                 edges(edge.source.group(), edge.edge_type, EdgeSide::Out)
@@ -54,7 +57,7 @@ impl TouchedSegments {
     }
 
     fn has(&self, group: GroupId, subject: Subject) -> bool {
-        self.segments.contains(&(group, subject))
+        self.segments.binary_search(&(group, subject)).is_ok()
     }
 
     fn has_sides(&self, group: GroupId, edge_type: TypeId, side: Direction) -> bool {
@@ -122,9 +125,8 @@ mod tests {
     #[test]
     fn keys_of_other_segments_are_not_touched() {
         let (new, old, other) = (GroupId(7), GroupId(3), GroupId(4));
-        let mut touched = TouchedSegments::default();
-        touched.insert(new, Subject::VERTICES);
-        touched.insert(old, Subject::edges(TypeId(2), EdgeSide::Out));
+        let touched = [(new, Subject::VERTICES), (old, Subject::edges(TypeId(2), EdgeSide::Out))];
+        let touched = TouchedSegments::of(touched.into());
         let vertex = |group| VertexId::new(group, 9);
         for key in [
             Key::Vertex(vertex(new)),
@@ -158,8 +160,7 @@ mod tests {
 
     #[test]
     fn a_writer_conflicts_with_loads_after_its_snapshot_and_with_all_that_were_forgotten() {
-        let mut touched = TouchedSegments::default();
-        touched.insert(GroupId(7), Subject::VERTICES);
+        let touched = TouchedSegments::of([(GroupId(7), Subject::VERTICES)].into());
         let (touched, loads) = (Arc::new(touched), RecentLoads::default());
         let (theirs, other) = (Key::Members(GroupId(7)), Key::Members(GroupId(8)));
         let newer = |key, since| loads.newer(key, Timestamp(since));

@@ -13,7 +13,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{GROUP_SIZE, GroupId, LabelId, TypeId};
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use evergraph_storage::io::directory::Directory;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A load that is being written.
@@ -52,8 +52,7 @@ impl LoadWrite<'_> {
     pub(super) fn write(&self, done: &mut OnLoadProgress<'_>) -> Result<WrittenLoad> {
         let Self { plan, directory, next_number, .. } = *self;
         let groups = new_groups(plan);
-        let mut touched = TouchedSegments::default();
-        groups.keys().for_each(|group| touched.insert(*group, Subject::VERTICES));
+        let mut touched: BTreeSet<_> = groups.keys().map(|group| (*group, Subject::VERTICES)).collect();
         let records = plan.load.vertices_count().saturating_add(plan.load.edges_count().saturating_mul(2));
         let mut output = LoadOutput::new(directory, next_number, plan.numbers.base, records, self.limits);
         write_vertices(plan, &mut output, done)?;
@@ -72,7 +71,7 @@ impl LoadWrite<'_> {
             };
             of_type.write(&mut output, &mut touched, done)?;
         }
-        Ok(WrittenLoad { files: output.finish()?, groups, touched })
+        Ok(WrittenLoad { files: output.finish()?, groups, touched: TouchedSegments::of(touched) })
     }
 }
 

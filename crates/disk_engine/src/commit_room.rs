@@ -96,7 +96,8 @@ impl DiskEngine {
     fn note_types(&self, commit: &SortedCommit) -> Result<()> {
         for (subject, group) in commit.segments() {
             if !self.groups().add_subject(group, subject) {
-                let text = format!("a commit changes vertices or edges of group {}, which does not exist", group.0);
+                let text =
+                    format!("a commit changes vertices or edges of group {}, which does not exist", group.0);
                 return Err(Error::new(ErrorKind::Corrupt, text));
             }
         }
@@ -187,7 +188,8 @@ impl DiskEngine {
             Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),
         };
         let cause = self.pacing().failure().unwrap_or_else(|| {
-            "the disk cannot keep up with writes, or the log's sync takes too long; try again later".to_owned()
+            "the disk cannot keep up with writes, or the log's sync takes too long; try again later"
+                .to_owned()
         });
         let text = format!("{what}, as many as may, and a wait of {patience:.1?} did not help: {cause}");
         Error::new(ErrorKind::Limit, text)

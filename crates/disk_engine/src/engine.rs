@@ -9,9 +9,9 @@
 //! replay    as append, without a latch; what fills two graphs is flushed             alone
 //! ```
 //!
-//! Lock order: the checkpointer's place, the log's leader, latch, registry; leaves below them: the graph that follows
-//! the open one, what writers and background wait at, cache shards, the memory budget. No I/O and no freeing of graphs
-//! under latch or registry.
+//! Lock order: the checkpointer's place, the place of the flush, the log's leader, latch, registry; leaves below them:
+//! the graph that follows the open one, what writers and background wait at, cache shards, the memory budget. No I/O
+//! and no freeing of graphs under latch or registry.
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 3; disk-engine, sections 4, 5 and 8.
 
@@ -149,13 +149,24 @@ impl DiskEngine {
     /// # Errors
     /// `limit` if the budget refuses the graph.
     pub fn open_parts(parts: EngineParts) -> Result<Self> {
-        let EngineParts { timeline, budget, reader, files, set, groups, background, graph_bytes, limits } = parts;
+        let EngineParts { timeline, budget, reader, files, set, groups, background, graph_bytes, limits } =
+            parts;
         let capacity_bytes = graph_bytes.unwrap_or_else(|| graph_capacity(&budget));
         let supply = GraphSupply::new(capacity_bytes, Arc::clone(&budget));
         let covered_through = timeline.published();
         let tree = Tree::new(timeline, set, covered_through, supply.open()?);
-        let (pacing, flushes) = (Pacing::default(), FlushCounters::default());
-        Ok(Self { tree, groups, supply, pacing, limits, budget, reader, files, background, flushes })
+        Ok(Self {
+            tree,
+            groups,
+            supply,
+            pacing: Pacing::default(),
+            limits,
+            budget,
+            reader,
+            files,
+            background,
+            flushes: FlushCounters::default(),
+        })
     }
 
     /// Files and memory graphs of this moment.
@@ -208,14 +219,6 @@ impl DiskEngine {
         &self.flushes
     }
 
-    /// Opens a memory graph that may follow the open one.
-    ///
-    /// # Errors
-    /// `limit` if the budget refuses it.
-    pub fn new_graph(&self) -> Result<MemoryGraph> {
-        self.supply.open()
-    }
-
     pub(crate) fn supply(&self) -> &GraphSupply {
         &self.supply
     }
@@ -224,7 +227,9 @@ impl DiskEngine {
         &self.limits
     }
 
-    pub(crate) fn timeline(&self) -> &Timeline {
+    /// Time, which the front shares.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
         self.tree.timeline()
     }
 

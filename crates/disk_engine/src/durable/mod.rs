@@ -16,3 +16,4 @@ pub mod copy;
 pub mod files;
 pub mod open;
 pub mod section;
+pub mod load;

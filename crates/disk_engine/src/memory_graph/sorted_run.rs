@@ -156,7 +156,6 @@ impl SortedRun {
     }
 }
 
-
 /// A walk through some lists of a [`SortedRun`]. The rank of a record is its place in the run.
 #[derive(Clone, Debug)]
 pub struct RunScan<'r> {

@@ -8,7 +8,7 @@
 use crate::format::operation::RecordOperation;
 use crate::merge::merged_run::MergedRun;
 use crate::topology::disk_topology::DiskTopology;
-use crate::topology::layer::TopologyFile;
+use crate::topology::edge_layer::ScannedFile;
 use crate::topology::stretch::{STRETCH_EDGES, Stretch};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
@@ -27,11 +27,7 @@ pub(super) enum Records<'r> {
     /// Merged from all layers, so all that is left are Inserts.
     Merged(MergedRun<'r>),
     /// Edges that are there, and the layers that have records of each.
-    Present {
-        neighbors: &'r [u32],
-        discriminators: &'r [u16],
-        layers: &'r [u64],
-    },
+    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
 }
 
 impl Records<'_> {
@@ -44,7 +40,7 @@ impl Records<'_> {
 }
 
 /// Hands pieces to a visitor.
-pub(super) struct Delivery<'d, F: TopologyFile, V> {
+pub(super) struct Delivery<'d, F: ScannedFile, V> {
     topology: &'d DiskTopology<F>,
     buffer: &'d mut PieceBuffer,
     wanted: Wanted,
@@ -57,7 +53,7 @@ pub(super) struct Delivery<'d, F: TopologyFile, V> {
 
 impl<'d, F, V> Delivery<'d, F, V>
 where
-    F: TopologyFile,
+    F: ScannedFile,
     V: FnMut(u32, Piece<'_>) -> Visit,
 {
     pub(super) fn new(
@@ -139,6 +135,7 @@ where
 fn incomplete(run: &MergedRun<'_>) -> Error {
     let at = run.operations.iter().position(|operation| *operation != RecordOperation::Insert).unwrap_or(0);
     let (subject, vertex, neighbor) = (run.list.subject, run.list.vertex, run.neighbors[at]);
-    let text = format!("{subject} of {vertex}, v{neighbor}: changed, but no file has the record that inserted it");
+    let text =
+        format!("{subject} of {vertex}, v{neighbor}: changed, but no file has the record that inserted it");
     Error::new(ErrorKind::Corrupt, text)
 }

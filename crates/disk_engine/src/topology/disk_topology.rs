@@ -7,8 +7,8 @@ use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::ListId;
 use crate::groups::GroupTable;
 use crate::topology::delivery::{Delivery, Records, Wanted};
+use crate::topology::edge_layer::{EdgeLayer, ScannedFile};
 use crate::topology::freeze::Freezer;
-use crate::topology::layer::{Layer, TopologyFile};
 use crate::topology::point_reads::PointReads;
 use crate::topology::walk::Walk;
 use crate::tree::SourceHandle;
@@ -70,7 +70,7 @@ pub struct DiskTopology<F> {
     pub(super) direction: Direction,
     pub(super) edge_count: u64,
     /// The newest first.
-    pub(super) layers: Vec<Layer<F>>,
+    pub(super) layers: Vec<EdgeLayer<F>>,
     /// Out sides before in sides, by type.
     pub(super) subjects: Vec<FrozenSubject>,
     pub(super) filters: Vec<Filter>,
@@ -91,7 +91,7 @@ impl<F> fmt::Debug for DiskTopology<F> {
     }
 }
 
-impl<F: TopologyFile> DiskTopology<F> {
+impl<F: ScannedFile> DiskTopology<F> {
     /// Freezes `projection` as of `timestamp`, which the caller registered, out of the sources that its pin has,
     /// the newest first.
     ///
@@ -204,7 +204,7 @@ impl<F: TopologyFile> DiskTopology<F> {
     }
 }
 
-impl<F: TopologyFile> Topology for DiskTopology<F> {
+impl<F: ScannedFile> Topology for DiskTopology<F> {
     #[inline]
     fn bound(&self) -> u32 {
         self.bound
@@ -264,7 +264,7 @@ impl<F: TopologyFile> Topology for DiskTopology<F> {
         let _ = self.subjects_of(direction)?;
         let mut delivery = Delivery::new(self, buffer, Wanted::Weights, visitor);
         let mut reads = PointReads::default();
-        for (block, is_dense) in Blocks { vertices } {
+        for (block, is_dense) in (Blocks { vertices }) {
             let goes_on = if is_dense {
                 let mut left = block.iter().peekable();
                 let is_chosen = |vertex: u32| {

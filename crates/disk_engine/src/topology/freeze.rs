@@ -3,7 +3,7 @@
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
 use crate::topology::disk_topology::{DiskTopology, FrozenSubject, FrozenWeight};
-use crate::topology::layer::{Layer, TopologyFile, layers};
+use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -26,7 +26,7 @@ pub(super) struct Freezer<'a> {
 
 impl Freezer<'_> {
     /// See [`DiskTopology::freeze`].
-    pub(super) fn freeze<F: TopologyFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<DiskTopology<F>> {
+    pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<DiskTopology<F>> {
         let count = self.groups.count();
         let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
         let subjects = self.subjects(count);
@@ -101,9 +101,9 @@ impl Freezer<'_> {
     }
 
     /// The vertices that are alive, of the chosen labels and among the chosen ones.
-    fn scope<F: TopologyFile>(
+    fn scope<F: ScannedFile>(
         &self,
-        layers: &[Layer<F>],
+        layers: &[EdgeLayer<F>],
         count: u32,
         reservations: &mut Vec<Reservation>,
     ) -> Result<VertexSet> {
@@ -132,10 +132,10 @@ impl Freezer<'_> {
     }
 
     /// Counts edges: by groups for the cuts, and all of the projection on one side.
-    fn count<F: TopologyFile>(&self, topology: &mut DiskTopology<F>, count: u32) -> Result<()> {
+    fn count<F: ScannedFile>(&self, topology: &mut DiskTopology<F>, count: u32) -> Result<()> {
         let counted = self.projection.direction.sides()[0];
-        let leaves_out = !topology.filters.is_empty()
-            || topology.subjects.iter().any(|subject| subject.leaves_scope);
+        let leaves_out =
+            !topology.filters.is_empty() || topology.subjects.iter().any(|subject| subject.leaves_scope);
         let (mut work, mut edges) = (0, 0);
         topology.work_before.push(0);
         for group in 0..count {
@@ -156,7 +156,7 @@ impl Freezer<'_> {
     }
 
     /// Edges of a group in one subject, whether or not in scope.
-    fn edges_of_group<F: TopologyFile>(
+    fn edges_of_group<F: ScannedFile>(
         &self,
         topology: &DiskTopology<F>,
         subject: Subject,

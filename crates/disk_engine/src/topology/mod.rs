@@ -7,8 +7,8 @@
 //!          dense: a walk that skips      scattered: point_reads     ──> delivery
 //! delivery neither weights nor filters: slices as they are; else stretch: gathers edges, asks for their properties
 //!
-//! disk_topology  what is frozen; the trait      layer     a run or a file, and what a file must offer
-//! freeze         scope, subjects, counts        walk, point_reads, delivery, stretch: as above
+//! disk_topology  what is frozen; the trait      edge_layer  a run or a file, and what a file must offer
+//! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
@@ -24,8 +24,8 @@
 
 mod delivery;
 pub mod disk_topology;
+pub mod edge_layer;
 mod freeze;
-pub mod layer;
 mod point_reads;
 mod stretch;
 mod walk;

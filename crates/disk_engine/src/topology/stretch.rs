@@ -14,7 +14,7 @@ use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::PropertyAnswer;
 use crate::topology::delivery::{Records, Wanted};
 use crate::topology::disk_topology::{DiskTopology, FrozenSubject, FrozenWeight};
-use crate::topology::layer::TopologyFile;
+use crate::topology::edge_layer::ScannedFile;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::topology::PieceBuffer;
@@ -95,7 +95,7 @@ impl Stretch {
     }
 
     /// Appends the records of one list whose other ends are in scope.
-    pub(super) fn push<F: TopologyFile>(
+    pub(super) fn push<F: ScannedFile>(
         &mut self,
         topology: &DiskTopology<F>,
         vertex: u32,
@@ -137,7 +137,7 @@ impl Stretch {
     }
 
     /// Of the edges from `first` on, leaves out those whose other ends are out of scope.
-    fn retain_in_scope<F: TopologyFile>(&mut self, first: usize, topology: &DiskTopology<F>) {
+    fn retain_in_scope<F: ScannedFile>(&mut self, first: usize, topology: &DiskTopology<F>) {
         let mut end = first;
         for at in first..self.len() {
             if topology.vertices.contains(self.neighbors[at]) {
@@ -155,7 +155,7 @@ impl Stretch {
     /// Reads what filters ask of the edges, and the weights of those that satisfy them.
     ///
     /// Cost: for each property one batch for each layer, of the edges that it has records of.
-    pub(super) fn read_properties<F: TopologyFile>(
+    pub(super) fn read_properties<F: ScannedFile>(
         &self,
         topology: &DiskTopology<F>,
         wanted: Wanted,
@@ -174,15 +174,15 @@ impl Stretch {
             for (edge, answer) in asked.iter().zip(&answers) {
                 let number = value(answer).map(|value| value.as_f64().ok_or("has no number"));
                 let number = number.or_else(|| weight.missing.map(Ok)).unwrap_or(Err("has no value"));
-                weights[edge.at as usize] =
-                    number.map_err(|why| weight_error(weight, self.subject_of(topology, edge.at), edge, why))?;
+                weights[edge.at as usize] = number
+                    .map_err(|why| weight_error(weight, self.subject_of(topology, edge.at), edge, why))?;
             }
         }
         Ok(ReadEdges { kept, weights })
     }
 
     /// The edges, in the order of out lists.
-    fn asked_edges<F: TopologyFile>(&self, topology: &DiskTopology<F>) -> Vec<AskedEdge> {
+    fn asked_edges<F: ScannedFile>(&self, topology: &DiskTopology<F>) -> Vec<AskedEdge> {
         let mut asked = Vec::with_capacity(self.len());
         for piece in &self.pieces {
             let FrozenSubject { edge_type, side, .. } = topology.subjects[piece.subject];
@@ -203,14 +203,14 @@ impl Stretch {
         asked
     }
 
-    fn subject_of<'t, F: TopologyFile>(&self, topology: &'t DiskTopology<F>, at: u32) -> &'t FrozenSubject {
+    fn subject_of<'t, F: ScannedFile>(&self, topology: &'t DiskTopology<F>, at: u32) -> &'t FrozenSubject {
         let piece = self.pieces.partition_point(|piece| piece.edges.end <= at as usize);
         &topology.subjects[self.pieces[piece].subject]
     }
 }
 
 /// The property `key` of edges, as far as any layer decides it.
-fn read_property<F: TopologyFile>(
+fn read_property<F: ScannedFile>(
     topology: &DiskTopology<F>,
     edges: &[AskedEdge],
     key: KeyId,

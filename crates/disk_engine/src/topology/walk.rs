@@ -13,16 +13,16 @@ use crate::merge::delete_rule::{Below, DeleteRule};
 use crate::merge::list_merge::ListMerge;
 use crate::merge::merged_run::MergedRun;
 use crate::topology::disk_topology::{DiskTopology, FrozenSubject};
-use crate::topology::layer::{LayerScan, TopologyFile};
+use crate::topology::edge_layer::{EdgeScan, ScannedFile};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GROUP_SIZE;
 use std::ops::Range;
 
 /// One subject's lists.
-struct Lane<'t, F: TopologyFile> {
+struct Lane<'t, F: ScannedFile> {
     /// Its place among the subjects of the topology.
     subject: usize,
-    merge: ListMerge<LayerScan<'t, F>>,
+    merge: ListMerge<EdgeScan<'t, F>>,
     /// The vertex of the run in front.
     vertex: Option<u32>,
 }
@@ -38,13 +38,13 @@ pub(super) struct WalkedRun<'w> {
 }
 
 /// A walk through lists.
-pub(super) struct Walk<'t, F: TopologyFile> {
+pub(super) struct Walk<'t, F: ScannedFile> {
     lanes: Vec<Lane<'t, F>>,
     /// The lane whose run was handed out last.
     current: Option<usize>,
 }
 
-impl<'t, F: TopologyFile> Walk<'t, F> {
+impl<'t, F: ScannedFile> Walk<'t, F> {
     /// A walk through the lists that vertices of `range` have in `subjects`, places among those of the topology.
     /// Where several have lists of one vertex, they come in this order.
     ///
@@ -58,9 +58,10 @@ impl<'t, F: TopologyFile> Walk<'t, F> {
         for subject in subjects {
             let frozen = &topology.subjects[subject];
             let Some(vertices) = vertices_with_lists(frozen, range.clone()) else { continue };
-            let scan =
-                |layer| topology.layers[layer].scan(frozen.subject, vertices.clone(), topology.timestamp);
-            let scans = (0..topology.layers.len()).map(scan).collect::<Result<Vec<_>>>()?;
+            let mut scans = Vec::with_capacity(topology.layers.len());
+            for layer in &topology.layers {
+                scans.push(layer.scan(frozen.subject, vertices.clone(), topology.timestamp)?);
+            }
             let deletes = DeleteRule::new(Below::Nothing, []);
             let mut lane =
                 Lane { subject, merge: ListMerge::new(scans, topology.timestamp, deletes), vertex: None };
@@ -86,7 +87,7 @@ impl<'t, F: TopologyFile> Walk<'t, F> {
     }
 }
 
-impl<F: TopologyFile> Lane<'_, F> {
+impl<F: ScannedFile> Lane<'_, F> {
     fn advance(&mut self) -> Result<()> {
         self.vertex = self.merge.advance()?.map(|list| list.vertex.0);
         Ok(())

@@ -97,7 +97,12 @@ fn failing_once(operation: Operation, prefix: &str, nth: u64, kind: IoKind) -> b
     };
     failing.heal();
     assert_eq!(&dump(&reader), database.newest(), "{at}: readers see what they saw");
-    database.check_image(&crash(&directory, 0), Durability::None, evergraph_graph::timestamp::Timestamp(0), &at);
+    database.check_image(
+        &crash(&directory, 0),
+        Durability::None,
+        evergraph_graph::timestamp::Timestamp(0),
+        &at,
+    );
     if !database.open.store().log().is_poisoned() {
         assert!(database.commit_some(3), "{at}");
         let made = database.checkpoint().unwrap();

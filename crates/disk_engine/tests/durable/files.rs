@@ -22,7 +22,8 @@ fn files_that_no_manifest_names_go_when_a_database_is_opened() {
     let directory = MemoryDirectory::new("db");
     drop(with_files(&directory, 2));
     let named = files(&directory);
-    let strangers = ["csr-00000000000000ff", "col-00000000000000ff", "col-0000000000000100", "csr-12", "notes"];
+    let strangers =
+        ["csr-00000000000000ff", "col-00000000000000ff", "col-0000000000000100", "csr-12", "notes"];
     for name in strangers.into_iter().chain(["manifest.new"]) {
         directory.write_all_new(name, b"left").unwrap();
     }
@@ -64,7 +65,10 @@ fn missing_and_damaged_files_are_reported_by_name_and_nothing_is_removed() {
             image.write_all_new("csr-00000000000000ff", b"left").unwrap();
             let before = files(&image);
             let error = open(Arc::new(image.clone()), Durability::Sync).map(drop).unwrap_err();
-            assert!(error.kind() == ErrorKind::Corrupt && error.to_string().contains(&name), "{what}: {error}");
+            assert!(
+                error.kind() == ErrorKind::Corrupt && error.to_string().contains(&name),
+                "{what}: {error}"
+            );
             assert_eq!(files(&image), before, "{what}");
         };
         let image = directory.power_cut();

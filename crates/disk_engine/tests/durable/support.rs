@@ -162,13 +162,20 @@ impl Database {
     }
 
     /// Opens an image of this database's files: it shows the graph of one of its commits, from the one at `floor` on.
-    pub fn check_image(&self, image: &Arc<dyn Directory>, durability: Durability, floor: Timestamp, at: &str) {
+    pub fn check_image(
+        &self,
+        image: &Arc<dyn Directory>,
+        durability: Durability,
+        floor: Timestamp,
+        at: &str,
+    ) {
         for _ in 0..2 {
             let again = open(Arc::clone(image), durability).unwrap_or_else(|error| panic!("{at}: {error}"));
             let snapshot = again.store().snapshot();
             let found = snapshot.timestamp();
             assert!(found >= floor, "{at}: commits through {floor} were promised, found {found}");
-            let (_, wanted) = self.graphs.range(..=found).next_back().expect("no image is older than the database");
+            let (_, wanted) =
+                self.graphs.range(..=found).next_back().expect("no image is older than the database");
             assert_eq!(&dump(&snapshot), wanted, "{at}: at {found}");
             drop(snapshot);
             let report = again.check(&mut |_, _, _| go_on(())).unwrap();

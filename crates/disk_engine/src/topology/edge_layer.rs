@@ -1,5 +1,7 @@
-//! Layer: a source of edges as a topology reads it, one after the other in time: a file, or the run of memory graphs.
+//! Edge layer: edges of one stretch of time as a topology reads them, in a file or in the run of memory graphs.
 
+use crate::file::csr_file::CsrFile;
+use crate::file::file_scan::FileScan;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -8,34 +10,46 @@ use crate::memory_graph::sorted_run::{RunScan, SortedRun};
 use crate::merge::list_source::{ListSlice, ListSource};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
 use crate::tree::SourceHandle;
+use crate::view::layer::Layer;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A file as a topology reads it: scans of ranges of lists, and point reads.
-pub trait TopologyFile: Send + Sync {
-    /// A scan of lists. Of one item, records come from the oldest to the newest, or as one.
-    type Scan<'f>: ListSource<Error: Into<Error>>
-    where
-        Self: 'f;
-    /// The records that one reader sees.
-    type Records<'f>: RecordSource
-    where
-        Self: 'f;
+/// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
+pub trait ScannedFile: Layer {
+    /// A scan of lists, which holds the file. Of one item, records come from the oldest to the newest, or as one.
+    type Scan: ListSource<Error: Into<Error>>;
 
     /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
     /// may be among them.
     ///
     /// # Errors
     /// `io` or `corrupt`, naming file and offset.
-    fn scan(&self, subject: Subject, vertices: Range<u32>, until: Timestamp) -> Result<Self::Scan<'_>>;
+    fn scan_lists(
+        file: &Arc<Self>,
+        subject: Subject,
+        vertices: Range<u32>,
+        until: Timestamp,
+    ) -> Result<Self::Scan>;
+}
 
-    /// The records through `until`.
-    fn records(&self, until: Timestamp) -> Self::Records<'_>;
+impl ScannedFile for CsrFile {
+    type Scan = FileScan;
+
+    fn scan_lists(
+        file: &Arc<Self>,
+        subject: Subject,
+        vertices: Range<u32>,
+        _until: Timestamp,
+    ) -> Result<FileScan> {
+        let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
+        debug_assert!(!vertices.is_empty(), "a walk asks for vertices that have lists");
+        Ok(FileScan::new(file, list(vertices.start)..=list(vertices.end.saturating_sub(1)))?)
+    }
 }
 
 /// Consecutive memory graphs and what they come to.
@@ -46,9 +60,9 @@ pub(super) struct GraphLayer {
     run: SortedRun,
 }
 
-/// A source of edges.
+/// Edges of one stretch of time.
 #[derive(Debug)]
-pub(super) enum Layer<F> {
+pub(super) enum EdgeLayer<F> {
     /// Memory graphs.
     Graphs(GraphLayer),
     /// A file.
@@ -62,14 +76,14 @@ pub(super) fn layers<F>(
     timestamp: Timestamp,
     wanted: impl Fn(Subject) -> bool,
     budget: &Arc<dyn Budget>,
-) -> Result<Vec<Layer<F>>> {
+) -> Result<Vec<EdgeLayer<F>>> {
     let mut layers = Vec::new();
     let mut graphs = Vec::new();
-    let close = |graphs: &mut Vec<Arc<MemoryGraph>>, layers: &mut Vec<Layer<F>>| -> Result<()> {
+    let close = |graphs: &mut Vec<Arc<MemoryGraph>>, layers: &mut Vec<EdgeLayer<F>>| -> Result<()> {
         if !graphs.is_empty() {
             let graphs = std::mem::take(graphs);
             let run = SortedRun::new(&graphs, timestamp, &wanted, budget)?;
-            layers.push(Layer::Graphs(GraphLayer { graphs, run }));
+            layers.push(EdgeLayer::Graphs(GraphLayer { graphs, run }));
         }
         Ok(())
     };
@@ -78,7 +92,7 @@ pub(super) fn layers<F>(
             SourceHandle::Graph(graph) => graphs.push(graph),
             SourceHandle::File(file) => {
                 close(&mut graphs, &mut layers)?;
-                layers.push(Layer::File(file));
+                layers.push(EdgeLayer::File(file));
             }
         }
     }
@@ -119,17 +133,17 @@ fn first_behind(slice: &ListSlice<'_>, after: ItemKey) -> usize {
     low
 }
 
-impl<F: TopologyFile> Layer<F> {
+impl<F: ScannedFile> EdgeLayer<F> {
     /// A scan of the lists of `vertices`.
     pub(super) fn scan(
         &self,
         subject: Subject,
         vertices: Range<u32>,
         until: Timestamp,
-    ) -> Result<LayerScan<'_, F>> {
+    ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
-            Self::Graphs(layer) => LayerScan::Run(layer.run.scan(subject, vertices)),
-            Self::File(file) => LayerScan::File(file.scan(subject, vertices, until)?),
+            Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
+            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until)?),
         })
     }
 
@@ -145,7 +159,7 @@ impl<F: TopologyFile> Layer<F> {
             Self::Graphs(layer) => {
                 layer.graphs.iter().try_for_each(|graph| graph.at(until).property(items, key, answers))
             }
-            Self::File(file) => file.records(until).property(items, key, answers),
+            Self::File(file) => file.at(until).property(items, key, answers),
         }
     }
 
@@ -160,7 +174,7 @@ impl<F: TopologyFile> Layer<F> {
     ) -> Result<bool> {
         match self {
             Self::Graphs(layer) => Ok(layer.list(list, after, limit, items)),
-            Self::File(file) => file.records(until).list(list, after, limit, items),
+            Self::File(file) => file.at(until).list(list, after, limit, items),
         }
     }
 
@@ -171,7 +185,7 @@ impl<F: TopologyFile> Layer<F> {
                 let differences = layer.graphs.iter().map(|graph| graph.at(until));
                 Ok(differences.map(|graph| graph.segment_difference(subject, group)).sum())
             }
-            Self::File(file) => file.records(until).group_difference(subject, group),
+            Self::File(file) => file.at(until).group_difference(subject, group),
         }
     }
 
@@ -182,20 +196,20 @@ impl<F: TopologyFile> Layer<F> {
             Self::Graphs(layer) => {
                 layer.graphs.iter().rev().try_for_each(|graph| graph.at(until).apply_live(group, live))
             }
-            Self::File(file) => file.records(until).apply_live(group, live),
+            Self::File(file) => file.at(until).apply_live(group, live),
         }
     }
 }
 
 /// A scan of one layer.
-pub(super) enum LayerScan<'l, F: TopologyFile + 'l> {
+pub(super) enum EdgeScan<'l, F: ScannedFile> {
     /// Of memory graphs.
     Run(RunScan<'l>),
     /// Of a file.
-    File(F::Scan<'l>),
+    File(F::Scan),
 }
 
-impl<F: TopologyFile> ListSource for LayerScan<'_, F> {
+impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
     type Error = Error;
 
     #[inline]

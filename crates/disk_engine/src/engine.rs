@@ -17,6 +17,7 @@
 
 use crate::commit_room::{LargeCommit, PreparedWrite};
 use crate::durable::files::DatabaseFiles;
+use crate::durable::load::touched::RecentLoads;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
@@ -91,6 +92,7 @@ pub struct DiskEngine {
     files: DatabaseFiles,
     background: Background,
     flushes: FlushCounters,
+    loads: RecentLoads,
 }
 
 impl fmt::Debug for DiskEngine {
@@ -106,6 +108,13 @@ pub struct DisplacedState {
     _replaced: Option<Replaced<CsrFile>>,
     /// A graph that was to follow a large commit's, and wasn't needed.
     _unused: Option<Box<MemoryGraph>>,
+}
+
+impl DisplacedState {
+    /// What a bulk load replaced.
+    pub(crate) fn of_load(replaced: Replaced<CsrFile>) -> Self {
+        Self { _appended: None, _replaced: Some(replaced), _unused: None }
+    }
 }
 
 impl DiskEngine {
@@ -166,6 +175,7 @@ impl DiskEngine {
             files,
             background,
             flushes: FlushCounters::default(),
+            loads: RecentLoads::default(),
         })
     }
 
@@ -217,6 +227,20 @@ impl DiskEngine {
     #[must_use]
     pub fn flushes(&self) -> &FlushCounters {
         &self.flushes
+    }
+
+    /// What bulk loads changed, for conflict checks.
+    pub(crate) fn loads(&self) -> &RecentLoads {
+        &self.loads
+    }
+
+    /// What a reader at `timestamp` asks, newest first. Files of a bulk load that is newer are left out.
+    pub(crate) fn sources(pin: &Pin<CsrFile>, timestamp: Timestamp) -> Vec<SourceHandle<CsrFile>> {
+        let is_visible = |source: &SourceHandle<CsrFile>| match source {
+            SourceHandle::Graph(_) => true,
+            SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
+        };
+        pin.sources(timestamp).filter(is_visible).collect()
     }
 
     pub(crate) fn supply(&self) -> &GraphSupply {
@@ -292,7 +316,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(&self.groups, pin.sources(timestamp).collect(), timestamp)
+        DiskView::new(&self.groups, Self::sources(pin, timestamp), timestamp)
     }
 
     fn freeze(
@@ -303,7 +327,7 @@ impl Engine for DiskEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<DiskTopology<CsrFile>> {
-        let sources = pin.sources(timestamp).collect();
+        let sources = Self::sources(pin, timestamp);
         DiskTopology::freeze(sources, timestamp, &self.groups, catalogue, projection, budget)
     }
 
@@ -332,7 +356,10 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
-        self.tree.newer(key, since)
+        match self.tree.newer(key, since) {
+            ChangedSince::No => self.loads.newer(key, since),
+            answer => answer,
+        }
     }
 
     /// Of the records of retained generations and of all files. An edge that was deleted, and that no source names any

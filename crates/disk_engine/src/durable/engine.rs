@@ -1,12 +1,17 @@
 //! The disk engine as a `DurableEngine`.
 
+use crate::durable::background;
+use crate::durable::check::files::check_files;
 use crate::durable::checkpoint::checkpoint;
 use crate::durable::copy::PinnedCsrFiles;
+use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::open::open;
+use crate::durable::salvage::salvage;
 use crate::durable::section::FileList;
-use crate::durable::{background, load};
 use crate::engine::{DiskEngine, DisplacedState};
+use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
+use crate::view::disk_view::DiskView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -23,7 +28,7 @@ use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
 
 impl DurableEngine for DiskEngine {
-    type Load = BuiltLoad;
+    type Load = BuiltLoad<CsrFile>;
 
     const NEW: &'static str = Self::NAME;
 
@@ -62,16 +67,33 @@ impl DurableEngine for DiskEngine {
         Ok(Box::new(PinnedCsrFiles::open(directory, &list)?))
     }
 
-    fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<BuiltLoad> {
-        BuiltLoad::new(self, plan, progress)
+    fn build_load(
+        &self,
+        plan: &LoadPlan<'_>,
+        progress: &mut OnLoadProgress<'_>,
+    ) -> Result<BuiltLoad<CsrFile>> {
+        let (pin, newest) = (self.tree().pin(), self.timeline().published());
+        let directory = self.files().directory();
+        let context = LoadContext {
+            directory,
+            next_number: &|| self.files().take_number(),
+            layers: &Self::sources(&pin, newest),
+            newest,
+            groups: self.groups(),
+            set: pin.set(),
+            open: &|stored| CsrFile::open(directory, stored, self.page_reader()),
+            stored: CsrFile::stored,
+        };
+        BuiltLoad::build(plan, &context, progress)
     }
 
-    fn view_load<'a>(&'a self, load: &'a BuiltLoad, timestamp: Timestamp) -> Self::View<'a> {
-        load.view(timestamp)
+    fn view_load<'a>(&'a self, load: &'a BuiltLoad<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
+        DiskView::new(load.groups(), load.sources(), timestamp)
     }
 
-    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad) -> DisplacedState {
-        load.install(self, timestamp)
+    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad<CsrFile>) -> DisplacedState {
+        self.loads().push(timestamp, load.touched());
+        DisplacedState::of_load(load.install(self.tree(), self.groups()))
     }
 
     fn run_background(&self) {

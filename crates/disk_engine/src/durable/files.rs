@@ -75,7 +75,12 @@ impl DatabaseFiles {
     /// Those of an engine that has none yet, in an empty `directory`.
     #[must_use]
     pub fn empty(directory: &Arc<dyn Directory>) -> Self {
-        Self { directory: Arc::clone(directory), next: AtomicU64::new(1), on_disk: Mutex::default(), flushing: Mutex::default() }
+        Self {
+            directory: Arc::clone(directory),
+            next: AtomicU64::new(1),
+            on_disk: Mutex::default(),
+            flushing: Mutex::default(),
+        }
     }
 
     /// Removes what an interrupted checkpoint or load left: when the files of `list` were opened.

@@ -7,13 +7,18 @@
 //! checkpoint   frozen graphs to files, then a manifest that names them
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
+//! load         bulk loads become files
+//! check        verifies all files; salvage: saves what verifies, not yet
+//! engine       all of it behind `DurableEngine`
 //! ```
 
 pub mod background;
+pub mod check;
 pub mod checkpoint;
 pub mod copy;
-// mod engine;
+mod engine;
 pub mod files;
-pub mod open;
-pub mod section;
 pub mod load;
+pub mod open;
+pub mod salvage;
+pub mod section;

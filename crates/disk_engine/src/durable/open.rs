@@ -39,8 +39,15 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         bytes_count += file.heap_bytes() as u64 + FILE_HEAD_BYTES as u64;
         for row in file.directory_rows() {
             if !groups.add_subject(row.group, row.subject) {
-                let problem = format!("records of group {} in {}, which the manifest lacks", row.group.0, stored.number.0);
-                return Err(CheckpointError::Corrupt { file: directory.path("manifest"), offset: 0, problem });
+                let problem = format!(
+                    "records of group {} in {}, which the manifest lacks",
+                    row.group.0, stored.number.0
+                );
+                return Err(CheckpointError::Corrupt {
+                    file: directory.path("manifest"),
+                    offset: 0,
+                    problem,
+                });
             }
         }
         match stored.level.checked_sub(1) {

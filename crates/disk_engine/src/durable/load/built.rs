@@ -147,6 +147,15 @@ impl<F> BuiltLoad<F> {
         tree.replace_set(|set| self.placed_in(set))
     }
 
+    /// As [`BuiltLoad::install`], for a set without a tree.
+    #[cfg(all(test, not(any(shuttle, loom))))]
+    pub(super) fn placed_for_test(&self, set: &FileSet<F>, groups: &GroupTable) -> FileSet<F> {
+        self.groups.iter().for_each(|(group, label)| _ = groups.open(*group, *label));
+        self.touched.iter().for_each(|(group, subject)| _ = groups.add_subject(group, subject));
+        self.files.keep();
+        self.placed_in(set)
+    }
+
     /// The set with the load's files.
     fn placed_in(&self, set: &FileSet<F>) -> FileSet<F> {
         let mut flushed = self.newest.clone();

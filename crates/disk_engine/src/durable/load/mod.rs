@@ -32,6 +32,8 @@ mod output;
 mod parts;
 mod present;
 mod spill;
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests;
 pub mod touched;
 mod vertices;
 mod write;

@@ -12,6 +12,7 @@
 //! stamps and have the load's timestamp as their first and last: a snapshot before it reads none of them, one at it or
 //! later reads them whole.
 
+use crate::durable::section::LEVEL_MAX;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::lists::record::ListRecord;
@@ -19,7 +20,6 @@ use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::ItemKey;
 use crate::format::vertices::VertexRecord;
-use crate::durable::section::LEVEL_MAX;
 use crate::stored_file::StoredFile;
 use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::VertexId;

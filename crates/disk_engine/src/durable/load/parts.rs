@@ -152,7 +152,10 @@ mod tests {
             let vertex = VertexId::new(GroupId(group), row);
             (parts.part_of(vertex), parts.place(vertex))
         };
-        assert_eq!([place(0, 7), place(2, 7), place(3, 0), place(4, 9)], [(0, 7), (0, 4103), (1, 0), (1, 4105)]);
+        assert_eq!(
+            [place(0, 7), place(2, 7), place(3, 0), place(4, 9)],
+            [(0, 7), (0, 4103), (1, 0), (1, 4105)]
+        );
     }
 
     #[test]
@@ -161,7 +164,10 @@ mod tests {
             let edges: Vec<u64> = (0..count).map(|at| 1 + at % 3).collect();
             let parts = Parts::cut(&edges, 8, 0).unwrap();
             assert!(parts.as_slice().len() <= PARTS_MAX, "{count}");
-            assert_eq!(parts.as_slice().iter().map(|part| part.edges() as u64).sum::<u64>(), edges.iter().sum());
+            assert_eq!(
+                parts.as_slice().iter().map(|part| part.edges() as u64).sum::<u64>(),
+                edges.iter().sum()
+            );
         }
     }
 }

@@ -66,10 +66,17 @@ impl TouchedSegments {
 ///
 /// # Concurrency
 /// Any thread asks; loads are added under the latch, one at a time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RecentLoads {
     /// A swap releases what it publishes; a load acquires it.
     recent: ArcCell<Recent>,
+}
+
+impl Default for RecentLoads {
+    /// None yet.
+    fn default() -> Self {
+        Self { recent: ArcCell::new(Arc::default()) }
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -133,7 +140,11 @@ mod tests {
             let (edge_type, target) = (TypeId(edge_type), vertex(other));
             Key::Edge(EdgeId { source: vertex(source), edge_type, target, discriminator: 0 })
         };
-        assert!(touched.touches(&edge(2, old)) && !touched.touches(&edge(1, old)) && !touched.touches(&edge(2, other)));
+        assert!(
+            touched.touches(&edge(2, old))
+                && !touched.touches(&edge(1, old))
+                && !touched.touches(&edge(2, other))
+        );
         for key in [
             Key::Vertex(vertex(old)),
             Key::Adjacency(vertex(other)),

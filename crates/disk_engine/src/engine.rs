@@ -248,6 +248,18 @@ impl DiskEngine {
         Some(replaced)
     }
 
+    /// The sources of a reader at `timestamp`, newest first. Files that are newer as a whole are left out: those of a
+    /// bulk load, which have no stamps, and which older snapshots may pin.
+    fn sources<'p>(
+        pin: &'p Pin<CsrFile>,
+        timestamp: Timestamp,
+    ) -> impl Iterator<Item = SourceHandle<CsrFile>> + use<'p> {
+        pin.sources(timestamp).filter(move |source| match source {
+            SourceHandle::Graph(_) => true,
+            SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
+        })
+    }
+
     /// Installs one commit of the log.
     fn replay_commit(&self, commit: &[(Timestamp, Mutation)]) -> Result<()> {
         let sorted = SortedCommit::of_each(commit, |(_, mutation)| mutation)?;
@@ -292,7 +304,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(&self.groups, pin.sources(timestamp).collect(), timestamp)
+        DiskView::new(&self.groups, Self::sources(pin, timestamp).collect(), timestamp)
     }
 
     fn freeze(
@@ -303,7 +315,7 @@ impl Engine for DiskEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<DiskTopology<CsrFile>> {
-        let sources = pin.sources(timestamp).collect();
+        let sources = Self::sources(pin, timestamp).collect();
         DiskTopology::freeze(sources, timestamp, &self.groups, catalogue, projection, budget)
     }
 

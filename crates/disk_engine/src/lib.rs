@@ -19,8 +19,6 @@
 //! engine         all of it behind `Engine`; statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
-//! stored_file    what a manifest says of one file
-//! file           one file, read by items, lists and groups, or in key order
 
 pub mod cache;
 pub mod durable;

@@ -5,6 +5,8 @@
 //!              └─ File(Arc<F>) ───────────── at(S) ──> F::Records ────┴──> HandleRecords, a RecordSource
 //! ```
 
+use crate::file::csr_file::CsrFile;
+use crate::file::file_records::FileRecords;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
@@ -32,6 +34,15 @@ impl Layer for MemoryGraph {
 
     #[inline]
     fn at(&self, timestamp: Timestamp) -> VisibleRecords<'_> {
+        Self::at(self, timestamp)
+    }
+}
+
+impl Layer for CsrFile {
+    type Records<'l> = FileRecords<'l>;
+
+    #[inline]
+    fn at(&self, timestamp: Timestamp) -> FileRecords<'_> {
         Self::at(self, timestamp)
     }
 }

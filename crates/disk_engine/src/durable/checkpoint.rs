@@ -33,7 +33,6 @@ use crate::durable::files::{DatabaseFiles, FilesOnDisk};
 use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{
     CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
 };

@@ -12,7 +12,7 @@
 pub mod background;
 pub mod checkpoint;
 pub mod copy;
-mod engine;
+// mod engine;
 pub mod files;
 pub mod open;
 pub mod section;

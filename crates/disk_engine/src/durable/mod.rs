@@ -7,13 +7,16 @@
 //! checkpoint   frozen graphs to files, then a manifest that names them
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
+//! load         bulk loads become files
+//! check        verifies all files
 //! ```
 
 pub mod background;
+pub mod check;
 pub mod checkpoint;
 pub mod copy;
 // mod engine;
 pub mod files;
+pub mod load;
 pub mod open;
 pub mod section;
-pub mod load;

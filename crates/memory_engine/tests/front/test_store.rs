@@ -48,6 +48,18 @@ impl TestEngine for MemoryEngine {
     }
 }
 
+impl TestEngine for DiskEngine {
+    /// With memory graphs so small that commits of a test fill several.
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        Self::with_graph_bytes(Arc::clone(timeline), 1 << 14)
+    }
+
+    fn maintain(&self) {
+        self.freeze_open().expect("a budget for two small graphs");
+        while self.flush_oldest().expect("a directory in memory takes every file") {}
+    }
+}
+
 /// An empty store that syncs nothing.
 pub fn empty<E: TestEngine>() -> Store<E> {
     open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")

@@ -50,11 +50,13 @@ impl<F> FileSet<F> {
         Self { flushed, deeper }
     }
 
-    /// The same with a file that was just flushed, newer than all others.
+    /// The same with a file that was just flushed, newer than all of L0 but the first files that `is_newer` names:
+    /// those of a bulk load that came after its last commit.
     #[must_use]
-    pub fn with_flushed(&self, file: Arc<F>) -> Self {
+    pub fn with_flushed(&self, file: Arc<F>, is_newer: impl Fn(&F) -> bool) -> Self {
         let mut set = self.clone();
-        set.flushed.insert(0, file);
+        let at = set.flushed.iter().take_while(|other| is_newer(other)).count();
+        set.flushed.insert(at, file);
         set
     }
 
@@ -72,6 +74,11 @@ impl<F> FileSet<F> {
             None => &self.flushed,
             Some(at) => self.deeper.get(at).map_or(&[], Vec::as_slice),
         }
+    }
+
+    /// The files of each level, L0 first.
+    pub fn levels(&self) -> impl Iterator<Item = &[Arc<F>]> {
+        std::iter::once(self.flushed.as_slice()).chain(self.deeper.iter().map(Vec::as_slice))
     }
 
     /// All files: L0 newest first, then the levels below it, each by key. No file is older than one behind it that
@@ -102,11 +109,13 @@ mod tests {
         let mut deeper: [Vec<Arc<u32>>; DEEPER_LEVELS] = Default::default();
         deeper[0] = vec![Arc::new(10), Arc::new(11)];
         let first = FileSet::of(vec![Arc::new(2), Arc::new(1)], deeper);
-        let second = first.with_flushed(Arc::new(3));
+        let second = first.with_flushed(Arc::new(3), |_| false);
         let numbers = |set: &FileSet<u32>| set.iter().map(|file| **file).collect::<Vec<_>>();
         assert_eq!((numbers(&first), numbers(&second)), (vec![2, 1, 10, 11], vec![3, 2, 1, 10, 11]));
         assert_eq!((second.level(0).len(), second.level(1).len(), second.level(9).len()), (3, 2, 0));
         assert!(second.len() == 5 && !second.is_empty() && FileSet::<u32>::new().is_empty());
         assert!(Arc::ptr_eq(&first.level(1)[0], &second.level(1)[0]), "files are shared");
+        let behind_loads = second.with_flushed(Arc::new(9), |file| *file >= 2);
+        assert_eq!(numbers(&behind_loads), [3, 2, 9, 1, 10, 11]);
     }
 }

@@ -149,6 +149,13 @@ impl GroupTable {
         true
     }
 
+    /// Segments: of each group its vertices, and the edges of each type and side. Cost: a look at each group.
+    #[must_use]
+    pub fn segment_count(&self) -> u64 {
+        let groups = (0..self.count()).filter_map(|group| self.group(GroupId(group)));
+        groups.map(|group| 1 + group.subjects.load().len() as u64).sum()
+    }
+
     /// All groups and their labels, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, LabelId)> + '_ {
         (0..self.count()).filter_map(|group| Some((GroupId(group), self.label(GroupId(group))?)))
@@ -179,6 +186,7 @@ mod tests {
         assert_eq!(types(Direction::Both), [1, 3, 7].map(TypeId));
         assert!(table.has_edge_type(GroupId(5000), EdgeSide::In, TypeId(7)));
         assert!(!table.has_edge_type(GroupId(5000), EdgeSide::Out, TypeId(7)));
+        assert_eq!(table.segment_count(), 5);
         assert!(!table.has(GroupId(GroupId::END)) && table.edge_types(GroupId(1), Direction::Out).is_empty());
     }
 

@@ -16,6 +16,7 @@ use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace,
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::record::GraphRecord;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
+use evergraph_disk_engine::memory_graph::visible::CommittedIndexRecord;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::mutation::Mutation;
@@ -447,12 +448,19 @@ proptest! {
                 let found = visible.index_entry(INDEX, &entry.value, entry.item);
                 prop_assert_eq!(found, Some(entry.operation));
             }
-            let mut visited = 0;
-            visible.visit_index(INDEX, |value, item, timestamp, operation| {
-                let record = index_record(timestamp.0);
-                assert_eq!((value, item, operation), (&*record.value, record.item, record.operation));
-                visited += 1;
-            });
+            let (mut visited, mut batch, mut after) = (0, Vec::new(), None::<(Arc<[u8]>, IndexItem)>);
+            loop {
+                batch.clear();
+                let from = after.as_ref().map(|(value, item)| (&**value, *item));
+                visible.index_records_after(INDEX, from, 7, &mut batch);
+                let Some(last) = batch.last() else { break };
+                after = Some((Arc::clone(&last.value), last.item));
+                for CommittedIndexRecord { value, item, timestamp, operation } in &batch {
+                    let record = index_record(timestamp.0);
+                    prop_assert_eq!((value, item, operation), (&record.value, &record.item, &record.operation));
+                    visited += 1;
+                }
+            }
             let commits = (first.0..=last.0).filter(|at| {
                 let mut next = 3;
                 while next < *at { next += 1 + next % 2; }

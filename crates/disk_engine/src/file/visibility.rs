@@ -20,6 +20,8 @@ impl Visibility {
         match stored.stamps {
             FileStamps::Stamped if !stored.first_ts.visible_at(until) => Self::Nothing,
             FileStamps::Stamped if !stored.last_ts.visible_at(until) => Self::Through(until),
+            // A bulk load's, in a set that an older snapshot pinned; all other files without stamps are older (rule D1).
+            FileStamps::Unstamped if !stored.last_ts.visible_at(until) => Self::Nothing,
             FileStamps::Stamped | FileStamps::Unstamped => Self::Everything,
         }
     }

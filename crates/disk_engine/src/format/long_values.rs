@@ -11,8 +11,9 @@
 //! so that a page of a column is left less than an eighth empty, and most texts are read with their
 //! column. PostgreSQL's limit is the same.
 //!
-//! The pages of one run stand one behind the other. A run has the subject and the property key of its
-//! column; runs and pages of the column may stand in either order, since references name pages by number.
+//! The pages of one run stand one behind the other. A run has the subject of its columns, and the property
+//! key of its column; zero if it has values of several. Runs and pages of columns may stand in either order,
+//! since references name pages by number.
 //!
 //! Differs from the design: a reference has an offset. Without it each value began a page, and one of 3
 //! KB took 16.
@@ -86,7 +87,8 @@ pub struct LongValuesBuilder {
 }
 
 impl LongValuesBuilder {
-    /// A run of values of one property whose first page will be `first_page`, with the others behind it.
+    /// A run of values whose first page will be `first_page`, with the others behind it. `property_key` is that of all
+    /// of them, or zero.
     #[must_use]
     pub fn new(subject: Subject, property_key: KeyId, first_page: PageNumber) -> Self {
         let (pending, starts) = (VecDeque::new(), VecDeque::new());
@@ -112,9 +114,22 @@ impl LongValuesBuilder {
         reference
     }
 
+    /// Whether a full page is left to take.
+    #[must_use]
+    #[inline]
+    pub fn has_full_page(&self) -> bool {
+        self.pending.len() >= PAGE_BODY_BYTES
+    }
+
+    /// Whether nothing is left to take, neither a full page nor the last one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Writes the next full page, all but its checksum; `None` if there is none.
     pub fn take_full_page(&mut self, page: &mut PageBytes) -> Option<PageHead> {
-        (self.pending.len() >= PAGE_BODY_BYTES).then(|| self.take_page(page))
+        self.has_full_page().then(|| self.take_page(page))
     }
 
     /// Writes the last page, all but its checksum; `None` if all values are in full pages. Full pages are

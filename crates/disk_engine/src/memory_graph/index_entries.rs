@@ -334,14 +334,19 @@ impl IndexEntries {
         }
     }
 
-    /// Visits every record of an index in the order of value, item and time.
-    pub(super) fn visit(&self, subject: Subject, mut visit: impl FnMut(&StampedEntry)) {
-        if let Some(entries) = self.index(subject) {
-            entries.visit(&EntryPlace::Start, &EntryPlace::End, EntryOrder::Ascending, |entry| {
-                visit(entry);
-                true
-            });
-        }
+    /// Visits the records of an index behind those of a pair, or all, in the order of value, item and time, until `visit`
+    /// says no.
+    pub(super) fn visit_after(
+        &self,
+        subject: Subject,
+        after: Option<(&[u8], IndexItem)>,
+        mut visit: impl FnMut(&StampedEntry) -> bool,
+    ) {
+        let Some(entries) = self.index(subject) else { return };
+        let from = after.map_or(EntryPlace::Start, |(value, item)| EntryPlace::At(value, item));
+        entries.visit(&from, &EntryPlace::End, EntryOrder::Ascending, |entry| {
+            after.is_some_and(|(value, item)| entry.is_of(value, item)) || visit(entry)
+        });
     }
 
     /// Bytes of all records, about.

@@ -108,12 +108,20 @@ impl SortedCommit {
     /// # Errors
     /// `corrupt` if there are more mutations than any commit has: only a damaged log can say so.
     pub fn new(mutations: &[Mutation]) -> Result<Self> {
-        if mutations.len() > 1 << SortKey::MUTATION_BITS {
+        Self::of_each(mutations, |mutation| mutation)
+    }
+
+    /// As [`SortedCommit::new`], of the mutation that each of `items` has.
+    ///
+    /// # Errors
+    /// As [`SortedCommit::new`].
+    pub fn of_each<T>(items: &[T], mutation_of: impl Fn(&T) -> &Mutation) -> Result<Self> {
+        if items.len() > 1 << SortKey::MUTATION_BITS {
             let text = "a commit has more mutations than any that was written";
             return Err(Error::new(ErrorKind::Corrupt, text));
         }
-        let mut keys = Vec::with_capacity(mutations.len() * 2);
-        for (number, mutation) in mutations.iter().enumerate() {
+        let mut keys = Vec::with_capacity(items.len() * 2);
+        for (number, mutation) in items.iter().map(&mutation_of).enumerate() {
             if let Some((edge, operation, _)) = of_edge(mutation) {
                 let item = ItemKey::edge(edge.target, edge.discriminator);
                 keys.push(SortKey::new(ListId::out_list(edge), item, number));
@@ -133,7 +141,7 @@ impl SortedCommit {
             let first = commit.records.len();
             let carries_properties = id.carries_properties();
             commit.records.extend(keys.iter().map(|key| {
-                let mutation = &mutations[key.mutation()];
+                let mutation = mutation_of(&items[key.mutation()]);
                 let (operation, payload) = of_edge(mutation)
                     .map(|(_, operation, payload)| (operation, payload))
                     .or_else(|| of_vertex(mutation).map(|(_, operation, payload)| (operation, payload)))

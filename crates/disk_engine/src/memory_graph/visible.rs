@@ -23,6 +23,7 @@ use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 impl MemoryGraph {
     /// What a snapshot at `timestamp` sees of the graph. Cost: a load.
@@ -33,6 +34,19 @@ impl MemoryGraph {
         let limit = first.and_then(|first| timestamp.0.checked_sub(first.0));
         VisibleRecords { graph: self, horizon: Horizon { first: first.map_or(0, |first| first.0), limit } }
     }
+}
+
+/// A record of an index in a memory graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CommittedIndexRecord {
+    /// The value, in bytes.
+    pub value: Arc<[u8]>,
+    /// The item.
+    pub item: IndexItem,
+    /// When it was committed.
+    pub timestamp: Timestamp,
+    /// `Insert` if the pair entered the index, `Delete` if it left.
+    pub operation: RecordOperation,
 }
 
 /// The timestamps of a graph, as its records hold them.
@@ -135,19 +149,36 @@ impl<'g> VisibleRecords<'g> {
         self.graph.indexes.subjects()
     }
 
-    /// Visits every visible record of an index by value, item and time, for the flush. Whoever changes the index waits
-    /// meanwhile, so the graph should be frozen.
-    pub fn visit_index(
+    /// Appends the visible records of an index behind those of the pair `after`, or the first ones, by value, item and
+    /// time, for the flush: about `count`, and all of each pair that is among them. None if there are no more.
+    ///
+    /// Cost: a search, and a copy of the records. Whoever changes the index waits meanwhile, so the graph should be
+    /// frozen.
+    pub fn index_records_after(
         &self,
         index: Subject,
-        mut visit: impl FnMut(&[u8], IndexItem, Timestamp, RecordOperation),
+        after: Option<(&[u8], IndexItem)>,
+        count: usize,
+        records: &mut Vec<CommittedIndexRecord>,
     ) {
         let Horizon { first, limit: Some(limit) } = self.horizon else { return };
-        self.graph.indexes.visit(index, |entry| {
+        let start = records.len();
+        self.graph.indexes.visit_after(index, after, |entry| {
             let offset = entry.stamp.offset();
-            if offset <= limit {
-                visit(&entry.value, entry.item, Timestamp(first + offset), entry.stamp.operation());
+            if offset > limit {
+                return true;
             }
+            let is_same = |last: &CommittedIndexRecord| last.item == entry.item && last.value == entry.value;
+            if records.len() - start >= count && !records.last().is_some_and(is_same) {
+                return false;
+            }
+            records.push(CommittedIndexRecord {
+                value: Arc::clone(&entry.value),
+                item: entry.item,
+                timestamp: Timestamp(first + offset),
+                operation: entry.stamp.operation(),
+            });
+            true
         });
     }
 }

@@ -10,10 +10,12 @@
 //!
 //! Source: disk-engine, section 5.
 
+use crate::file::csr_file::CsrFile;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
 use crate::source::PropertyAnswer;
+use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
 use crate::view::layered::{LayeredRecords, to_count};
 use evergraph_graph::column::ValueSink;
@@ -33,7 +35,7 @@ const LIVE_VERTICES_MIN: usize = 64;
 /// # Concurrency
 /// As every view. What it reads lives as long as the view holds the layers.
 #[derive(Debug)]
-pub struct DiskView<'a, L> {
+pub struct DiskView<'a, L = SourceHandle<CsrFile>> {
     groups: &'a GroupTable,
     /// Newest first.
     layers: Vec<L>,

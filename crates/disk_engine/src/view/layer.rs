@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
-//!              └─ File(Arc<F>) ───────────── at(S) ──> F::Records ────┴──> HandleRecords, a RecordSource
+//!              └─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┴──> HandleRecords, a RecordSource
 //! ```
 
 use crate::file::csr_file::CsrFile;

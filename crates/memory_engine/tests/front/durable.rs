@@ -1,7 +1,8 @@
-//! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on both engines.
+//! Opened, checkpointed, killed and reopened: what a database on any durable engine promises, on every engine.
 
 use crate::model::{Model, dump};
 use crate::naive_engine::NaiveEngine;
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, TypeId, VertexId};
@@ -20,7 +21,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Runs a test on every durable engine.
-macro_rules! on_both_engines {
+macro_rules! on_every_engine {
     ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: DurableEngine>() $body:block)*) => {$(
         $(#[$attribute])*
         #[test]
@@ -28,6 +29,7 @@ macro_rules! on_both_engines {
             fn body<$engine: DurableEngine>() $body
             body::<NaiveEngine>();
             body::<MemoryEngine>();
+            body::<DiskEngine>();
         }
     )*};
 }
@@ -116,7 +118,7 @@ const QUESTIONS: [(&str, Ask); 8] = [
     }),
 ];
 
-on_both_engines! {
+on_every_engine! {
     fn what_was_committed_is_there_again_whenever_the_power_is_cut<E: DurableEngine>() {
         let directory = MemoryDirectory::new("db");
         let first = begun::<E>(&directory);

@@ -1,0 +1,197 @@
+//! Commit room: everything a commit needs ahead of the latch: its records sorted, its room promised, and time for the
+//! flush to keep up.
+//!
+//! ```text
+//! sort ──> types of groups noted ──> pacing: wait for the flush, up to the commit's patience
+//!   ├ small: room promised in the open graph and the one that follows it; what the graph grew by is reserved
+//!   └ large: a graph of its own, and one to follow it
+//! ```
+//!
+//! A budget that refuses a graph's growth is eased in turn: graphs kept for conflict checks go, then the open graph is
+//! frozen and written. Where nobody flushes in the background, the writer does.
+//!
+//! Source: disk-engine, sections 4 and 7.
+
+use crate::engine::DiskEngine;
+use crate::memory_graph::graph::{MemoryGraph, PreparedCommit};
+use crate::memory_graph::sorted_commit::SortedCommit;
+use crate::pacing::Backlog;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::io::environment::Background;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who flushes graphs that a writer waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flusher {
+    /// A thread that makes checkpoints.
+    Background,
+    /// The writer itself.
+    Writer,
+}
+
+/// A commit with room in memory. Dropped without being appended, it leaves no trace but the edge types that its groups
+/// may have.
+#[derive(Debug)]
+pub enum PreparedWrite {
+    /// Goes into the open graph.
+    Small(Box<PreparedCommit>),
+    /// Brings a graph of its own.
+    Large(Box<LargeCommit>),
+}
+
+/// The graph of one large commit, and the one that is opened behind it.
+#[derive(Debug)]
+pub struct LargeCommit {
+    pub(crate) graph: Arc<MemoryGraph>,
+    pub(crate) next: MemoryGraph,
+}
+
+impl DiskEngine {
+    /// Prepares a commit, ahead of the latch. Waits for about `patience` at most.
+    ///
+    /// # Errors
+    /// `limit` if the flush or the budget leaves no room in that time; `corrupt` if a record is of a group that does
+    /// not exist.
+    pub(crate) fn prepare_write(&self, commit: SortedCommit, patience: Duration) -> Result<PreparedWrite> {
+        self.note_types(&commit)?;
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let flusher = match self.background() {
+            Background::Threads => Flusher::Background,
+            Background::Stepped => Flusher::Writer,
+        };
+        self.keep_pace(flusher, patience)?;
+        let patience = patience.saturating_sub(clock.now().saturating_sub(began));
+        self.make_room(commit, flusher, patience)
+    }
+
+    /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
+    /// what was published since.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::prepare_write`]; what a flush says.
+    pub(crate) fn prepare_replayed(&self, commit: SortedCommit) -> Result<PreparedWrite> {
+        self.note_types(&commit)?;
+        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile.
+        self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none())?;
+        self.make_room(commit, Flusher::Writer, Duration::ZERO)
+    }
+
+    fn make_room(&self, commit: SortedCommit, flusher: Flusher, patience: Duration) -> Result<PreparedWrite> {
+        if self.supply().is_large(&commit) {
+            let graph = Arc::new(self.supply().of_commit(commit)?);
+            let next = self.supply().open()?;
+            return Ok(PreparedWrite::Large(Box::new(LargeCommit { graph, next })));
+        }
+        let graph = self.tree().open_graph();
+        let prepared = Box::new(graph.prepare(commit, Vec::new())?);
+        self.supply().keep_ready(&graph);
+        drop(graph);
+        self.reserve_growth(flusher, patience)?;
+        Ok(PreparedWrite::Small(prepared))
+    }
+
+    /// Notes which types the groups of a commit have edges of, so that every view that sees the commit knows.
+    fn note_types(&self, commit: &SortedCommit) -> Result<()> {
+        for (subject, group) in commit.segments() {
+            if !self.groups().add_subject(group, subject) {
+                let text =
+                    format!("a commit changes vertices or edges of group {}, which does not exist", group.0);
+                return Err(Error::new(ErrorKind::Corrupt, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn backlog(&self) -> Option<Backlog> {
+        self.tree().with_current(|current| {
+            self.limits().backlog(current.frozen().len(), current.set.flushed().len())
+        })
+    }
+
+    /// Waits while the flush or the compaction is behind.
+    fn keep_pace(&self, flusher: Flusher, patience: Duration) -> Result<()> {
+        let files = self.tree().with_current(|current| current.set.flushed().len());
+        let slowed = self.limits().slowed(files);
+        let Some(backlog) = self.backlog() else {
+            if flusher == Flusher::Background {
+                self.pacing().slow(&**self.timeline().clock(), slowed.min(patience));
+            }
+            return Ok(());
+        };
+        self.pacing().wake_background();
+        if self.catch_up(flusher, patience, || self.backlog().is_none())? {
+            return Ok(());
+        }
+        Err(self.behind(self.backlog().unwrap_or(backlog), patience))
+    }
+
+    /// Reserves what the open graph grew by.
+    fn reserve_growth(&self, flusher: Flusher, patience: Duration) -> Result<()> {
+        let reserve = || self.tree().open_graph().reserve(&**self.budget());
+        let refused = match reserve() {
+            Err(refused) if refused.kind() == ErrorKind::Limit => refused,
+            answer => return answer,
+        };
+        // What is kept for old writers alone goes first: they are told that it was forgotten.
+        drop(self.tree().current().retained.free_graphs(None));
+        if reserve().is_ok() {
+            return Ok(());
+        }
+        // A full graph that waits to be frozen is next. Without memory for another one, those before it must do.
+        if self.backlog().is_none() && self.supply().make_ready().is_ok() {
+            self.freeze_open()?;
+        }
+        self.pacing().wake_background();
+        if self.catch_up(flusher, patience, || reserve().is_ok())? {
+            return Ok(());
+        }
+        let failure = self.pacing().failure().map_or_else(String::new, |failure| format!(" ({failure})"));
+        let text = format!(
+            "the memory graph of new commits cannot grow, and a wait of {patience:.1?} for the flush did not help{failure}"
+        );
+        Err(Error::new(ErrorKind::Limit, text).because(refused))
+    }
+
+    /// Waits until `is_done`, or flushes until it is, where nobody else does; whether it is then.
+    fn catch_up(
+        &self,
+        flusher: Flusher,
+        patience: Duration,
+        mut is_done: impl FnMut() -> bool,
+    ) -> Result<bool> {
+        let clock = &**self.timeline().clock();
+        if flusher == Flusher::Background {
+            return Ok(self.pacing().wait_until(clock, patience, is_done));
+        }
+        if is_done() {
+            return Ok(true);
+        }
+        let began = clock.now();
+        let done = loop {
+            if !self.flush_oldest()? {
+                break is_done();
+            }
+            if is_done() {
+                break true;
+            }
+        };
+        self.pacing().stalled(clock.now().saturating_sub(began));
+        Ok(done)
+    }
+
+    #[cold]
+    fn behind(&self, backlog: Backlog, patience: Duration) -> Error {
+        let what = match backlog {
+            Backlog::FrozenGraphs(count) => format!("{count} memory graphs wait to be written to files"),
+            Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),
+        };
+        let cause = self.pacing().failure().unwrap_or_else(|| {
+            "the disk cannot keep up with writes, or the log's sync takes too long; try again later"
+                .to_owned()
+        });
+        let text = format!("{what}, as many as may, and a wait of {patience:.1?} did not help: {cause}");
+        Error::new(ErrorKind::Limit, text)
+    }
+}

@@ -1,0 +1,72 @@
+//! Opening: the files that a manifest names become the engine's first file set.
+//!
+//! ```text
+//! section ──> directory synced, every named file is there ──> files opened: heads, footers, indexes, directories
+//!         ──> unnamed files removed ──> groups with their labels and edge types ──> engine at C; the log follows
+//! ```
+//!
+//! Pages are read and verified when somebody asks for them.
+//!
+//! Source: disk-engine, section 8 (Opening).
+
+use crate::durable::files::DatabaseFiles;
+use crate::durable::section::{FileList, LEVEL_MAX};
+use crate::engine::{DiskEngine, EngineParts};
+use crate::file::csr_file::CsrFile;
+use crate::file::page_reader::PageReader;
+use crate::file_set::{DEEPER_LEVELS, FileSet};
+use crate::format::file_name::FILE_HEAD_BYTES;
+use crate::groups::GroupTable;
+use crate::pacing::PacingLimits;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
+use std::sync::Arc;
+
+const _: () = assert!(DEEPER_LEVELS == LEVEL_MAX as usize);
+
+/// Opens the engine of a database: as `DurableEngine::open`.
+pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {
+    let OpenContext { directory, manifest, timeline, background, budget } = *opening;
+    let list = FileList::of(&**directory, manifest)?;
+    let files = DatabaseFiles::open(directory, manifest, &list)?;
+    let reader = PageReader::start(budget, background)?;
+    let groups = GroupTable::new();
+    manifest.groups.iter().for_each(|group| _ = groups.open(group.id, group.label));
+    let (mut flushed, mut deeper) = (Vec::new(), [const { Vec::new() }; DEEPER_LEVELS]);
+    let mut bytes_count = 0;
+    for stored in &list.files {
+        let file = Arc::new(CsrFile::open(directory, stored, &reader)?);
+        bytes_count += file.heap_bytes() as u64 + FILE_HEAD_BYTES as u64;
+        for row in file.directory_rows() {
+            if !groups.add_subject(row.group, row.subject) {
+                let problem = format!(
+                    "records of group {} in {}, which the manifest lacks",
+                    row.group.0, stored.number.0
+                );
+                return Err(CheckpointError::Corrupt {
+                    file: directory.path("manifest"),
+                    offset: 0,
+                    problem,
+                });
+            }
+        }
+        match stored.level.checked_sub(1) {
+            None => flushed.push(file),
+            Some(level) => deeper[usize::from(level)].push(file),
+        }
+    }
+    files.remove_unnamed(&list)?;
+    let parts = EngineParts {
+        timeline: Arc::clone(timeline),
+        budget: Arc::clone(budget),
+        reader,
+        files,
+        set: FileSet::of(flushed, deeper),
+        groups,
+        background,
+        graph_bytes: None,
+        limits: PacingLimits::default(),
+    };
+    let engine = DiskEngine::open_parts(parts).map_err(CheckpointError::Refused)?;
+    Ok(OpenedEngine { engine, bytes_count })
+}

@@ -1,0 +1,142 @@
+//! Flusher: frozen memory graphs become files of the set, one after the other, oldest first.
+//!
+//! ```text
+//! place of the flush ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
+//! ```
+//!
+//! The background flushes, a checkpoint, and a writer who would wait for nobody: in a store without threads, and while a
+//! log is replayed. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is safe: until
+//! then a crash loses the file and not the log, which a checkpoint alone prunes.
+//!
+//! Lock order: the checkpointer's place, that of the flush, latch, registry. Nothing is locked but the places while
+//! a file is written.
+//!
+//! Source: disk-engine, section 4 (flush).
+
+use crate::engine::DiskEngine;
+use crate::file::csr_file::CsrFile;
+use crate::flush::write_generation;
+use crate::generation::Generation;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::timeline::clock::LatchState;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a flush wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlushedGeneration {
+    /// Bytes of its file; `None` if it changed nothing and has no file.
+    pub bytes: Option<u64>,
+}
+
+impl DiskEngine {
+    /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have
+    /// every commit through it. Takes the latch.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses the next graph.
+    pub fn freeze_open(&self) -> Result<Timestamp> {
+        Ok(self.freeze_and(|_| ())?.0)
+    }
+
+    /// The same, and what `look` finds at that moment, under the latch.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses the next graph.
+    pub fn freeze_and<T>(&self, look: impl Fn(&LatchState) -> T) -> Result<(Timestamp, T)> {
+        loop {
+            if self.tree().open_graph().last().is_some() {
+                self.supply().make_ready()?;
+            }
+            let latch = self.timeline().latch();
+            let replaced = match self.tree().open_graph().last() {
+                None => None,
+                Some(_) => match self.supply().take() {
+                    Some(next) => Some(self.tree().switch(next)),
+                    // A writer took it, and filled a graph since.
+                    None => continue,
+                },
+            };
+            let (published, found) = (self.timeline().published(), look(&latch));
+            drop(latch);
+            drop(replaced);
+            return Ok((published, found));
+        }
+    }
+
+    /// Flushes the oldest frozen graph, if all of its commits are readable; returns whether it did. Waits for the place
+    /// of the flush.
+    ///
+    /// # Errors
+    /// What the writer and the system say. The graph is as it was then, and is written to another file the next time;
+    /// what was written of this one is removed.
+    pub fn flush_oldest(&self) -> CheckpointResult<bool> {
+        Ok(self.flush_oldest_if(|oldest| self.tree().is_readable(oldest))?.is_some())
+    }
+
+    /// Flushes the oldest frozen graph, if it has no commit after `through`, up to which the log is synced: for a
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::flush_oldest`].
+    pub fn flush_oldest_through(&self, through: Timestamp) -> CheckpointResult<Option<FlushedGeneration>> {
+        self.flush_oldest_if(|oldest| oldest.last().is_none_or(|last| last <= through))
+    }
+
+    fn flush_oldest_if(
+        &self,
+        is_due: impl Fn(&Generation<CsrFile>) -> bool,
+    ) -> CheckpointResult<Option<FlushedGeneration>> {
+        let _place = self.files().flush_place();
+        let oldest = self.tree().with_current(|current| current.frozen().first().cloned());
+        let Some(generation) = oldest.filter(|oldest| is_due(oldest)) else { return Ok(None) };
+        let graph = generation.graph().expect("a graph is freed when it has a file");
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let number = self.files().take_number();
+        let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
+            let open = |stored| CsrFile::open(self.files().directory(), &stored, self.page_reader());
+            stored.map(open).transpose()
+        });
+        drop(graph);
+        match written {
+            Ok(file) => {
+                let bytes = file.as_ref().map(|file| file.stored().bytes());
+                let took = clock.now().saturating_sub(began);
+                self.install(&generation, file.map(Arc::new), took);
+                Ok(Some(FlushedGeneration { bytes }))
+            }
+            Err(error) => {
+                // What cannot be removed now goes when the database is opened next.
+                let _ = self.files().remove(number);
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the file of the oldest frozen generation, which took so long to write, into the set in place of its graph;
+    /// `None` if there was nothing to write. Then frees graphs that nobody needs, and wakes writers that wait.
+    fn install(&self, generation: &Arc<Generation<CsrFile>>, file: Option<Arc<CsrFile>>, took: Duration) {
+        let bytes = file.as_ref().map(|file| file.stored().bytes());
+        let last = generation.last().unwrap_or(Timestamp::ZERO);
+        drop(self.tree().install(generation, file, |other| other.stored().first_ts > last));
+        if let Some(bytes) = bytes {
+            self.flushes().flushed(took, bytes);
+        }
+        self.free_graphs();
+        self.pacing().wake_writers();
+    }
+
+    /// Frees the graphs of flushed generations that conflict checks do not need (rule D4). Takes the registry's lock
+    /// for a look, if there are such graphs.
+    pub fn free_graphs(&self) {
+        let freed = self.tree().free_graphs();
+        if !freed.is_empty() {
+            self.flushes().freed(freed.len());
+            drop(freed);
+            self.pacing().wake_writers();
+        }
+    }
+}

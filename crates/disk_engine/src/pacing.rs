@@ -1,0 +1,282 @@
+//! Pacing: writers wait while the flush is behind, and are refused when it doesn't catch up.
+//!
+//! ```text
+//! memory graphs that wait for their flush   2: wait, up to the patience of the commit; then `limit`
+//! files in L0                               from `files_slow` on each commit is slowed, at `files_max` it waits
+//! ```
+//!
+//! A wait ends when something was flushed or freed. Where nobody flushes in the background, the writer does
+//! (`engine.rs`), and waits for nothing.
+//!
+//! Source: disk-engine, section 4; RocksDB's write stalls, whose limits are likewise on memtables and files of L0.
+
+use evergraph_storage::io::clock::Clock;
+use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use evergraph_storage::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+/// How long a writer sleeps before it looks for room again, if no flush wakes it.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How long a commit is slowed at the last number of files before it has to wait.
+const SLOWED_MAX: Duration = Duration::from_millis(4);
+
+/// How much may wait for the background before writers do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacingLimits {
+    /// Memory graphs that wait for their flush.
+    pub frozen_graphs_max: usize,
+    /// Files in L0 from which on commits are slowed.
+    pub files_slow: usize,
+    /// Files in L0 at which commits wait.
+    pub files_max: usize,
+}
+
+impl Default for PacingLimits {
+    /// Two graphs, and any number of files: nothing compacts them yet, so a wait would never end. With compaction the
+    /// design has 8 and 12.
+    fn default() -> Self {
+        Self { frozen_graphs_max: 2, files_slow: usize::MAX, files_max: usize::MAX }
+    }
+}
+
+/// What writers have to wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backlog {
+    /// So many memory graphs wait for their flush.
+    FrozenGraphs(usize),
+    /// So many files are in L0.
+    Files(usize),
+}
+
+impl PacingLimits {
+    /// What has to shrink before a commit goes on, with so many graphs and files.
+    #[must_use]
+    #[inline]
+    pub fn backlog(&self, frozen_graphs: usize, files: usize) -> Option<Backlog> {
+        if frozen_graphs >= self.frozen_graphs_max {
+            return Some(Backlog::FrozenGraphs(frozen_graphs));
+        }
+        (files >= self.files_max).then_some(Backlog::Files(files))
+    }
+
+    /// How long a commit is slowed with so many files in L0.
+    #[must_use]
+    #[inline]
+    pub fn slowed(&self, files: usize) -> Duration {
+        let Some(above) = files.checked_sub(self.files_slow) else { return Duration::ZERO };
+        let steps = self.files_max.saturating_sub(self.files_slow).max(1);
+        let step = u32::try_from(above + 1).unwrap_or(u32::MAX).min(u32::try_from(steps).unwrap_or(u32::MAX));
+        SLOWED_MAX * step / u32::try_from(steps).unwrap_or(u32::MAX)
+    }
+}
+
+/// Stalls since opening.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StallStatistics {
+    /// Commits that were slowed, or waited.
+    pub stalls: u64,
+    /// Time that they lost, all together.
+    pub stalled: Duration,
+    /// The longest of those times.
+    pub stall_max: Duration,
+}
+
+/// Where writers wait for the background, and the background for them.
+///
+/// # Concurrency
+/// Any thread waits and wakes. The locks are held for a look at a number; [`Pacing::wake_background`] is called under
+/// the commit latch, too.
+#[derive(Debug, Default)]
+pub struct Pacing {
+    /// Counts what was flushed or freed; why the last flush failed, if it did.
+    progress: (Mutex<Progress>, Condvar),
+    /// Whether there may be work for the background.
+    work: (Mutex<bool>, Condvar),
+    /// Release when the engine closes; Acquire by who would wait.
+    is_closed: AtomicBool,
+    stalls: Stalls,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    steps: u64,
+    failure: Option<String>,
+}
+
+/// Relaxed: for statistics alone.
+#[derive(Debug, Default)]
+struct Stalls {
+    count: AtomicU64,
+    nanoseconds: AtomicU64,
+    nanoseconds_max: AtomicU64,
+}
+
+impl Pacing {
+    /// Something was flushed or freed: writers look again. It clears the failure before.
+    pub fn wake_writers(&self) {
+        let mut progress = self.progress.0.lock();
+        progress.steps += 1;
+        progress.failure = None;
+        self.progress.1.notify_all();
+    }
+
+    /// Notes why a flush failed, for writers who wait for it: they go on waiting, and say so if it is in vain.
+    pub fn note_failure(&self, failure: String) {
+        self.progress.0.lock().failure = Some(failure);
+    }
+
+    /// Why the last flush failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        self.progress.0.lock().failure.clone()
+    }
+
+    /// There is a graph to flush, or the engine closes.
+    pub fn wake_background(&self) {
+        *self.work.0.lock() = true;
+        self.work.1.notify_all();
+    }
+
+    /// The engine closes: nobody waits any more.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.wake_background();
+        self.progress.1.notify_all();
+    }
+
+    /// Whether the engine closes.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Waits for [`Pacing::wake_background`], for at most `timeout`; returns whether it was called since the last wait.
+    pub fn wait_for_work(&self, timeout: Duration) -> bool {
+        let mut has_work = self.work.0.lock();
+        if !*has_work {
+            has_work = self.work.1.wait_timeout(has_work, timeout).0;
+        }
+        std::mem::take(&mut has_work)
+    }
+
+    /// Waits until `is_done`, which is asked after each step of the background, for at most `patience`; whether it is.
+    /// Nothing is waited for if it is at once.
+    pub fn wait_until(
+        &self,
+        clock: &dyn Clock,
+        patience: Duration,
+        mut is_done: impl FnMut() -> bool,
+    ) -> bool {
+        let mut seen = self.progress.0.lock().steps;
+        if is_done() {
+            return true;
+        }
+        let began = clock.now();
+        let waited = || clock.now().saturating_sub(began);
+        let done = loop {
+            let left = patience.saturating_sub(waited());
+            if left.is_zero() || self.is_closed() {
+                break false;
+            }
+            let mut progress = self.progress.0.lock();
+            // A step between the look and the lock is not slept through.
+            if progress.steps == seen {
+                progress = self.progress.1.wait_timeout(progress, left.min(LOOK_AGAIN)).0;
+            }
+            seen = progress.steps;
+            drop(progress);
+            if is_done() {
+                break true;
+            }
+        };
+        self.stalled(waited());
+        done
+    }
+
+    /// Waits for `time`, or until something was flushed.
+    pub fn slow(&self, clock: &dyn Clock, time: Duration) {
+        if !time.is_zero() {
+            let began = clock.now();
+            drop(self.progress.1.wait_timeout(self.progress.0.lock(), time));
+            self.stalled(clock.now().saturating_sub(began));
+        }
+    }
+
+    /// Counts a commit that lost `time`.
+    pub fn stalled(&self, time: Duration) {
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.stalls.count.fetch_add(1, Ordering::Relaxed);
+        self.stalls.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.stalls.nanoseconds_max.fetch_max(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// The stalls so far.
+    #[must_use]
+    pub fn statistics(&self) -> StallStatistics {
+        let time = |nanoseconds: &AtomicU64| Duration::from_nanos(nanoseconds.load(Ordering::Relaxed));
+        StallStatistics {
+            stalls: self.stalls.count.load(Ordering::Relaxed),
+            stalled: time(&self.stalls.nanoseconds),
+            stall_max: time(&self.stalls.nanoseconds_max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_storage::io::clock::{ManualClock, SystemClock};
+    use std::sync::Arc;
+
+    #[test]
+    fn commits_slow_down_file_by_file_and_then_wait() {
+        let limits = PacingLimits { frozen_graphs_max: 2, files_slow: 8, files_max: 12 };
+        assert_eq!((limits.slowed(7), limits.slowed(8)), (Duration::ZERO, SLOWED_MAX / 4));
+        assert_eq!((limits.slowed(11), limits.slowed(50)), (SLOWED_MAX, SLOWED_MAX));
+        assert_eq!((limits.backlog(1, 11), limits.backlog(1, 12)), (None, Some(Backlog::Files(12))));
+        assert_eq!(limits.backlog(2, 0), Some(Backlog::FrozenGraphs(2)));
+        let unlimited = PacingLimits::default();
+        assert_eq!((unlimited.backlog(0, 1 << 20), unlimited.slowed(1 << 20)), (None, Duration::ZERO));
+    }
+
+    #[test]
+    fn who_has_no_patience_does_not_wait() {
+        let pacing = Pacing::default();
+        let clock = ManualClock::new(0);
+        assert!(pacing.wait_until(&clock, Duration::ZERO, || true));
+        assert_eq!(pacing.statistics().stalls, 0);
+        assert!(!pacing.wait_until(&clock, Duration::ZERO, || false));
+        assert_eq!(pacing.statistics().stalls, 1);
+    }
+
+    #[test]
+    fn a_failure_is_known_until_something_is_flushed() {
+        let pacing = Pacing::default();
+        pacing.note_failure("no space".to_owned());
+        assert_eq!(pacing.failure().as_deref(), Some("no space"));
+        pacing.wake_writers();
+        assert_eq!(pacing.failure(), None);
+        assert!(!pacing.wait_for_work(Duration::ZERO));
+        pacing.wake_background();
+        assert!(pacing.wait_for_work(Duration::MAX) && !pacing.wait_for_work(Duration::ZERO));
+    }
+
+    #[cfg(not(shuttle))]
+    #[test]
+    fn a_writer_goes_on_when_something_was_flushed() {
+        let pacing = Arc::new(Pacing::default());
+        let waits = Arc::new(AtomicU64::new(0));
+        let (other, looks) = (Arc::clone(&pacing), Arc::clone(&waits));
+        let writer = std::thread::spawn(move || {
+            other.wait_until(&SystemClock::new(), Duration::from_secs(3600), || {
+                looks.fetch_add(1, Ordering::Relaxed) >= 3
+            })
+        });
+        while !writer.is_finished() {
+            pacing.wake_writers();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(writer.join().unwrap());
+        assert_eq!(pacing.statistics().stalls, 1);
+    }
+}

@@ -1,0 +1,14 @@
+//! The disk engine as a database: power cuts and failing disks at every operation, files that nobody names and files
+//! that are missing.
+//!
+//! ```text
+//! crash    the power fails, or the disk refuses, at every operation of two checkpoints
+//! files    what opening makes of a directory that is not as a manifest says
+//! ```
+
+#![cfg(not(any(shuttle, loom)))]
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+mod crash;
+mod files;
+mod support;

@@ -74,7 +74,12 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     (
         "crates/disk_engine/src",
-        &[&["format"], &["cache", "memory_graph", "merge", "stored_file"], &["generation", "writer"], &["flush"]],
+        &[
+            &["format"],
+            &["cache", "memory_graph", "merge", "source", "stored_file"],
+            &["file", "generation", "writer"],
+            &["flush"],
+        ],
     ),
     (
         "crates/evergraph/src",

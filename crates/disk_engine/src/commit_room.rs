@@ -141,7 +141,7 @@ impl DiskEngine {
         }
         // A full graph that waits to be frozen is next. Without memory for another one, those before it must do.
         if self.backlog().is_none() && self.supply().make_ready().is_ok() {
-            self.freeze_and(|_| ())?;
+            self.freeze_open()?;
         }
         self.pacing().wake_background();
         if self.catch_up(flusher, patience, || reserve().is_ok())? {

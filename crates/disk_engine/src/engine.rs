@@ -17,6 +17,7 @@
 
 use crate::commit_room::{LargeCommit, PreparedWrite};
 use crate::durable::files::DatabaseFiles;
+use crate::durable::load::touched::RecentLoads;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
@@ -46,8 +47,6 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
-use evergraph_storage::sync::Mutex;
-use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
 use std::sync::Arc;
@@ -92,11 +91,8 @@ pub struct DiskEngine {
     reader: Arc<PageReader>,
     files: DatabaseFiles,
     background: Background,
-    /// The place of the flush.
-    flushing: Mutex<()>,
     flushes: FlushCounters,
-    /// Release by who closes; Acquire by the background.
-    is_closed: AtomicBool,
+    loads: RecentLoads,
 }
 
 impl fmt::Debug for DiskEngine {
@@ -112,6 +108,13 @@ pub struct DisplacedState {
     _replaced: Option<Replaced<CsrFile>>,
     /// A graph that was to follow a large commit's, and wasn't needed.
     _unused: Option<Box<MemoryGraph>>,
+}
+
+impl DisplacedState {
+    /// What a bulk load replaced.
+    pub(crate) fn of_load(replaced: Replaced<CsrFile>) -> Self {
+        Self { _appended: None, _replaced: Some(replaced), _unused: None }
+    }
 }
 
 impl DiskEngine {
@@ -171,9 +174,8 @@ impl DiskEngine {
             reader,
             files,
             background,
-            flushing: Mutex::default(),
             flushes: FlushCounters::default(),
-            is_closed: AtomicBool::new(false),
+            loads: RecentLoads::default(),
         })
     }
 
@@ -227,20 +229,18 @@ impl DiskEngine {
         &self.flushes
     }
 
-    /// Asks the background to end.
-    pub fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        self.pacing.wake_background();
+    /// What bulk loads changed, for conflict checks.
+    pub(crate) fn loads(&self) -> &RecentLoads {
+        &self.loads
     }
 
-    /// Whether the background is to end.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn flushing(&self) -> &Mutex<()> {
-        &self.flushing
+    /// What a reader at `timestamp` asks, newest first. Files of a bulk load that is newer are left out.
+    pub(crate) fn sources(pin: &Pin<CsrFile>, timestamp: Timestamp) -> Vec<SourceHandle<CsrFile>> {
+        let is_visible = |source: &SourceHandle<CsrFile>| match source {
+            SourceHandle::Graph(_) => true,
+            SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
+        };
+        pin.sources(timestamp).filter(is_visible).collect()
     }
 
     pub(crate) fn supply(&self) -> &GraphSupply {
@@ -316,7 +316,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(&self.groups, pin.sources(timestamp).collect(), timestamp)
+        DiskView::new(&self.groups, Self::sources(pin, timestamp), timestamp)
     }
 
     fn freeze(
@@ -327,7 +327,7 @@ impl Engine for DiskEngine {
         projection: &Projection,
         budget: &Arc<dyn Budget>,
     ) -> Result<DiskTopology<CsrFile>> {
-        let sources = pin.sources(timestamp).collect();
+        let sources = Self::sources(pin, timestamp);
         DiskTopology::freeze(sources, timestamp, &self.groups, catalogue, projection, budget)
     }
 
@@ -356,7 +356,10 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
-        self.tree.newer(key, since)
+        match self.tree.newer(key, since) {
+            ChangedSince::No => self.loads.newer(key, since),
+            answer => answer,
+        }
     }
 
     /// Of the records of retained generations and of all files. An edge that was deleted, and that no source names any

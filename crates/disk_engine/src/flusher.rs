@@ -1,15 +1,15 @@
 //! Flusher: frozen memory graphs become files of the set, one after the other, oldest first.
 //!
 //! ```text
-//! place of the flush ──> oldest frozen graph ──> file, written, synced, opened ──> install: in the set
+//! place of the flush ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
 //! ```
 //!
-//! Who holds the place flushes; others wait for it, or do without. No manifest names the file yet: a crash loses it and
-//! not the log, which only a checkpoint prunes. The manifest that names it comes from a checkpoint, which syncs the log
-//! through C first (`durable/checkpoint`).
+//! The background flushes, a checkpoint, and a writer who would wait for nobody: in a store without threads, and while a
+//! log is replayed. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is safe: until
+//! then a crash loses the file and not the log, which a checkpoint alone prunes.
 //!
-//! Lock order: the checkpointer's place, the place of the flush, latch, registry. Nothing is locked but the places
-//! while a file is written.
+//! Lock order: the checkpointer's place, that of the flush, latch, registry. Nothing is locked but the places while
+//! a file is written.
 //!
 //! Source: disk-engine, section 4 (flush).
 
@@ -20,47 +20,32 @@ use crate::generation::Generation;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
-use evergraph_storage::sync::MutexGuard;
 use evergraph_storage::timeline::clock::LatchState;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The place of the flush: whoever holds it is the only one that installs files of generations.
-#[must_use = "the place is given back when this is dropped"]
-pub struct FlushPlace<'e> {
-    engine: &'e DiskEngine,
-    _place: MutexGuard<'e, ()>,
-}
-
-/// A generation that was written, and is not in the set yet.
-#[derive(Debug)]
-pub struct WrittenGeneration {
-    generation: Arc<Generation<CsrFile>>,
-    file: Option<Arc<CsrFile>>,
-    took: Duration,
-}
-
-impl WrittenGeneration {
-    /// The file, open and durable; `None` if the generation changed nothing.
-    #[must_use]
-    pub const fn file(&self) -> Option<&Arc<CsrFile>> {
-        self.file.as_ref()
-    }
-
-    /// F: the last commit of the generation, which the set covers when it is installed.
-    #[must_use]
-    pub fn last(&self) -> Timestamp {
-        self.generation.last().unwrap_or(Timestamp::ZERO)
-    }
+/// What a flush wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlushedGeneration {
+    /// Bytes of its file; `None` if it changed nothing and has no file.
+    pub bytes: Option<u64>,
 }
 
 impl DiskEngine {
-    /// Freezes the open graph, unless it has no commit, and calls `look` under the same latch. Returns W as of that
-    /// moment: files and frozen graphs have every commit through it, and no other.
+    /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have
+    /// every commit through it. Takes the latch.
     ///
     /// # Errors
     /// `limit` if the budget refuses the next graph.
-    pub fn freeze_and<T>(&self, look: impl FnOnce(&LatchState) -> T) -> Result<(Timestamp, T)> {
+    pub fn freeze_open(&self) -> Result<Timestamp> {
+        Ok(self.freeze_and(|_| ())?.0)
+    }
+
+    /// The same, and what `look` finds at that moment, under the latch.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses the next graph.
+    pub fn freeze_and<T>(&self, look: impl Fn(&LatchState) -> T) -> Result<(Timestamp, T)> {
         loop {
             if self.tree().open_graph().last().is_some() {
                 self.supply().make_ready()?;
@@ -70,36 +55,78 @@ impl DiskEngine {
                 None => None,
                 Some(_) => match self.supply().take() {
                     Some(next) => Some(self.tree().switch(next)),
-                    // A writer took it, and went on in it.
+                    // A writer took it, and filled a graph since.
                     None => continue,
                 },
             };
-            let looked = look(&latch);
-            let published = self.timeline().published();
+            let (published, found) = (self.timeline().published(), look(&latch));
             drop(latch);
             drop(replaced);
-            return Ok((published, looked));
+            return Ok((published, found));
         }
-    }
-
-    /// Waits for the place of the flush, and takes it.
-    pub fn flush_place(&self) -> FlushPlace<'_> {
-        FlushPlace { engine: self, _place: self.flushing().lock() }
     }
 
     /// Flushes the oldest frozen graph, if all of its commits are readable; returns whether it did. Waits for the place
     /// of the flush.
     ///
     /// # Errors
-    /// As [`FlushPlace::write`].
+    /// What the writer and the system say. The graph is as it was then, and is written to another file the next time;
+    /// what was written of this one is removed.
     pub fn flush_oldest(&self) -> CheckpointResult<bool> {
-        let place = self.flush_place();
-        let Some(generation) = place.oldest().filter(|oldest| self.tree().is_readable(oldest)) else {
-            return Ok(false);
-        };
-        let written = place.write(&generation)?;
-        place.install(written);
-        Ok(true)
+        Ok(self.flush_oldest_if(|oldest| self.tree().is_readable(oldest))?.is_some())
+    }
+
+    /// Flushes the oldest frozen graph, if it has no commit after `through`, up to which the log is synced: for a
+    /// checkpoint.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::flush_oldest`].
+    pub fn flush_oldest_through(&self, through: Timestamp) -> CheckpointResult<Option<FlushedGeneration>> {
+        self.flush_oldest_if(|oldest| oldest.last().is_none_or(|last| last <= through))
+    }
+
+    fn flush_oldest_if(
+        &self,
+        is_due: impl Fn(&Generation<CsrFile>) -> bool,
+    ) -> CheckpointResult<Option<FlushedGeneration>> {
+        let _place = self.files().flush_place();
+        let oldest = self.tree().with_current(|current| current.frozen().first().cloned());
+        let Some(generation) = oldest.filter(|oldest| is_due(oldest)) else { return Ok(None) };
+        let graph = generation.graph().expect("a graph is freed when it has a file");
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let number = self.files().take_number();
+        let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
+            let open = |stored| CsrFile::open(self.files().directory(), &stored, self.page_reader());
+            stored.map(open).transpose()
+        });
+        drop(graph);
+        match written {
+            Ok(file) => {
+                let bytes = file.as_ref().map(|file| file.stored().bytes());
+                let took = clock.now().saturating_sub(began);
+                self.install(&generation, file.map(Arc::new), took);
+                Ok(Some(FlushedGeneration { bytes }))
+            }
+            Err(error) => {
+                // What cannot be removed now goes when the database is opened next.
+                let _ = self.files().remove(number);
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the file of the oldest frozen generation, which took so long to write, into the set in place of its graph;
+    /// `None` if there was nothing to write. Then frees graphs that nobody needs, and wakes writers that wait.
+    fn install(&self, generation: &Arc<Generation<CsrFile>>, file: Option<Arc<CsrFile>>, took: Duration) {
+        let bytes = file.as_ref().map(|file| file.stored().bytes());
+        let last = generation.last().unwrap_or(Timestamp::ZERO);
+        drop(self.tree().install(generation, file, |other| other.stored().first_ts > last));
+        if let Some(bytes) = bytes {
+            self.flushes().flushed(took, bytes);
+        }
+        self.free_graphs();
+        self.pacing().wake_writers();
     }
 
     /// Frees the graphs of flushed generations that conflict checks do not need (rule D4). Takes the registry's lock
@@ -111,53 +138,5 @@ impl DiskEngine {
             drop(freed);
             self.pacing().wake_writers();
         }
-    }
-}
-
-impl FlushPlace<'_> {
-    /// The oldest generation that waits to be written, if there is one.
-    #[must_use]
-    pub fn oldest(&self) -> Option<Arc<Generation<CsrFile>>> {
-        self.engine.tree().with_current(|current| current.frozen().first().cloned())
-    }
-
-    /// Writes a frozen generation, which is not in the set, to a file of the next number, synced, and opens it. Readers
-    /// and writers go on.
-    ///
-    /// # Errors
-    /// What the writer, the file and the system say: the generation is as it was, and is written to another file the
-    /// next time.
-    ///
-    /// # Panics
-    /// If the generation has no graph any more: then it is in the set.
-    pub fn write(&self, generation: &Arc<Generation<CsrFile>>) -> CheckpointResult<WrittenGeneration> {
-        let engine = self.engine;
-        let clock = engine.timeline().clock();
-        let began = clock.now();
-        let graph = generation.graph().expect("a graph is freed when its file is in the set");
-        let directory = engine.files().directory();
-        let stored = write_generation(directory, engine.files().take_number(), &graph)?;
-        let open = |stored| CsrFile::open(directory, &stored, engine.page_reader()).map(Arc::new);
-        let file = stored.map(open).transpose()?;
-        let took = clock.now().saturating_sub(began);
-        Ok(WrittenGeneration { generation: Arc::clone(generation), file, took })
-    }
-
-    /// Puts a generation that was written into the set, in place of its graph; takes latch and registry. Then frees
-    /// graphs that nobody needs, and wakes writers that wait.
-    ///
-    /// # Panics
-    /// As [`Tree::install`](crate::tree::Tree::install).
-    pub fn install(&self, written: WrittenGeneration) {
-        let last = written.last();
-        let WrittenGeneration { generation, file, took } = written;
-        let bytes = file.as_ref().map(|file| file.stored().bytes());
-        let is_newer = |other: &CsrFile| other.stored().first_ts > last;
-        drop(self.engine.tree().install(&generation, file, is_newer));
-        if let Some(bytes) = bytes {
-            self.engine.flushes().flushed(took, bytes);
-        }
-        self.engine.free_graphs();
-        self.engine.pacing().wake_writers();
     }
 }

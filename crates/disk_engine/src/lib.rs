@@ -7,12 +7,14 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! stored_file    what a manifest says of a file
+//! writer         records in file order become a file
+//! flush          a memory graph becomes a file
+//! view           the graph as of one commit, out of all sources
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
-//! view           the graph as of one commit, out of all sources
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
@@ -21,10 +23,13 @@
 //! ```
 
 pub mod cache;
+pub mod commit_room;
 pub mod durable;
+pub mod engine;
 pub mod file;
 pub mod file_set;
 pub mod flush;
+pub mod flusher;
 pub mod format;
 pub mod generation;
 pub mod graph_supply;
@@ -33,6 +38,7 @@ pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
 pub mod source;
+pub mod statistics;
 pub mod stored_file;
 pub mod topology;
 pub mod tree;

@@ -11,7 +11,7 @@
 //! Source: disk-engine, section 4; RocksDB's write stalls, whose limits are likewise on memtables and files of L0.
 
 use evergraph_storage::io::clock::Clock;
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
+use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::sync::{Condvar, Mutex};
 use std::time::Duration;
 
@@ -92,6 +92,8 @@ pub struct Pacing {
     progress: (Mutex<Progress>, Condvar),
     /// Whether there may be work for the background.
     work: (Mutex<bool>, Condvar),
+    /// Release when the engine closes; Acquire by who would wait.
+    is_closed: AtomicBool,
     stalls: Stalls,
 }
 
@@ -135,6 +137,19 @@ impl Pacing {
         self.work.1.notify_all();
     }
 
+    /// The engine closes: nobody waits any more.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.wake_background();
+        self.progress.1.notify_all();
+    }
+
+    /// Whether the engine closes.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
     /// Waits for [`Pacing::wake_background`], for at most `timeout`; returns whether it was called since the last wait.
     pub fn wait_for_work(&self, timeout: Duration) -> bool {
         let mut has_work = self.work.0.lock();
@@ -160,7 +175,7 @@ impl Pacing {
         let waited = || clock.now().saturating_sub(began);
         let done = loop {
             let left = patience.saturating_sub(waited());
-            if left.is_zero() {
+            if left.is_zero() || self.is_closed() {
                 break false;
             }
             let mut progress = self.progress.0.lock();

@@ -326,3 +326,194 @@ impl<F> Current<F> {
         self.retained.prune();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory_graph::promises::Promises;
+    use crate::memory_graph::sorted_commit::SortedCommit;
+    use evergraph_graph::id::{LabelId, VertexId};
+    use evergraph_graph::mutation::Mutation;
+    use evergraph_graph::properties::Properties;
+    use evergraph_graph::timestamp::Timestamp as T;
+    use evergraph_storage::timeline::clock::Readable;
+    use evergraph_storage::timeline::registry::Access;
+
+    /// A tree whose commit t inserts vertex t, and whose files are called by their last commit.
+    struct Fixture {
+        timeline: Arc<Timeline>,
+        promises: Arc<Promises>,
+        tree: Tree<u64>,
+    }
+
+    fn insert(timestamp: u64) -> SortedCommit {
+        let vertex = VertexId(timestamp as u32);
+        let insert = Mutation::InsertVertex { vertex, label: LabelId(0), properties: Properties::EMPTY };
+        SortedCommit::new(&[insert]).unwrap()
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let timeline = Arc::new(Timeline::new(T(0), Readable::Published));
+            let promises = Promises::new();
+            let open = MemoryGraph::open(1 << 16, &promises).unwrap();
+            let tree = Tree::new(Arc::clone(&timeline), FileSet::new(), T(0), open);
+            Self { timeline, promises, tree }
+        }
+
+        fn graph(&self) -> MemoryGraph {
+            MemoryGraph::open(1 << 16, &self.promises).unwrap()
+        }
+
+        fn commit(&self, count: u64) {
+            for _ in 0..count {
+                let mut latch = self.timeline.latch();
+                let timestamp = self.timeline.published().next();
+                let graph = self.tree.open_graph();
+                let prepared = graph.prepare(insert(timestamp.0), Vec::new()).unwrap();
+                drop(graph.append(timestamp, prepared));
+                self.timeline.publish(timestamp, &mut latch);
+            }
+        }
+
+        fn switch(&self) {
+            let _latch = self.timeline.latch();
+            drop(self.tree.switch(self.graph()));
+        }
+
+        fn install(&self) {
+            let oldest = Arc::clone(&self.tree.current().frozen()[0]);
+            let file = oldest.last().map(|last| Arc::new(last.0));
+            drop(self.tree.install(&oldest, file, |_| false));
+        }
+
+        /// The sources of a pin at `timestamp`: the last commit of each, negative for that of a file.
+        fn sources(pin: &Pin<u64>, timestamp: u64) -> Vec<i64> {
+            let name = |source| match source {
+                SourceHandle::Graph(graph) => graph.last().unwrap().0 as i64,
+                SourceHandle::File(file) => -(*file as i64),
+            };
+            pin.sources(T(timestamp)).map(name).collect()
+        }
+
+        fn newer(&self, vertex: u32, since: u64) -> ChangedSince {
+            self.tree.newer(&Key::Vertex(VertexId(vertex)), T(since))
+        }
+    }
+
+    #[test]
+    fn a_pin_of_before_an_install_reads_the_graph_and_one_of_after_it_the_file() {
+        let fixture = Fixture::new();
+        fixture.commit(3);
+        fixture.switch();
+        fixture.commit(2);
+        let (_, before) = fixture.timeline.begin(Access::Read, |_| fixture.tree.pin());
+        fixture.install();
+        let after = fixture.tree.pin();
+        assert_eq!(Fixture::sources(&before, 5), [5, 3]);
+        assert_eq!(Fixture::sources(&before, 3), [3], "the open graph is newer");
+        assert_eq!(Fixture::sources(&after, 5), [5, -3]);
+        assert_eq!((before.set().len(), after.set().len()), (0, 1));
+        assert_eq!(fixture.tree.current().covered_through, T(3));
+        // Nobody writes: the graph goes, and the old pin reads the file in its place.
+        assert_eq!(fixture.tree.free_graphs().len(), 1);
+        assert_eq!(Fixture::sources(&before, 5), [5, -3]);
+        assert_eq!(Fixture::sources(&after, 5), [5, -3]);
+    }
+
+    #[test]
+    fn a_change_is_found_in_frozen_and_flushed_graphs_and_forgotten_when_they_are_freed() {
+        let fixture = Fixture::new();
+        fixture.commit(2);
+        let (since, ()) = fixture.timeline.begin(Access::Write, |_| ());
+        fixture.commit(2);
+        for _ in 0..2 {
+            fixture.switch();
+            fixture.commit(2);
+        }
+        let check = || {
+            assert_eq!(fixture.newer(3, 2), ChangedSince::Yes);
+            assert_eq!(fixture.newer(8, 2), ChangedSince::Yes);
+            assert_eq!(fixture.newer(8, 8), ChangedSince::No);
+        };
+        check();
+        assert_eq!(fixture.newer(1, 2), ChangedSince::No);
+        fixture.install();
+        fixture.install();
+        assert!(fixture.tree.free_graphs().is_empty(), "a writer needs them");
+        check();
+        fixture.timeline.end(since, Access::Write);
+        assert_eq!(fixture.tree.free_graphs().len(), 2);
+        for floor in [0, 6] {
+            assert_eq!(fixture.tree.current().retained.floor(), T(floor));
+            assert_eq!(fixture.newer(3, 2), ChangedSince::Forgotten);
+            assert_eq!(fixture.newer(8, 2), ChangedSince::Yes, "what is known is said");
+            assert_eq!(fixture.newer(3, 6), ChangedSince::No);
+            // The next swap raises the floor.
+            fixture.switch();
+            fixture.commit(1);
+        }
+    }
+
+    #[test]
+    fn a_large_commit_comes_before_an_empty_open_graph_and_behind_one_with_commits() {
+        let fixture = Fixture::new();
+        let attach = || {
+            let large = Arc::new(MemoryGraph::of_commit(insert(99), Vec::new()).unwrap());
+            let next = fixture.graph();
+            let mut latch = fixture.timeline.latch();
+            let timestamp = fixture.timeline.published().next();
+            let (replaced, unused) = fixture.tree.attach(timestamp, large, next);
+            fixture.timeline.publish(timestamp, &mut latch);
+            drop(latch);
+            drop(replaced);
+            unused.is_some()
+        };
+        assert!(attach(), "the open graph has no commit and stays open");
+        assert_eq!(fixture.tree.current().frozen().len(), 1);
+        fixture.commit(1);
+        assert!(!attach());
+        fixture.commit(1);
+        let pin = fixture.tree.pin();
+        assert_eq!(Fixture::sources(&pin, 4), [4, 3, 2, 1]);
+        assert_eq!(fixture.newer(99, 0), ChangedSince::Yes);
+        (0..3).for_each(|_| fixture.install());
+        assert_eq!(Fixture::sources(&fixture.tree.pin(), 4), [4, -3, -2, -1]);
+        assert!(fixture.tree.current().frozen().is_empty());
+    }
+
+    #[test]
+    fn a_generation_without_changes_leaves_no_file() {
+        let fixture = Fixture::new();
+        let graph = fixture.tree.open_graph();
+        let mut latch = fixture.timeline.latch();
+        let prepared = graph.prepare(SortedCommit::default(), Vec::new()).unwrap();
+        drop(graph.append(T(1), prepared));
+        fixture.timeline.publish(T(1), &mut latch);
+        drop(latch);
+        fixture.switch();
+        let oldest = Arc::clone(&fixture.tree.current().frozen()[0]);
+        drop(fixture.tree.install(&oldest, None, |_| false));
+        let current = fixture.tree.current();
+        assert!(current.set.is_empty() && current.frozen().is_empty());
+        assert_eq!((current.covered_through, current.retained.as_slice().len()), (T(1), 1));
+        assert_eq!(fixture.newer(1, 0), ChangedSince::No);
+    }
+
+    #[test]
+    #[should_panic(expected = "all of it is readable")]
+    fn what_is_not_readable_is_not_installed() {
+        let fixture = Fixture::new();
+        fixture.timeline.hold_readable(T(1));
+        fixture.commit(2);
+        fixture.switch();
+        assert!(!fixture.tree.is_readable(&fixture.tree.current().frozen()[0]));
+        fixture.install();
+    }
+
+    #[test]
+    #[should_panic(expected = "an empty graph stays open")]
+    fn an_empty_graph_is_not_frozen() {
+        Fixture::new().switch();
+    }
+}

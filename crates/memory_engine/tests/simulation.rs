@@ -55,6 +55,7 @@ mod simulated {
     pub mod client;
     pub mod directory;
     pub mod disk;
+    pub mod engine;
     pub mod history;
     pub mod judge;
     pub mod loads;
@@ -65,10 +66,15 @@ mod simulated {
 
 use crate::simulated::campaign::{play_seed, run};
 use crate::simulated::judge::Tally;
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_memory_engine::engine::MemoryEngine;
+use simulated::engine::SimulatedEngine;
 use std::time::Duration;
 
 /// Images of each run of the tests.
 const IMAGES: u64 = 20_000;
+/// The same on the disk engine.
+const DISK_ENGINE_IMAGES: u64 = 4_000;
 /// How long the smallest list of steps is looked for that still fails.
 const SHRINK_SECONDS: u64 = 40;
 /// Seeds whose traces are compared.
@@ -79,19 +85,29 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
 }
 
-#[test]
-fn no_power_cut_and_no_fault_breaks_a_promise() {
+fn promises_hold<E: SimulatedEngine>(images: u64) {
     let seed = number("EVERGRAPH_SIM_SEED").unwrap_or(1);
-    let images = number("EVERGRAPH_SIM_IMAGES").unwrap_or(IMAGES);
+    let images = number("EVERGRAPH_SIM_IMAGES").unwrap_or(images);
     let shrink_for = Duration::from_secs(number("EVERGRAPH_SIM_SHRINK_SECONDS").unwrap_or(SHRINK_SECONDS));
-    if let Err(miss) = run(seed, images, shrink_for) {
+    if let Err(miss) = run::<E>(seed, images, shrink_for) {
         panic!("{miss}");
     }
 }
 
 #[test]
+fn no_power_cut_and_no_fault_breaks_a_promise() {
+    promises_hold::<MemoryEngine>(IMAGES);
+}
+
+#[test]
+fn no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine() {
+    promises_hold::<DiskEngine>(DISK_ENGINE_IMAGES);
+}
+
+#[test]
 fn a_seed_does_the_same_again_and_another_one_something_else() {
-    let trace = |seed| play_seed(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
+    let trace =
+        |seed| play_seed::<MemoryEngine>(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
     let first: Vec<u64> = TRACED.map(trace).collect();
     assert_eq!(first, TRACED.map(trace).collect::<Vec<_>>(), "the same seeds");
     let different: std::collections::BTreeSet<u64> = first.iter().copied().collect();

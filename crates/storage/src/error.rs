@@ -36,6 +36,7 @@ impl From<CheckpointError> for Error {
             // Their own texts and causes, as they are.
             CheckpointError::Io(error) => return error.into(),
             CheckpointError::Log(error) => return error.into(),
+            CheckpointError::Refused(error) => return error,
             CheckpointError::Corrupt { .. } | CheckpointError::Unsound { .. } => ErrorKind::Corrupt,
             CheckpointError::NotADatabase { .. } => ErrorKind::NotFound,
             CheckpointError::UnknownEngine { .. }

@@ -34,7 +34,7 @@ enum Look {
 
 /// Flushes until the engine is closed: as `DurableEngine::run_background`.
 pub fn run(engine: &DiskEngine) {
-    while !engine.is_closed() {
+    while !engine.pacing().is_closed() {
         let pause = match flush_one(engine) {
             Look::Flushed => continue,
             Look::Nothing => LOOK_EVERY,

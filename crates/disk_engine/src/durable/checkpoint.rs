@@ -3,21 +3,21 @@
 //! ```text
 //! 1  latch      C := W; open graph frozen; catalogue of that moment, and how many loads were installed
 //! 2             log synced through C
-//! 3  flush      each frozen generation, oldest first: written, synced, in the set        none beside it since 1
-//! 4             files of the set; groups, and how many of their ids were given out
+//! 3  flush      each generation through C, oldest first: written, synced, in the set
+//! 4             files of the set through C; groups, and how many of their ids were given out
 //!    latch      a bulk load was installed since 1: begins anew
 //! 5  manifest   C = need: written aside, synced, renamed, directory synced
 //! 6             log pruned; files that no manifest names any more removed
 //! ```
 //!
 //! Why what is written is one graph. Every commit through C was appended before C was taken, so it is in a file of the
-//! set or in a generation that is frozen by then; none later is, since the graph that takes those was opened under
-//! the same latch, and nobody else flushes until the files are listed. The catalogue is that of C. Groups are taken later:
-//! the id of each vertex in the files was given out by then, and gaps do no harm. Recovery puts the log after C on top.
+//! set or in a generation that is frozen by then. The graph that takes later ones was opened under the same latch, so each
+//! file has commits through C alone, or after C alone. The catalogue is that of C. Groups are taken later: the id of
+//! each vertex in the files was given out by then, and gaps do no harm. Recovery puts the log after C on top.
 //!
 //! Flush and manifest are apart: a generation that is flushed in the background (`background.rs`) is in the set, and its
-//! file in no manifest yet. After a crash the log has it, since nothing is pruned but by a checkpoint, and opening removes
-//! the file. All files of the set have commits through C only, so the log after C brings none of them twice.
+//! file in no manifest yet. After a crash the log has its commits, since nothing is pruned but by a checkpoint, and
+//! opening removes the file.
 //!
 //! Rule D1 asks that all of a generation is readable when it is installed. In mode sync that is what step 2 gives: R
 //! is the smaller of what is durable and W. While a bulk load holds R back, all generations are older than it.
@@ -33,7 +33,6 @@ use crate::durable::files::{DatabaseFiles, FilesOnDisk};
 use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{
     CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
 };
@@ -76,63 +75,49 @@ struct Run<'a> {
     flushed: u64,
 }
 
-/// What a checkpoint covers.
-struct Moment {
-    /// C.
-    through: Timestamp,
-    catalogue: Arc<Catalogue>,
-    loads: u64,
-}
-
 impl Run<'_> {
     /// A manifest, but for the files, and the files; `None` if a bulk load overtook the checkpoint.
     fn gather(&mut self) -> CheckpointResult<Option<(Manifest, FileList)>> {
-        let place = self.engine.flush_place();
-        let (sources, timeline) = (self.sources, self.engine.timeline());
-        let (through, moment) = self.engine.freeze_and(|latch| {
+        let (sources, timeline) = (self.sources, self.engine.tree().timeline());
+        let frozen = self.engine.freeze_and(|latch| {
             check_healthy(latch, sources)?;
             Ok::<_, CheckpointError>(((sources.catalogue)(), latch.loads))
-        })?;
-        let (catalogue, loads) = moment?;
-        let moment = Moment { through, catalogue, loads };
+        });
+        let (through, looked) = frozen.map_err(CheckpointError::Refused)?;
+        let (catalogue, loads) = looked?;
         if !planted(Bug::NeedNotSynced) {
-            sources.log.wait_durable(moment.through.0)?;
+            sources.log.wait_durable(through.0)?;
         }
         self.done.groups_count += self.engine.tree().with_current(|current| current.frozen().len()) as u64;
         self.tell()?;
-        while let Some(generation) = place.oldest() {
-            let written = place.write(&generation)?;
-            if let Some(file) = written.file() {
-                self.done.bytes_written += file.stored().bytes();
+        while let Some(flushed) = self.engine.flush_oldest_through(through)? {
+            self.done.groups_done += 1;
+            if let Some(bytes) = flushed.bytes {
+                self.done.bytes_written += bytes;
                 self.flushed += 1;
             }
-            place.install(written);
-            self.done.groups_done += 1;
             self.tell()?;
         }
         let set = Arc::clone(&self.engine.tree().current().set);
-        drop(place);
-        let list = FileList {
-            files: set.iter().map(|file| file.stored().clone()).collect(),
-            ..FileList::default()
-        };
+        let stored = set.iter().map(|file| file.stored()).filter(|stored| stored.last_ts <= through);
+        let list = FileList { files: stored.cloned().collect(), ..FileList::default() };
         let groups = (sources.groups)();
         {
             let latch = timeline.latch();
             check_healthy(&latch, sources)?;
-            if latch.loads != moment.loads {
+            if latch.loads != loads {
                 return Ok(None);
             }
         }
         if planted(Bug::PruneBeforeManifest) {
-            sources.log.prune(moment.through.0)?;
+            sources.log.prune(through.0)?;
         }
         sources.log.make_end_file()?;
         let manifest = Manifest {
-            covered_through: moment.through,
-            need: moment.through,
+            covered_through: through,
+            need: through,
             next_file: self.files.next_number(),
-            catalogue: Catalogue::clone(&moment.catalogue),
+            catalogue: Catalogue::clone(&catalogue),
             groups,
             has_end_file: true,
             ..Manifest::empty(DiskEngine::NAME, Vec::new())
@@ -151,7 +136,7 @@ impl Run<'_> {
         let written = manifest.write(directory, || {
             // Once more: a store that takes no commits any more, because it was closed or something failed,
             // leaves the manifest to whoever opens the database next.
-            check_healthy(&self.engine.timeline().latch(), self.sources)?;
+            check_healthy(&self.engine.tree().timeline().latch(), self.sources)?;
             is_renaming = true;
             Ok(())
         });

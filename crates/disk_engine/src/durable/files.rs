@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The lock of what is on disk is the *checkpointer's place*: who holds it may replace the manifest, and nobody else
-//! removes a file that a manifest named. It comes before the log's locks and the latch.
+//! removes a file that a manifest named. It comes before the log's locks, the place of the flush and the latch.
 
 use crate::durable::section::FileList;
-use crate::format::file_name::{CsrFileName, FileNumber};
+use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
 use evergraph_storage::io::directory::Directory;
@@ -30,6 +30,8 @@ pub struct DatabaseFiles {
     /// The next number of a file. Relaxed: nothing is published through it.
     next: AtomicU64,
     on_disk: Mutex<FilesOnDisk>,
+    /// Held by who flushes: generations are installed one by one.
+    flushing: Mutex<()>,
 }
 
 /// Files that a manifest named, or may have. Those that were just flushed or loaded are not among them before one names
@@ -66,13 +68,19 @@ impl DatabaseFiles {
             directory: Arc::clone(directory),
             next: AtomicU64::new(next),
             on_disk: Mutex::new(FilesOnDisk { present }),
+            flushing: Mutex::default(),
         })
     }
 
     /// Those of an engine that has none yet, in an empty `directory`.
     #[must_use]
     pub fn empty(directory: &Arc<dyn Directory>) -> Self {
-        Self { directory: Arc::clone(directory), next: AtomicU64::new(1), on_disk: Mutex::default() }
+        Self {
+            directory: Arc::clone(directory),
+            next: AtomicU64::new(1),
+            on_disk: Mutex::default(),
+            flushing: Mutex::default(),
+        }
     }
 
     /// Removes what an interrupted checkpoint or load left: when the files of `list` were opened.
@@ -104,9 +112,25 @@ impl DatabaseFiles {
         self.next.load(Ordering::Relaxed)
     }
 
+    /// Takes the place of the flush: whoever holds it is the only one that installs files of generations.
+    pub fn flush_place(&self) -> MutexGuard<'_, ()> {
+        self.flushing.lock()
+    }
+
     /// Takes the checkpointer's place: the manifest on disk stays while it is held, with every file that it names.
     pub fn hold(&self) -> MutexGuard<'_, FilesOnDisk> {
         self.on_disk.lock()
+    }
+
+    /// Removes both files of a number that no manifest names, so that a full disk gets its space back.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(&self, number: FileNumber) -> Result<(), IoError> {
+        let both =
+            [FileContent::Topology, FileContent::Columns].map(|content| CsrFileName::new(number, content));
+        let removed = both.map(|name| remove_if_there(&*self.directory, &name.to_string()));
+        removed.into_iter().collect()
     }
 }
 

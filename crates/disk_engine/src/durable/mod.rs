@@ -1,8 +1,24 @@
-//! Durable: the disk engine as a database in a directory: its part of the manifest, opening, checkpoints, copies.
+//! Durable: the disk engine as a database in a directory.
+//!
+//! ```text
+//! section      its part of the manifest: the files of every level
+//! files        their numbers, and who may replace the manifest
+//! open         a file set out of what a manifest names
+//! checkpoint   frozen graphs to files, then a manifest that names them
+//! background   flushes in between, so that writers seldom wait
+//! copy         files held open, for a backup
+//! load         bulk loads become files
+//! check        verifies all files; salvage: saves what verifies, not yet
+//! engine       all of it behind `DurableEngine`
+//! ```
 
-// pub mod background;
-// pub mod checkpoint;
+pub mod background;
+pub mod check;
+pub mod checkpoint;
 pub mod copy;
+mod engine;
 pub mod files;
-// pub mod open;
+pub mod load;
+pub mod open;
+pub mod salvage;
 pub mod section;

@@ -17,6 +17,7 @@ use crate::file::page_reader::PageReader;
 use crate::file_set::{DEEPER_LEVELS, FileSet};
 use crate::format::file_name::FILE_HEAD_BYTES;
 use crate::groups::GroupTable;
+use crate::pacing::PacingLimits;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
 use std::sync::Arc;
@@ -38,8 +39,15 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         bytes_count += file.heap_bytes() as u64 + FILE_HEAD_BYTES as u64;
         for row in file.directory_rows() {
             if !groups.add_subject(row.group, row.subject) {
-                let problem = format!("records of group {} in {}, which the manifest lacks", row.group.0, stored.number.0);
-                return Err(CheckpointError::Corrupt { file: directory.path("manifest"), offset: 0, problem });
+                let problem = format!(
+                    "records of group {} in {}, which the manifest lacks",
+                    row.group.0, stored.number.0
+                );
+                return Err(CheckpointError::Corrupt {
+                    file: directory.path("manifest"),
+                    offset: 0,
+                    problem,
+                });
             }
         }
         match stored.level.checked_sub(1) {
@@ -48,7 +56,17 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         }
     }
     files.remove_unnamed(&list)?;
-    let set = FileSet::of(flushed, deeper);
-    let engine = DiskEngine::new(todo!())?;
+    let parts = EngineParts {
+        timeline: Arc::clone(timeline),
+        budget: Arc::clone(budget),
+        reader,
+        files,
+        set: FileSet::of(flushed, deeper),
+        groups,
+        background,
+        graph_bytes: None,
+        limits: PacingLimits::default(),
+    };
+    let engine = DiskEngine::open_parts(parts).map_err(CheckpointError::Refused)?;
     Ok(OpenedEngine { engine, bytes_count })
 }

@@ -20,11 +20,13 @@ impl Visibility {
         match stored.stamps {
             FileStamps::Stamped if !stored.first_ts.visible_at(until) => Self::Nothing,
             FileStamps::Stamped if !stored.last_ts.visible_at(until) => Self::Through(until),
+            // A bulk load's, in a set that an older snapshot pinned; all other files without stamps are older (rule D1).
+            FileStamps::Unstamped if !stored.last_ts.visible_at(until) => Self::Nothing,
             FileStamps::Stamped | FileStamps::Unstamped => Self::Everything,
         }
     }
 
-    /// The first of `stamps`, those of one item, the newest first, that is visible. Asked only where stamps were read.
+    /// Whether a record with this stamp is visible. Where everything is, any stamp does.
     #[inline]
     pub(super) fn sees(self, stamp: Timestamp) -> bool {
         match self {

@@ -1,5 +1,7 @@
 //! Edge layer: edges of one stretch of time as a topology reads them, in a file or in the run of memory graphs.
 
+use crate::file::csr_file::CsrFile;
+use crate::file::file_scan::FileScan;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -11,7 +13,7 @@ use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
 use std::ops::Range;
@@ -19,17 +21,35 @@ use std::sync::Arc;
 
 /// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
 pub trait ScannedFile: Layer {
-    /// A scan of lists. Of one item, records come from the oldest to the newest, or as one.
-    type Scan<'f>: ListSource<Error: Into<Error>>
-    where
-        Self: 'f;
+    /// A scan of lists, which holds the file. Of one item, records come from the oldest to the newest, or as one.
+    type Scan: ListSource<Error: Into<Error>>;
 
     /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
     /// may be among them.
     ///
     /// # Errors
     /// `io` or `corrupt`, naming file and offset.
-    fn scan_lists(&self, subject: Subject, vertices: Range<u32>, until: Timestamp) -> Result<Self::Scan<'_>>;
+    fn scan_lists(
+        file: &Arc<Self>,
+        subject: Subject,
+        vertices: Range<u32>,
+        until: Timestamp,
+    ) -> Result<Self::Scan>;
+}
+
+impl ScannedFile for CsrFile {
+    type Scan = FileScan;
+
+    fn scan_lists(
+        file: &Arc<Self>,
+        subject: Subject,
+        vertices: Range<u32>,
+        _until: Timestamp,
+    ) -> Result<FileScan> {
+        let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
+        debug_assert!(!vertices.is_empty(), "a walk asks for vertices that have lists");
+        Ok(FileScan::new(file, list(vertices.start)..=list(vertices.end.saturating_sub(1)))?)
+    }
 }
 
 /// Consecutive memory graphs and what they come to.
@@ -123,7 +143,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
     ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
             Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
-            Self::File(file) => EdgeScan::File(file.scan_lists(subject, vertices, until)?),
+            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until)?),
         })
     }
 
@@ -182,11 +202,11 @@ impl<F: ScannedFile> EdgeLayer<F> {
 }
 
 /// A scan of one layer.
-pub(super) enum EdgeScan<'l, F: ScannedFile + 'l> {
+pub(super) enum EdgeScan<'l, F: ScannedFile> {
     /// Of memory graphs.
     Run(RunScan<'l>),
     /// Of a file.
-    File(F::Scan<'l>),
+    File(F::Scan),
 }
 
 impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {

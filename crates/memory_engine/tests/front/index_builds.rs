@@ -5,6 +5,7 @@ use crate::indexes::explained;
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::oracle::{check_indexes, contents, some_ranges};
 use crate::test_store::{TestEngine, empty, open};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::{IndexKind, IndexState};
@@ -67,6 +68,7 @@ fn a_commit_that_breaks_a_uniqueness_to_come_fails_the_build_and_not_the_commit(
     a_build_beside_a_violation_fails_and_names_it::<NaiveEngine>();
     a_build_beside_a_violation_fails_and_names_it::<KeepingEngine>();
     a_build_beside_a_violation_fails_and_names_it::<MemoryEngine>();
+    a_build_beside_a_violation_fails_and_names_it::<DiskEngine>();
 }
 
 /// Calls `last` between the last look at newcomers and the commit that makes the index ready; how often
@@ -461,4 +463,5 @@ fn indexes_come_and_go_beside_writers() {
     builds_beside_writers::<NaiveEngine>(60);
     builds_beside_writers::<KeepingEngine>(60);
     builds_beside_writers::<MemoryEngine>(6000);
+    builds_beside_writers::<DiskEngine>(600);
 }

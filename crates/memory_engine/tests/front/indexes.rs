@@ -4,6 +4,7 @@
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::oracle::{check_indexes, contents, some_ranges};
 use crate::test_store::{TestEngine, empty};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -356,5 +357,12 @@ proptest! {
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
         run::<MemoryEngine>(&program);
+    }
+
+    #[test]
+    fn indexes_on_the_disk_engine_say_what_a_scan_says(
+        program in proptest::collection::vec((0usize..2, any_step()), 1..60),
+    ) {
+        run::<DiskEngine>(&program);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty_with};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
@@ -157,19 +158,23 @@ fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>() {
 #[test]
 fn a_vertex_is_deleted_in_parts_on_both_engines() {
     a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MemoryEngine>();
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<DiskEngine>();
     a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<NaiveEngine>();
 }
 
 #[test]
 fn a_transaction_has_its_time_on_both_engines() {
     a_late_transaction_neither_reads_nor_writes_nor_commits::<MemoryEngine>();
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<DiskEngine>();
     a_late_transaction_neither_reads_nor_writes_nor_commits::<NaiveEngine>();
     attempts_share_their_time::<MemoryEngine>();
+    attempts_share_their_time::<DiskEngine>();
     attempts_share_their_time::<NaiveEngine>();
 }
 
 #[test]
 fn a_transaction_has_its_bytes_on_both_engines() {
     writes_beyond_their_bytes_are_refused_and_those_before_commit::<MemoryEngine>();
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<DiskEngine>();
     writes_beyond_their_bytes_are_refused_and_those_before_commit::<NaiveEngine>();
 }

@@ -3,6 +3,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
@@ -300,6 +301,11 @@ proptest! {
     #[test]
     fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program()) {
         run::<NaiveEngine>(&program, true, ValueType::I64);
+    }
+
+    #[test]
+    fn the_newest_come_first_on_the_disk_engine(program in any_program(), declared in any::<bool>()) {
+        run::<DiskEngine>(&program, declared, ValueType::I64);
     }
 }
 

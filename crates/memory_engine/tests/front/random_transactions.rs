@@ -4,6 +4,7 @@
 use crate::model::{Effects, Model, ModelTransaction, Values, dump};
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
@@ -306,5 +307,10 @@ proptest! {
     #[test]
     fn random_transactions_on_the_memory_engine_do_what_the_model_does(program in any_program()) {
         run::<MemoryEngine>(program);
+    }
+
+    #[test]
+    fn random_transactions_on_the_disk_engine_do_what_the_model_does(program in any_program()) {
+        run::<DiskEngine>(program);
     }
 }

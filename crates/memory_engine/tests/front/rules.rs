@@ -3,6 +3,7 @@
 use crate::model::dump;
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::test_store::{TestEngine, empty, open, open_on};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -26,7 +27,7 @@ use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
 /// Runs a test on every engine.
-macro_rules! on_both_engines {
+macro_rules! on_every_engine {
     ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: TestEngine>() $body:block)*) => {$(
         $(#[$attribute])*
         #[test]
@@ -35,6 +36,7 @@ macro_rules! on_both_engines {
             body::<NaiveEngine>();
             body::<KeepingEngine>();
             body::<MemoryEngine>();
+            body::<DiskEngine>();
         }
     )*};
 }
@@ -57,7 +59,7 @@ fn look_up<G: GraphView>(view: &G, label: LabelId, key: KeyId, value: Value) -> 
     found[0]
 }
 
-on_both_engines! {
+on_every_engine! {
     fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>() {
         let (store, label, _, name, [ada, bob]) = people::<E>();
         let known = Value::List(List::new(vec![Value::Map(Map::default())]).unwrap());

@@ -8,6 +8,7 @@
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::oracle::some_ranges;
 use crate::test_store::{TestEngine, empty};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -462,6 +463,13 @@ proptest! {
     ) {
         run::<MemoryEngine>(&program);
     }
+
+    #[test]
+    fn who_commits_on_the_disk_engine_has_read_what_it_would_read_alone(
+        program in proptest::collection::vec(any_step(), 1..40),
+    ) {
+        run::<DiskEngine>(&program);
+    }
 }
 
 /// Whether a transaction that asks `question`, and writes elsewhere, commits though `rival` came between.
@@ -534,6 +542,7 @@ fn reads_conflict_with_what_they_depend_on<E: TestEngine>() {
 fn a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else() {
     reads_conflict_with_what_they_depend_on::<NaiveEngine>();
     reads_conflict_with_what_they_depend_on::<MemoryEngine>();
+    reads_conflict_with_what_they_depend_on::<DiskEngine>();
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Stores for tests: any engine over files in memory, opened again from their log.
 
 use crate::naive_engine::NaiveEngine;
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
@@ -44,6 +45,18 @@ impl TestEngine for MemoryEngine {
 
     fn maintain(&self) {
         self.merge_everything();
+    }
+}
+
+impl TestEngine for DiskEngine {
+    /// With memory graphs so small that commits of a test fill several.
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        Self::with_graph_bytes(Arc::clone(timeline), 1 << 14)
+    }
+
+    fn maintain(&self) {
+        self.freeze_open().expect("a budget for two small graphs");
+        while self.flush_oldest().expect("a directory in memory takes every file") {}
     }
 }
 

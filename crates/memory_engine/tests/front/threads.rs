@@ -3,6 +3,7 @@
 use crate::model::dump;
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::test_store::{TestEngine, empty};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{LabelId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
@@ -107,16 +108,19 @@ fn concurrent_inserts_of_a_unique_value_make_one_vertex() {
     unique_inserts::<NaiveEngine>();
     unique_inserts::<KeepingEngine>();
     unique_inserts::<MemoryEngine>();
+    unique_inserts::<DiskEngine>();
 }
 
 #[test]
 fn deleting_a_vertex_against_adding_edges_never_leaves_a_dangling_edge() {
     deletes_against_adds::<NaiveEngine>();
     deletes_against_adds::<MemoryEngine>();
+    deletes_against_adds::<DiskEngine>();
 }
 
 #[test]
 fn parallel_adds_by_many_threads_all_survive() {
     parallel_adds::<NaiveEngine>();
     parallel_adds::<MemoryEngine>();
+    parallel_adds::<DiskEngine>();
 }

@@ -1,6 +1,7 @@
 //! Campaign: histories of consecutive seeds on two threads, until so many images were judged; and the
 //! smallest list of steps for what is missed.
 
+use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::judge::{Place, Plan, Tally};
 use evergraph_storage::sync::Mutex;
 use std::cell::RefCell;
@@ -44,8 +45,8 @@ impl fmt::Display for Miss {
 }
 
 /// Plays one plan; a panic is a miss as well.
-fn play(plan: &Plan, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
-    let played = caught(|| plan.play(tally, place));
+fn play<E: SimulatedEngine>(plan: &Plan, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
+    let played = caught(|| plan.play::<E>(tally, place));
     played.unwrap_or_else(Err)
 }
 
@@ -79,15 +80,15 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Plays the plan of `seed`; its trace.
-pub fn play_seed(seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
-    let (plan, mut place) = (Plan::of(seed), Place::default());
-    play(&plan, tally, &mut place).map_err(|text| Box::new(Miss { seed, text, place, plan }))
+pub fn play_seed<E: SimulatedEngine>(seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
+    let (plan, mut place) = (Plan::of::<E>(seed), Place::default());
+    play::<E>(&plan, tally, &mut place).map_err(|text| Box::new(Miss { seed, text, place, plan }))
 }
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
 /// miss the smallest list of steps is looked for, for so long.
 #[expect(clippy::disallowed_methods, reason = "how long it takes is for people; nothing is decided by it")]
-pub fn run(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
+pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Miss>> {
     let began = Instant::now();
     let (next, judged, stop) = (AtomicU64::new(seed), AtomicU64::new(0), AtomicBool::new(false));
     let total: Mutex<Result<Tally, Box<Miss>>> = Mutex::new(Ok(Tally::default()));
@@ -97,7 +98,7 @@ pub fn run(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Mi
             let seed = next.fetch_add(1, Ordering::Relaxed);
             let mut tally = Tally::default();
             playing.lock().insert(seed, Instant::now());
-            let played = play_seed(seed, &mut tally);
+            let played = play_seed::<E>(seed, &mut tally);
             playing.lock().remove(&seed);
             judged.fetch_add(tally.images_count(), Ordering::Relaxed);
             let mut total = total.lock();
@@ -140,7 +141,7 @@ pub fn run(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Mi
         }
         Err(mut miss) => {
             eprintln!("seed {}: {}\nlooking for the smallest list of steps ...", miss.seed, miss.text);
-            shrink(&mut miss, shrink_for);
+            shrink::<E>(&mut miss, shrink_for);
             Err(miss)
         }
     }
@@ -148,7 +149,7 @@ pub fn run(seed: u64, images: u64, shrink_for: Duration) -> Result<Tally, Box<Mi
 
 /// Takes steps away from a miss while it stays one.
 #[expect(clippy::disallowed_methods, reason = "a limit on how long people wait")]
-fn shrink(miss: &mut Miss, shrink_for: Duration) {
+fn shrink<E: SimulatedEngine>(miss: &mut Miss, shrink_for: Duration) {
     let began = Instant::now();
     let mut chunk = miss.plan.steps.len() / 2;
     while chunk > 0 {
@@ -160,7 +161,7 @@ fn shrink(miss: &mut Miss, shrink_for: Duration) {
             let mut fewer = miss.plan.clone();
             fewer.steps.drain(at..(at + chunk).min(fewer.steps.len()));
             let mut place = Place::default();
-            match play(&fewer, &mut Tally::default(), &mut place) {
+            match play::<E>(&fewer, &mut Tally::default(), &mut place) {
                 Ok(_) => at += chunk,
                 Err(text) => {
                     (miss.plan, miss.text, miss.place) = (fewer, text, place);

@@ -8,6 +8,7 @@
 
 use crate::simulated::directory::{Fault, FaultKind};
 use crate::simulated::disk::{Change, Disk};
+use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::{Expected, History};
 use crate::simulated::run::{Run, Settings};
 use crate::simulated::steps::{self, Step};
@@ -89,10 +90,10 @@ fn fault_name(fault: Option<Fault>) -> &'static str {
 
 impl Plan {
     /// The plan of a seed.
-    pub fn of(seed: u64) -> Self {
+    pub fn of<E: SimulatedEngine>(seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
         let mut settings = Settings::choose(&mut random);
-        settings.fault = any_fault(&mut random);
+        settings.fault = any_fault(&mut random).filter(is_told_at_once::<E>);
         let mut steps = steps::beginning(&mut random);
         let count = 60 + random.next_u64() as usize % 120;
         steps.extend(steps::choose(count, &mut random));
@@ -110,8 +111,8 @@ impl Plan {
     }
 
     /// Lives through it, and cuts the power. What was done, as one number.
-    pub fn play(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
-        let mut run = Run::start(self.settings, Disk::default(), &Expected::nothing())?;
+    pub fn play<E: SimulatedEngine>(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
+        let mut run = Run::<E>::start(self.settings, Disk::default(), &Expected::nothing())?;
         for (at, step) in self.steps.iter().enumerate() {
             place.step = Some((at, *step));
             run.step(*step)?;
@@ -129,8 +130,8 @@ impl Plan {
             history.changes[done..cut].iter().for_each(|change| disk.apply(change));
             done = cut;
             let mut judge = Judge { settings: self.settings, random: &mut random, tally: &mut *tally };
-            let judged =
-                judge.cut(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
+            let judged = judge
+                .cut::<E>(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
             trace = trace.rotate_left(7) ^ judged;
         }
         Ok(trace)
@@ -174,6 +175,11 @@ fn fault_of_recovery(depth: u32, random: &mut SplitMix64) -> Option<Fault> {
     Some(Fault { kind, begins, lasts })
 }
 
+/// Whether a fault is told by whatever the simulation does next.
+fn is_told_at_once<E: SimulatedEngine>(fault: &Fault) -> bool {
+    !(E::READS_WHEN_OPEN && matches!(fault.kind, FaultKind::ReadError | FaultKind::ReadFlip))
+}
+
 /// After how many of `changes` the power fails: any number, but half of the time right after a name changed,
 /// which few changes do and much depends on.
 fn moment(changes: &[Change], random: &mut SplitMix64) -> usize {
@@ -196,7 +202,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// Cuts the power of `disk`, which is `history` after `cut` changes, and judges what is found.
-    fn cut(
+    fn cut<E: SimulatedEngine>(
         &mut self,
         disk: &Disk,
         history: &History,
@@ -220,14 +226,19 @@ impl Judge<'_> {
         tell(kind);
         *self.tally.images.entry(kind).or_default() += 1;
         if turned && self.turn_a_bit(&mut image) {
+            if E::READS_WHEN_OPEN && Run::<E>::check_files(&image).is_err() {
+                self.tally.refused += 1;
+                return Ok(0);
+            }
             expected.floor = expected.proven.min(expected.floor);
             expected.may_refuse = true;
         } else if !expected.may_refuse && self.random.next_u64().is_multiple_of(8) {
-            Run::check_files(&image)?;
+            Run::<E>::check_files(&image)?;
         }
-        let fault = if turned { None } else { fault_of_recovery(depth, self.random) };
+        let fault =
+            if turned { None } else { fault_of_recovery(depth, self.random).filter(is_told_at_once::<E>) };
         let settings = Settings { seed: self.random.next_u64(), fault, ..self.settings };
-        let mut run = Run::start(settings, image.clone(), &expected)?;
+        let mut run = Run::<E>::start(settings, image.clone(), &expected)?;
         if run.is_over {
             self.tally.refused += 1;
             return Ok(run.finish()?.trace);
@@ -252,7 +263,7 @@ impl Judge<'_> {
         let at = moment(&second.changes[..upto], self.random);
         let mut disk = image;
         second.changes[..at].iter().for_each(|change| disk.apply(change));
-        let deeper = self.cut(&disk, &second, at, depth + 1, tell)?;
+        let deeper = self.cut::<E>(&disk, &second, at, depth + 1, tell)?;
         Ok(second.trace.rotate_left(9) ^ deeper)
     }
 

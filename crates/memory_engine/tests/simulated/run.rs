@@ -11,13 +11,13 @@ use crate::front::model::{Model, ModelTransaction, dump};
 use crate::simulated::client::{Open, VERTICES_MAX, index};
 use crate::simulated::directory::{Fault, FaultKind, LOCATION, SimulatedDirectory};
 use crate::simulated::disk::Disk;
+use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::{Expected, History, Life, State};
 use crate::simulated::loads::SmallLoad;
 use crate::simulated::steps::{self, SLOTS, Step, Write};
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
-use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::indexing::IndexRequest;
 use evergraph_storage::io::clock::{Clock as _, ManualClock};
@@ -73,14 +73,14 @@ impl Settings {
     }
 }
 
-pub struct Run {
+pub struct Run<E: SimulatedEngine> {
     settings: Settings,
     directory: SimulatedDirectory,
     environment: Environment,
     clock: Arc<ManualClock>,
-    store: Option<Arc<OpenStore<MemoryEngine>>>,
-    slots: [Option<Open>; SLOTS],
-    snapshots: Vec<(Snapshot<MemoryEngine>, Arc<State>)>,
+    store: Option<Arc<OpenStore<E>>>,
+    slots: [Option<Open<E>>; SLOTS],
+    snapshots: Vec<(Snapshot<E>, Arc<State>)>,
     head: Arc<State>,
     history: History,
     /// Whether the history ends here: what a fault left is nothing to go on with.
@@ -89,7 +89,7 @@ pub struct Run {
 
 type Outcome = Result<(), String>;
 
-impl Run {
+impl<E: SimulatedEngine> Run<E> {
     /// Opens what is on `disk` and compares it with what is expected.
     pub fn start(settings: Settings, disk: Disk, expected: &Expected) -> Result<Self, String> {
         let files_before = disk.files_count();
@@ -124,7 +124,7 @@ impl Run {
     /// What a check of the files alone says of them, before they are opened.
     pub fn check_files(disk: &Disk) -> Outcome {
         let directory = SimulatedDirectory::new(disk.clone(), None);
-        let report = check_files::<MemoryEngine>(&directory, &mut |_, _, _| ControlFlow::Continue(()));
+        let report = check_files::<E>(&directory, &mut |_, _, _| ControlFlow::Continue(()));
         match report {
             Ok(report) if report.is_healthy() => Ok(()),
             Ok(report) => Err(format!("check of the files: {:?}", report.findings)),
@@ -149,8 +149,7 @@ impl Run {
 
     /// Opens the store; once more, with the disk in order, if a fault is to blame.
     fn open(&mut self, expected: &Expected) -> Outcome {
-        let open =
-            |run: &Self| OpenStore::<MemoryEngine>::open(Arc::new(run.directory.clone()), &run.options());
+        let open = |run: &Self| OpenStore::<E>::open(Arc::new(run.directory.clone()), &run.options());
         let opened = match open(self) {
             Err(error) if self.fault_fired() => {
                 self.check_clear(&error)?;
@@ -198,7 +197,7 @@ impl Run {
         Ok(())
     }
 
-    fn store(&self) -> &Store<MemoryEngine> {
+    fn store(&self) -> &Store<E> {
         self.store.as_ref().expect("a run has a store until it is over").store()
     }
 
@@ -451,7 +450,7 @@ impl Run {
     }
 
     /// What makes any number of commits that leave the graph as it is.
-    fn schema_step(&mut self, step: impl FnOnce(&Store<MemoryEngine>) -> Result<(), Error>) -> Outcome {
+    fn schema_step(&mut self, step: impl FnOnce(&Store<E>) -> Result<(), Error>) -> Outcome {
         let (before, healthy) = (self.published(), self.is_healthy());
         let done = step(self.store());
         let newest = self.published();

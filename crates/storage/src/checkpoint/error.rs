@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use evergraph_graph::error::Error;
+
 use crate::io::error::IoError;
 use crate::log::error::LogError;
 
@@ -86,6 +88,9 @@ pub enum CheckpointError {
         /// The rule that it breaks.
         problem: String,
     },
+    /// The engine refused, for instance because the memory budget has no room for what it takes. It may work later.
+    #[error(transparent)]
+    Refused(Error),
     /// The caller asked to stop. The checkpoint before is valid.
     #[error("cancelled")]
     Cancelled,

@@ -1,0 +1,126 @@
+//! The disk engine as a `DurableEngine`.
+
+use crate::durable::background;
+use crate::durable::check::files::check_files;
+use crate::durable::checkpoint::checkpoint;
+use crate::durable::copy::PinnedCsrFiles;
+use crate::durable::load::built::{BuiltLoad, LoadContext};
+use crate::durable::open::open;
+use crate::durable::salvage::salvage;
+use crate::durable::section::FileList;
+use crate::engine::{DiskEngine, DisplacedState};
+use crate::file::csr_file::CsrFile;
+use crate::format::file_name::CsrFileName;
+use crate::view::disk_view::DiskView;
+use evergraph_graph::error::Result;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::durable_engine::{
+    DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
+};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::salvage::new_database::SalvageTarget;
+use evergraph_storage::salvage::salvaged::Salvaged;
+use evergraph_storage::salvage::source::SalvageSource;
+
+impl DurableEngine for DiskEngine {
+    type Load = BuiltLoad<CsrFile>;
+
+    const NEW: &'static str = Self::NAME;
+
+    fn opens(engine: &str) -> bool {
+        engine == Self::NAME
+    }
+
+    fn empty_section(_engine: &str) -> Vec<u8> {
+        FileList::empty_section()
+    }
+
+    fn is_file(name: &str) -> bool {
+        CsrFileName::parse(name).is_some()
+    }
+
+    fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
+        open(opening)
+    }
+
+    fn checkpoint(
+        &self,
+        sources: &CheckpointSources<'_>,
+        progress: &mut OnCheckpointProgress<'_>,
+    ) -> CheckpointResult<CheckpointOutcome> {
+        checkpoint(self, sources, progress)
+    }
+
+    fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _place = self.files().hold();
+        work()
+    }
+
+    fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>> {
+        let directory = &**self.files().directory();
+        let list = FileList::of(directory, manifest)?;
+        Ok(Box::new(PinnedCsrFiles::open(directory, &list)?))
+    }
+
+    fn build_load(
+        &self,
+        plan: &LoadPlan<'_>,
+        progress: &mut OnLoadProgress<'_>,
+    ) -> Result<BuiltLoad<CsrFile>> {
+        let (pin, newest) = (self.tree().pin(), self.timeline().published());
+        let directory = self.files().directory();
+        let context = LoadContext {
+            directory,
+            next_number: &|| self.files().take_number(),
+            layers: &Self::sources(&pin, newest),
+            newest,
+            groups: self.groups(),
+            set: pin.set(),
+            open: &|stored| CsrFile::open(directory, stored, self.page_reader()),
+            stored: CsrFile::stored,
+        };
+        BuiltLoad::build(plan, &context, progress)
+    }
+
+    fn view_load<'a>(&'a self, load: &'a BuiltLoad<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
+        DiskView::new(load.groups(), load.sources(), timestamp)
+    }
+
+    fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad<CsrFile>) -> DisplacedState {
+        self.loads().push(timestamp, load.touched());
+        DisplacedState::of_load(load.install(self.tree(), self.groups()))
+    }
+
+    fn run_background(&self) {
+        background::run(self);
+    }
+
+    fn step(&self, _step: EngineStep) {
+        background::step(self);
+    }
+
+    fn close(&self) {
+        self.pacing().close();
+    }
+
+    fn check_files(
+        directory: &dyn Directory,
+        manifest: &Manifest,
+        report: &mut Report,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<()> {
+        check_files(directory, manifest, report, progress)
+    }
+
+    fn salvage(
+        source: SalvageSource<'_>,
+        target: &SalvageTarget<'_>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Salvaged> {
+        salvage(source, target, progress)
+    }
+}

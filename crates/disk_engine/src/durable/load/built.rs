@@ -1,0 +1,187 @@
+//! Built load: a load whose files are durable and open, until it is installed or given up.
+
+use crate::durable::load::output::{LoadFiles, OutputLimits};
+use crate::durable::load::present::last_present;
+use crate::durable::load::touched::TouchedSegments;
+use crate::durable::load::write::{LoadWrite, WrittenLoad};
+use crate::durable::section::LEVEL_MAX;
+use crate::file_set::{DEEPER_LEVELS, FileSet};
+use crate::format::file_name::FileNumber;
+use crate::format::subject::{EdgeSide, SubjectKind};
+use crate::groups::GroupTable;
+use crate::stored_file::StoredFile;
+use crate::tree::{Replaced, SourceHandle, Tree};
+use crate::view::layer::Layer;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, LabelId};
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
+use evergraph_storage::io::directory::Directory;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a load is built with: files are of type `F`, layers of `L`.
+#[derive(Clone, Copy)]
+pub struct LoadContext<'a, F, L> {
+    /// Where files are written.
+    pub directory: &'a Arc<dyn Directory>,
+    /// Numbers of files that were never used.
+    pub next_number: &'a dyn Fn() -> FileNumber,
+    /// What is there, newest first.
+    pub layers: &'a [L],
+    /// The newest commit, which `layers` are read at: every commit is readable, and none comes meanwhile.
+    pub newest: Timestamp,
+    /// The groups that are there.
+    pub groups: &'a GroupTable,
+    /// The files that are there.
+    pub set: &'a FileSet<F>,
+    /// Opens a file that was written.
+    pub open: &'a dyn Fn(&StoredFile) -> CheckpointResult<F>,
+    /// What a manifest says of a file.
+    pub stored: fn(&F) -> &StoredFile,
+}
+
+/// A load that is built, and not installed yet. Dropped without being installed, it removes its files.
+#[derive(Debug)]
+pub struct BuiltLoad<F> {
+    /// Of lists that were there before, or of everything in a small load: L0, in key order.
+    newest: Vec<Arc<F>>,
+    /// Of new groups: one level below, in key order.
+    bottom: Vec<Arc<F>>,
+    stored: fn(&F) -> &StoredFile,
+    /// Removes them, unless they are kept. Behind the open files: handles go first.
+    files: LoadFiles,
+    groups: BTreeMap<GroupId, LabelId>,
+    touched: Arc<TouchedSegments>,
+    /// The new groups, and of groups that were there the edges of indexed types.
+    staged: GroupTable,
+}
+
+impl<F> BuiltLoad<F> {
+    /// Writes the files of a load and opens them.
+    ///
+    /// Cost: see `write.rs`; `plan.memory_bytes` for sorting, and beside it a writer's buffers and what open files
+    /// take. More than that where one group's edges of one type need more, or 256 parts of a side are too few.
+    ///
+    /// # Errors
+    /// As `DurableEngine::build_load`; `io`. What was written is removed then.
+    pub fn build<L: Layer>(
+        plan: &LoadPlan<'_>,
+        context: &LoadContext<'_, F, L>,
+        done: &mut OnLoadProgress<'_>,
+    ) -> Result<Self> {
+        Self::build_within(plan, context, OutputLimits::default(), done)
+    }
+
+    pub(super) fn build_within<L: Layer>(
+        plan: &LoadPlan<'_>,
+        context: &LoadContext<'_, F, L>,
+        limits: OutputLimits,
+        done: &mut OnLoadProgress<'_>,
+    ) -> Result<Self> {
+        let LoadContext { directory, next_number, layers, newest, groups, set, open, stored } = *context;
+        let present = |list, neighbor| last_present(layers, newest, list, neighbor);
+        let write = LoadWrite { plan, directory, next_number, present: &present, limits };
+        let WrittenLoad { mut files, groups: new_groups, touched } = write.write(done)?;
+        let level = free_level(set, stored, &files.bottom);
+        files.bottom.iter_mut().for_each(|file| file.level = level);
+        let open_all = |files: &[StoredFile]| -> CheckpointResult<Vec<Arc<F>>> {
+            files.iter().map(|file| open(file).map(Arc::new)).collect()
+        };
+        let (newest, bottom) = (open_all(&files.newest)?, open_all(&files.bottom)?);
+        let staged = GroupTable::new();
+        for (group, label) in &new_groups {
+            staged.open(*group, *label);
+        }
+        for (group, subject) in touched.iter() {
+            let SubjectKind::Edges { edge_type, side } = subject.kind() else { continue };
+            if new_groups.contains_key(&group) {
+                staged.add_subject(group, subject);
+            } else if side == EdgeSide::Out
+                && plan.indexed.contains(&edge_type)
+                && let Some(label) = groups.label(group)
+            {
+                staged.open(group, label);
+                staged.add_subject(group, subject);
+            }
+        }
+        Ok(Self { newest, bottom, stored, files, groups: new_groups, touched: Arc::new(touched), staged })
+    }
+
+    /// The groups that index checks read: a view of [`BuiltLoad::sources`] and these has the load's new vertices and
+    /// their edges, and of vertices that were there the new edges of indexed types.
+    #[must_use]
+    pub fn groups(&self) -> &GroupTable {
+        &self.staged
+    }
+
+    /// Its files, as a view takes them. Cost: a count a file.
+    #[must_use]
+    pub fn sources(&self) -> Vec<SourceHandle<F>> {
+        let files = self.newest.iter().chain(&self.bottom);
+        files.map(|file| SourceHandle::File(Arc::clone(file))).collect()
+    }
+
+    /// What it changes, for conflict checks.
+    #[must_use]
+    pub fn touched(&self) -> &Arc<TouchedSegments> {
+        &self.touched
+    }
+
+    /// Makes the load a part of `tree` and of its `groups`. Under the latch, before its timestamp is published; takes
+    /// the registry. No I/O; what is returned is dropped outside of all locks.
+    ///
+    /// Snapshots before the load may pin the set that has it: they read none of its files, whose last commit is newer
+    /// than they are. What commits before it left in memory is flushed behind it in L0; until the checkpoint that does
+    /// so is durable nobody reads the load (`Timeline::hold_readable`).
+    #[must_use = "dropped outside of latch and registry"]
+    pub fn install(&self, tree: &Tree<F>, groups: &GroupTable) -> Replaced<F> {
+        for (group, label) in &self.groups {
+            groups.open(*group, *label);
+        }
+        for (group, subject) in self.touched.iter() {
+            groups.add_subject(group, subject);
+        }
+        self.files.keep();
+        tree.replace_set(|set| self.placed_in(set))
+    }
+
+    /// As [`BuiltLoad::install`], for a set without a tree.
+    #[cfg(all(test, not(any(shuttle, loom))))]
+    pub(super) fn placed_for_test(&self, set: &FileSet<F>, groups: &GroupTable) -> FileSet<F> {
+        self.groups.iter().for_each(|(group, label)| _ = groups.open(*group, *label));
+        self.touched.iter().for_each(|(group, subject)| _ = groups.add_subject(group, subject));
+        self.files.keep();
+        self.placed_in(set)
+    }
+
+    /// The set with the load's files.
+    fn placed_in(&self, set: &FileSet<F>) -> FileSet<F> {
+        let mut flushed = self.newest.clone();
+        let mut deeper: [Vec<Arc<F>>; DEEPER_LEVELS] = std::array::from_fn(|at| set.level(at + 1).to_vec());
+        let level = self.bottom.first().map_or(0, |file| usize::from((self.stored)(file).level));
+        match level.checked_sub(1) {
+            Some(at) => {
+                deeper[at].extend(self.bottom.iter().cloned());
+                deeper[at].sort_by(|a, b| (self.stored)(a).first_key.cmp(&(self.stored)(b).first_key));
+            }
+            None => flushed.extend(self.bottom.iter().cloned()),
+        }
+        flushed.extend(set.level(0).iter().cloned());
+        FileSet::of(flushed, deeper)
+    }
+}
+
+/// The deepest level none of whose files overlaps with `files`, which don't overlap each other; L0 if there is none.
+fn free_level<F>(set: &FileSet<F>, stored: fn(&F) -> &StoredFile, files: &[StoredFile]) -> u8 {
+    let is_free = |level: &u8| {
+        let there = set.level(usize::from(*level));
+        // Both ascend. The first file there that ends at or behind the beginning of ours must begin behind its end.
+        files.iter().all(|file| {
+            let at = there.partition_point(|other| stored(other).last_key < file.first_key);
+            there.get(at).is_none_or(|other| stored(other).first_key > file.last_key)
+        })
+    };
+    (1..=LEVEL_MAX).rev().find(is_free).unwrap_or(0)
+}

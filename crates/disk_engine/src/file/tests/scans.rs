@@ -1,0 +1,199 @@
+//! Scans of files in the order of merges, against the model.
+
+use super::answers::{directory, reader};
+use super::model::{FIRST_TS, HUB, HistorySize, LAST_TS, Model, NUMBER, Version, below, subjects};
+use crate::file::csr_file::CsrFile;
+use crate::file::entry_scan::EntryScan;
+use crate::file::file_scan::FileScan;
+use crate::format::entries::entry::EntryRecord;
+use crate::format::file_head::FileStamps;
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::merge::delete_rule::{Below, DeleteRule};
+use crate::merge::entry_merge::EntrySource;
+use crate::merge::list_merge::ListMerge;
+use crate::merge::list_source::{ListKey, ListSource};
+use crate::writer::file_writer::{FileWriter, NewFile};
+use evergraph_graph::id::VertexId;
+use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::random::SplitMix64;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A record, with its list as merges name it and its rank.
+type Scanned = (ListKey, ItemKey, RecordOperation, Timestamp, u64);
+
+fn merge_key(version: &Version) -> (ListKey, ItemKey) {
+    let ListId { subject, vertex } = version.list;
+    if subject == Subject::VERTICES {
+        return (ListKey { subject, vertex: VertexId(0) }, ItemKey::edge(vertex, 0));
+    }
+    (ListKey { subject, vertex }, version.item)
+}
+
+/// The records of some lists, those of one key from the oldest to the newest.
+fn expected(model: &Model, is_asked: impl Fn(ListId) -> bool) -> Vec<Scanned> {
+    let mut ranks: BTreeMap<Subject, u64> = BTreeMap::new();
+    let ranked: Vec<(&Version, u64)> = model
+        .versions
+        .iter()
+        .map(|version| {
+            let next = ranks.entry(version.list.subject).or_default();
+            *next += 1;
+            (version, *next - 1)
+        })
+        .collect();
+    let items = ranked.chunk_by(|a, b| (a.0.list, a.0.item) == (b.0.list, b.0.item));
+    let asked = items.flat_map(|item| item.iter().rev()).filter(|(version, _)| is_asked(version.list));
+    asked
+        .map(|(version, rank)| {
+            let (list, item) = merge_key(version);
+            (list, item, version.operation, version.stamp, *rank)
+        })
+        .collect()
+}
+
+fn scanned(mut scan: FileScan, stamps: FileStamps) -> Vec<Scanned> {
+    let mut found = Vec::new();
+    while let Some(slice) = scan.slice() {
+        assert!(!slice.neighbors.is_empty());
+        assert_eq!(slice.stamps.is_some(), stamps == FileStamps::Stamped);
+        for (at, neighbor) in slice.neighbors.iter().enumerate() {
+            let discriminator = slice.discriminators.get(at).copied().unwrap_or(0);
+            let operation = slice.operations.get(at).copied().unwrap_or(RecordOperation::Insert);
+            let stamp = slice.stamps.map_or(Timestamp::ZERO, |stamps| stamps[at]);
+            let item = ItemKey::edge(VertexId(*neighbor), discriminator);
+            found.push((slice.list, item, operation, stamp, slice.first_rank + at as u64));
+        }
+        scan.advance().unwrap();
+    }
+    scan.advance().unwrap();
+    assert!(scan.slice().is_none(), "the end stays the end");
+    found
+}
+
+/// What is left of the visible records of each key.
+fn nets(model: &Model, until: Timestamp) -> Vec<(ListKey, ItemKey, Option<RecordOperation>)> {
+    let visible: Vec<&Version> = model.versions_of(until, |_| true).collect();
+    let mut nets = Vec::new();
+    for item in visible.chunk_by(|a, b| (a.list, a.item) == (b.list, b.item)) {
+        let existed = item[item.len() - 1].operation != RecordOperation::Insert;
+        let exists = item[0].operation != RecordOperation::Delete;
+        let (list, key) = merge_key(item[0]);
+        match (existed, exists) {
+            (false, false) => {}
+            (false, true) => nets.push((list, key, Some(RecordOperation::Insert))),
+            (true, false) => nets.push((list, key, Some(RecordOperation::Delete))),
+            // A Replace or a Set.
+            (true, true) => nets.push((list, key, None)),
+        }
+    }
+    nets
+}
+
+fn merged(file: &Arc<CsrFile>, until: Timestamp) -> Vec<(ListKey, ItemKey, Option<RecordOperation>)> {
+    let rule = DeleteRule::new(Below::OlderRecords, []);
+    let mut merge = ListMerge::new(vec![FileScan::all(file).unwrap()], until, rule);
+    let mut found = Vec::new();
+    while let Some(run) = merge.next_run().unwrap() {
+        for (at, neighbor) in run.neighbors.iter().enumerate() {
+            let discriminator = run.discriminators.get(at).copied().unwrap_or(0);
+            let operation = run.operations.get(at).copied().unwrap_or(RecordOperation::Insert);
+            let is_change = matches!(operation, RecordOperation::Replace | RecordOperation::Set);
+            let item = ItemKey::edge(VertexId(*neighbor), discriminator);
+            found.push((run.list, item, (!is_change).then_some(operation)));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_scan_hands_out_every_record_in_the_order_of_merges() {
+    for (seed, stamps) in [(1, FileStamps::Stamped), (2, FileStamps::Unstamped)] {
+        let model = Model::random(seed, stamps, HistorySize::Large);
+        let background = [Background::Stepped, Background::Threads][seed as usize % 2];
+        let file = model.open(&directory(), &reader(0, background));
+        let all = scanned(FileScan::all(&file).unwrap(), stamps);
+        assert!(all == expected(&model, |_| true), "{stamps:?}");
+        for until in [FIRST_TS - 1, 4000, LAST_TS].map(Timestamp) {
+            assert!(merged(&file, until) == nets(&model, until), "{stamps:?} until {until}");
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_a_range_hands_out_its_lists_alone() {
+    for seed in 0..6 {
+        let mut random = SplitMix64::new(seed);
+        let stamps = [FileStamps::Stamped, FileStamps::Unstamped][seed as usize % 2];
+        let size = if seed < 2 { HistorySize::Large } else { HistorySize::Small };
+        let model = Model::random(seed, stamps, size);
+        let file = model.open(&directory(), &reader(0, Background::Stepped));
+        let hub = ListId { subject: subjects()[1], vertex: HUB };
+        let any_list = |random: &mut SplitMix64| model.any_item(random).0;
+        for _ in 0..8 {
+            let [a, b] = [any_list(&mut random), any_list(&mut random)];
+            for (low, high) in [(a.min(b), a.max(b)), (a, a), (hub.min(a), hub.max(a)), (hub, hub)] {
+                let found = scanned(FileScan::new(&file, low..=high).unwrap(), stamps);
+                assert!(found == expected(&model, |list| low <= list && list <= high), "{low:?} to {high:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_of_indexes_are_scanned_from_the_oldest_to_the_newest_record() {
+    for stamps in [FileStamps::Stamped, FileStamps::Unstamped] {
+        let mut random = SplitMix64::new(4);
+        let (directory, reader) = (directory(), reader(0, Background::Stepped));
+        let (first_ts, last_ts) = (Timestamp(FIRST_TS), Timestamp(LAST_TS));
+        let new = NewFile { number: NUMBER, level: 0, stamps, first_ts, last_ts };
+        let mut writer = FileWriter::create(&directory, &new).unwrap();
+        let mut expected = Vec::new();
+        for index in [Subject::index(1).unwrap(), Subject::index(3).unwrap()] {
+            for number in 0..1500u32 {
+                let value = format!("value {:05}", number / 3);
+                // One entry goes on over pages.
+                let versions = if number == 700 { 4000 } else { 1 + below(&mut random, 3) };
+                let versions = if stamps == FileStamps::Stamped { versions } else { 1 };
+                let mut records = Vec::new();
+                for version in (0..versions).rev() {
+                    let stamp = if versions == 1 { 0 } else { version };
+                    let operation = [RecordOperation::Insert, RecordOperation::Delete][version as usize % 2];
+                    records.push((operation, Timestamp(FIRST_TS + stamp)));
+                }
+                let item = IndexItem::Vertex(VertexId(number));
+                for (operation, stamp) in &records {
+                    let stamp = if stamps == FileStamps::Stamped { *stamp } else { Timestamp::ZERO };
+                    let record = EntryRecord { value: value.as_bytes(), item, operation: *operation, stamp };
+                    writer.push_entry(index, &record).unwrap();
+                }
+                expected.extend(records.iter().rev().map(|(operation, stamp)| {
+                    let stamp = if stamps == FileStamps::Stamped { *stamp } else { Timestamp::ZERO };
+                    (index, value.clone().into_bytes(), item, *operation, stamp)
+                }));
+            }
+        }
+        let stored = writer.finish().unwrap();
+        let file = Arc::new(CsrFile::open(&directory, &stored, &reader).unwrap());
+        assert!(FileScan::all(&file).unwrap().slice().is_none(), "there are no lists");
+        let scan = |subjects| {
+            let mut scan = EntryScan::new(&file, subjects).unwrap();
+            let mut found = Vec::new();
+            while let Some((subject, record)) = scan.entry() {
+                let EntryRecord { value, item, operation, stamp } = record;
+                found.push((subject, value.to_vec(), item, operation, stamp));
+                scan.advance().unwrap();
+            }
+            found
+        };
+        let index = |number| Subject::index(number).unwrap();
+        assert!(scan(index(0)..=index(9)) == expected, "{stamps:?}");
+        expected.retain(|(subject, ..)| *subject == index(3));
+        assert!(scan(index(2)..=index(3)) == expected, "{stamps:?}");
+        assert!(scan(index(4)..=index(9)).is_empty());
+    }
+}

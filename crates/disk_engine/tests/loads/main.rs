@@ -1,0 +1,365 @@
+//! Bulk loads into a store that has data, against the naive answer: what was there, and each row.
+//!
+//! What was there comes from random transactions and checkpoints, in files and in memory; snapshots and writers from
+//! before the load stay open over it. Power cuts at every operation leave all of the load or nothing.
+//!
+//! The same history as the memory engine's `tests/front/loads.rs`, whose model it shares.
+#![cfg(not(any(shuttle, loom)))]
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
+#[allow(dead_code, reason = "other tests of the memory engine use the rest")]
+#[path = "../../../memory_engine/tests/front/model.rs"]
+mod model;
+
+use crate::model::{Model, dump};
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexKind;
+use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::PackedColumn;
+use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::store::Store;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+const LABELS: [&str; 2] = ["A", "B"];
+const TYPES: [&str; 2] = ["MANY", "ONE"];
+
+fn below(random: &mut SplitMix64, bound: usize) -> usize {
+    (random.next_u64() % bound.max(1) as u64) as usize
+}
+
+fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<DiskEngine>> {
+    OpenStore::<DiskEngine>::open(directory, &OpenOptions { durability, ..OpenOptions::default() })
+}
+
+/// Two labels, the names of the first unique; two types, the second simple; properties of all;
+/// two more indexes.
+fn name_everything(store: &Store<DiskEngine>) -> Result<()> {
+    store.transact(|tx| {
+        LABELS.iter().try_for_each(|name| tx.label(name).map(drop))?;
+        tx.edge_type(TYPES[0])?;
+        tx.declare_simple_type(TYPES[1])?;
+        ["name", "weight"].iter().try_for_each(|name| tx.key(name).map(drop))
+    })?;
+    store.create_unique_index(LABELS[0], "name")?;
+    let ordered = |owner, key| IndexRequest { owner, key, kind: IndexKind::Ordered, unique: false };
+    for (owner, key) in [(OwnerName::EdgeType(TYPES[0]), "weight"), (OwnerName::Label(LABELS[1]), "name")] {
+        store.create_index(&ordered(owner, key), &mut |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+fn state(store: &Store<DiskEngine>) -> Model {
+    dump(&store.snapshot(), 100)
+}
+
+/// One transaction that changes a few things of `model`.
+fn change(store: &Store<DiskEngine>, random: &mut SplitMix64) -> Result<()> {
+    let model = state(store);
+    let vertices: Vec<VertexId> = model.vertices.keys().copied().collect();
+    let edges: Vec<EdgeId> = model.edges.keys().copied().collect();
+    let mut tx = store.begin();
+    for _ in 0..1 + below(random, 6) {
+        let number = Value::I64(random.next_u64() as i64);
+        let pick = |random: &mut SplitMix64| vertices[below(random, vertices.len())];
+        match below(random, 10) {
+            0..3 => drop(tx.add_vertex(LabelId(below(random, 2) as u16), &[(KeyId(0), number)])?),
+            _ if vertices.is_empty() => {}
+            3..7 => {
+                let (source, target) = (pick(random), pick(random));
+                // Whatever cannot be is no part of the history.
+                let edge_type = TypeId(below(random, 2) as u16);
+                let _ = tx.add_edge(source, edge_type, target, &[(KeyId(1), number)]);
+            }
+            7 if below(random, 3) == 0 => {
+                let _ = tx.delete_vertex(pick(random));
+            }
+            8 if !edges.is_empty() => {
+                let _ = tx.delete_edge(edges[below(random, edges.len())]);
+            }
+            _ if !edges.is_empty() => {
+                let _ = tx.set_edge_property(edges[below(random, edges.len())], KeyId(1), Some(number));
+            }
+            _ => {}
+        }
+    }
+    tx.commit().map(drop)
+}
+
+fn column(values: &[Option<Value>]) -> Vec<Option<PackedColumn>> {
+    vec![PackedColumn::from_values(values.iter().map(Option::as_ref))]
+}
+
+/// A load of some new vertices and of edges among these and what `model` has.
+fn random_load(model: &Model, random: &mut SplitMix64) -> Load {
+    let vertices = [0, 1].map(|label| {
+        let rows = below(random, 4);
+        let names: Vec<_> = (0..rows).map(|_| Some(Value::I64(random.next_u64() as i64))).collect();
+        let block = VertexBlock { rows, columns: column(&names) };
+        let blocks = if rows == 0 { Vec::new() } else { vec![block] };
+        let mut table = VertexTable::new(LABELS[label], vec![("name".into(), ValueType::I64)], blocks);
+        let there = model.vertices.iter().filter(|(_, vertex)| usize::from(vertex.0.0) == label);
+        table.existing = there.map(|(id, _)| *id).filter(|_| below(random, 2) == 0).collect();
+        table
+    });
+    let mut edges = Vec::new();
+    for _ in 0..1 + below(random, 4) {
+        let (source, target) = (below(random, 2), below(random, 2));
+        let end = |random: &mut SplitMix64, label: usize| {
+            let (rows, existing) = (vertices[label].rows as usize, vertices[label].existing.len());
+            let at = below(random, rows + existing);
+            (rows + existing > 0).then(|| if at < rows { at as u32 } else { u32::MAX - (at - rows) as u32 })
+        };
+        let mut blocks = Vec::new();
+        for _ in 0..1 + below(random, 2) {
+            let ends: Option<Vec<(u32, u32)>> =
+                (0..below(random, 6)).map(|_| Some((end(random, source)?, end(random, target)?))).collect();
+            let ends = ends.unwrap_or_default();
+            let weights: Vec<_> = ends
+                .iter()
+                .map(|_| (below(random, 3) > 0).then(|| Value::I64(random.next_u64() as i64)))
+                .collect();
+            blocks.push(EdgeBlock { columns: column(&weights), ..EdgeBlock::bare(ends) });
+        }
+        let edge_type = TYPES[usize::from(below(random, 8) == 0)];
+        let properties = vec![("weight".into(), ValueType::I64)];
+        edges.push(EdgeTable::new(edge_type, source, target, properties, blocks));
+    }
+    Load { vertices: vertices.into(), edges }
+}
+
+/// What `load` makes of `before`; `None` if it breaks a rule.
+fn naive(before: &Model, load: &Load, first_vertices: &[VertexId]) -> Option<Model> {
+    let mut after = before.clone();
+    for (label, table) in load.vertices.iter().enumerate() {
+        let names = table.column("name").unwrap();
+        for row in 0..table.rows as u32 {
+            let name = names.as_ref().and_then(|names| names.get(row as usize));
+            let values: BTreeMap<_, _> = name.map(|name| (KeyId(0), name)).into_iter().collect();
+            after.vertices.insert(VertexId(first_vertices[label].0 + row), (LabelId(label as u16), values));
+        }
+    }
+    for table in &load.edges {
+        let edge_type = TypeId(TYPES.iter().position(|name| *name == table.edge_type).unwrap() as u16);
+        let weights = table.column("weight").unwrap();
+        let vertex = |label: usize, end| match load.vertices[label].end(end).unwrap() {
+            EdgeEnd::New(row) => VertexId(first_vertices[label].0 + row),
+            EdgeEnd::Existing(vertex) => vertex,
+        };
+        for (row, (source, target)) in table.ends().unwrap().into_iter().enumerate() {
+            let (source, target) = (vertex(table.source_label, source), vertex(table.target_label, target));
+            let edge = |discriminator| EdgeId { source, edge_type, target, discriminator };
+            let last = after.edges.range(edge(0)..=edge(u16::MAX)).next_back();
+            let next = last.map_or(0, |(edge, _)| edge.discriminator + 1);
+            if next > 0 && edge_type == TypeId(1) {
+                return None;
+            }
+            let weight = weights.as_ref().and_then(|weights| weights.get(row));
+            after.edges.insert(edge(next), weight.map(|weight| (KeyId(1), weight)).into_iter().collect());
+        }
+    }
+    Some(after)
+}
+
+fn checkpoint(open: &OpenStore<DiskEngine>) -> Result<()> {
+    open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
+}
+
+fn check_healthy(open: &OpenStore<DiskEngine>) {
+    let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
+    assert!(report.is_healthy(), "{report:?}");
+}
+
+#[derive(Debug, Default)]
+struct Covered {
+    loads: u64,
+    refused: u64,
+    conflicts: u64,
+    kept: u64,
+}
+
+/// Random history, load, and what comes after it.
+fn run(seed: u64, durability: Durability, covered: &mut Covered) {
+    let mut random = SplitMix64::new(seed);
+    let directory = MemoryDirectory::new("db");
+    let open_store = open(Arc::new(directory.clone()), durability).unwrap();
+    let store = open_store.store();
+    name_everything(store).unwrap();
+    let mut snapshots = Vec::new();
+    let mut writers = Vec::new();
+    for _ in 0..1 + below(&mut random, 3) {
+        for _ in 0..below(&mut random, 25) {
+            change(store, &mut random).unwrap();
+            match below(&mut random, 10) {
+                0 => checkpoint(&open_store).unwrap(),
+                1 => checkpoint(&open_store).unwrap(),
+                2 => snapshots.push((store.snapshot(), state(store))),
+                3 => writers.push(store.begin()),
+                _ => {}
+            }
+        }
+        let before = state(store);
+        let load = random_load(&before, &mut random);
+        let made = store.load(&load, &mut |_| Ok(()), &mut || {
+            assert_eq!(state(store), before, "seed {seed}: seen before it is durable");
+            checkpoint(&open_store)
+        });
+        let is_durable = made.is_ok() || durability == Durability::Sync;
+        let after = match made {
+            Ok(made) => {
+                covered.loads += 1;
+                naive(&before, &load, &made.first_vertices).expect("a load that breaks no rule")
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Invalid, "seed {seed}: {error}");
+                assert_eq!(naive(&before, &load, &[VertexId(1 << 30); 2]), None, "seed {seed}: {error}");
+                covered.refused += 1;
+                before.clone()
+            }
+        };
+        assert_eq!(state(store), after, "seed {seed}");
+        for (snapshot, model) in &snapshots {
+            assert_eq!(dump(snapshot, 100), *model, "seed {seed}: a snapshot from before");
+        }
+        let touched: Vec<EdgeId> =
+            after.edges.keys().filter(|edge| !before.edges.contains_key(edge)).copied().collect();
+        for mut writer in writers.drain(..) {
+            // A vertex that got edges goes, in a transaction that doesn't see them.
+            let end =
+                touched.iter().map(|edge| edge.source).find(|source| before.vertices.contains_key(source));
+            let Some(end) = end.filter(|end| writer.delete_vertex(*end).is_ok()) else { continue };
+            let kind = writer.commit().map(|_| ()).map_err(|error| error.kind());
+            assert_eq!(kind, Err(ErrorKind::Conflict), "seed {seed}: {end} has edges that it didn't see");
+            covered.conflicts += 1;
+        }
+        covered.kept += u64::from(!snapshots.is_empty());
+        check_healthy(&open_store);
+        if is_durable {
+            let cut = open(Arc::new(directory.power_cut()), durability).unwrap();
+            assert_eq!(state(cut.store()), after, "seed {seed}: reopened");
+        }
+        if below(&mut random, 2) == 0 {
+            snapshots.clear();
+        }
+    }
+    for _ in 0..10 {
+        change(store, &mut random).unwrap();
+    }
+    checkpoint(&open_store).unwrap();
+    check_healthy(&open_store);
+    let model = state(store);
+    open_store.close().unwrap();
+    drop((snapshots, writers, open_store));
+    assert_eq!(state(open(Arc::new(directory), durability).unwrap().store()), model, "seed {seed}");
+}
+
+#[test]
+fn a_load_into_data_is_the_data_and_every_row() {
+    let mut covered = Covered::default();
+    (0..60).for_each(|seed| run(seed, Durability::None, &mut covered));
+    (60..90).for_each(|seed| run(seed, Durability::Sync, &mut covered));
+    assert!(covered.loads > 100 && covered.refused > 5, "{covered:?}");
+    assert!(covered.conflicts > 10 && covered.kept > 10, "{covered:?}");
+}
+
+/// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
+/// nothing failed.
+fn load_until(operation: u64) -> Option<()> {
+    let directory = MemoryDirectory::new("db");
+    let first = open(Arc::new(directory.clone()), Durability::Sync).unwrap();
+    name_everything(first.store()).unwrap();
+    let mut random = SplitMix64::new(11);
+    (0..30).for_each(|_| change(first.store(), &mut random).unwrap());
+    checkpoint(&first).unwrap();
+    change(first.store(), &mut random).unwrap();
+    let before = state(first.store());
+    first.close().unwrap();
+    drop(first);
+    let load = (0..).find_map(|seed| {
+        let load = random_load(&before, &mut SplitMix64::new(seed));
+        let touches = load.edges_count() > 8 && load.vertices_count() > 3;
+        (touches && naive(&before, &load, &[VertexId(1 << 30); 2]).is_some()).then_some(load)
+    });
+    let load = load.unwrap();
+    let failing = FailingDirectory::new(Arc::new(directory.clone()));
+    failing.plan(Fault::any_change(std::io::ErrorKind::Other).nth(operation).lasting());
+    let made: Result<_> = open(Arc::new(failing), Durability::Sync).and_then(|open| {
+        let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(&open));
+        loaded.map_err(|error: Error| error)
+    });
+    for seed in 0..3 {
+        let mut random = SplitMix64::new(seed);
+        let image = directory.crash(|_| match random.next_u64() % 4 {
+            0 | 1 => CrashOutcome::Kept,
+            2 => CrashOutcome::Lost,
+            _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
+        });
+        let again = open(Arc::new(image), Durability::Sync)
+            .unwrap_or_else(|error| panic!("operation {operation}, image {seed}: {error}"));
+        let found = state(again.store());
+        let is_before = found == before;
+        if !is_before {
+            let first = |label: usize| {
+                let is_new = |entry: &(&VertexId, &(LabelId, _))| {
+                    usize::from(entry.1.0.0) == label && !before.vertices.contains_key(entry.0)
+                };
+                found.vertices.iter().find(is_new).map_or(VertexId(1 << 30), |entry| *entry.0)
+            };
+            let after = naive(&before, &load, &[first(0), first(1)]);
+            assert_eq!(Some(found), after, "operation {operation}, image {seed}");
+        }
+        assert!(!(is_before && made.is_ok()), "operation {operation}, image {seed}: a load is lost");
+        check_healthy(&again);
+    }
+    made.err().map(|_| ())
+}
+
+#[test]
+fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
+    let failed = (1..200).take_while(|operation| load_until(*operation).is_some()).count();
+    assert!((10..199).contains(&failed), "{failed} operations failed");
+}
+
+#[test]
+fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
+    let directory = MemoryDirectory::new("db");
+    let first = open(Arc::new(directory.clone()), Durability::None).unwrap();
+    let store = first.store();
+    name_everything(store).unwrap();
+    let mut random = SplitMix64::new(3);
+    (0..60).for_each(|_| change(store, &mut random).unwrap());
+    let mut image = None;
+    let mut loaded = false;
+    // The load comes while the checkpoint is made; nothing makes it durable but that.
+    let made = first.checkpoint(&mut |_| {
+        if !loaded {
+            loaded = true;
+            let before = state(store);
+            let load = (0..).map(|seed| random_load(&before, &mut SplitMix64::new(seed))).find(|load| {
+                load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some()
+            });
+            let made = store.load(&load.unwrap(), &mut |_| Ok(()), &mut || {
+                image = Some(directory.power_cut());
+                Ok(())
+            });
+            made.unwrap();
+        }
+        ControlFlow::Continue(())
+    });
+    made.unwrap();
+    assert!(loaded);
+    let after = state(store);
+    assert_eq!(state(open(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
+    check_healthy(&open(Arc::new(image.unwrap()), Durability::None).unwrap());
+}

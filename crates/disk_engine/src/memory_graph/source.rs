@@ -271,14 +271,24 @@ mod tests {
 
     #[test]
     fn the_first_items_of_a_hub_are_those_of_the_whole_list_in_whichever_order_they_came() {
-        let orders: [fn(u32) -> u32; 3] = [|at| at, |at| 5_000_399 - at, |at| at * 7919];
+        // In the last one, the newest come from the smallest on, and one that belongs before the limit is the oldest.
+        let orders: [fn(u32) -> u32; 4] = [
+            |at| at,
+            |at| 5_000_399 - at,
+            |at| at * 7919,
+            |at| match at {
+                0 => 199,
+                451.. => 649_u32.abs_diff(at),
+                _ => 650 - at,
+            },
+        ];
         for order in orders {
             let mut past = Vec::new();
             toggle(order, |graph, now, listed| {
                 past.push((now, listed.clone()));
                 // What is newer than the snapshot is not there.
                 for (at, listed) in &past {
-                    for limit in [1, 2, 100, 128, 129, 400, usize::MAX] {
+                    for limit in [1, 2, 100, 128, 200, 400, usize::MAX] {
                         for after in [None, Some(ItemKey::edge(VertexId(7), 0)), Some(ItemKey::LAST)] {
                             let mut items = vec![ListedItem { item: ItemKey::LAST, is_present: true }];
                             let source = graph.at(Timestamp(*at));

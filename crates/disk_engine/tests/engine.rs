@@ -252,7 +252,9 @@ fn check_newer(engine: &DiskEngine, changed: &[BTreeSet<Key>], since: Timestamp)
         match engine.newer(&key, since) {
             ChangedSince::Yes => assert!(truth, "{key} was not changed after {since}"),
             ChangedSince::No => assert!(!truth, "{key} was changed after {since}"),
-            ChangedSince::Forgotten => assert!(since < floor || freed > 0, "{key} is forgotten after {since}"),
+            ChangedSince::Forgotten => {
+                assert!(since < floor || freed > 0, "{key} is forgotten after {since}")
+            }
         }
     }
 }

@@ -12,6 +12,7 @@
 mod model;
 
 use crate::model::{Model, dump};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -19,7 +20,6 @@ use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexBlock, Ve
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
-use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};

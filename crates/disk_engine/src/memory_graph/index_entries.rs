@@ -442,8 +442,9 @@ mod tests {
                 prop_assert_eq!(entries.newest(SUBJECT, b"c", item, *limit), None);
             }
             let mut all = Vec::new();
-            entries.visit(SUBJECT, |entry| {
+            entries.visit_after(SUBJECT, None, |entry| {
                 all.push((entry.value.to_vec(), entry.item, entry.stamp.offset(), entry.stamp.operation()));
+                true
             });
             let wanted = model.iter().flat_map(|((value, item), records)| {
                 records.iter().map(|(offset, operation)| (value.clone(), *item, *offset, *operation))

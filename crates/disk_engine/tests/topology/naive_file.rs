@@ -23,19 +23,19 @@ use std::sync::Arc;
 const SLICE_RECORDS: usize = 3;
 
 #[derive(Clone, Debug)]
-struct NaiveRecord {
-    stamp: Timestamp,
-    operation: RecordOperation,
-    properties: Properties,
+pub struct NaiveRecord {
+    pub stamp: Timestamp,
+    pub operation: RecordOperation,
+    pub properties: Properties,
 }
 
-type Records = BTreeMap<(ListId, ItemKey), Vec<NaiveRecord>>;
+pub type Records = BTreeMap<(ListId, ItemKey), Vec<NaiveRecord>>;
 
 /// Records by list and item, oldest first.
 #[derive(Debug, Default)]
 pub struct NaiveFile {
-    is_stamped: bool,
-    records: Records,
+    pub is_stamped: bool,
+    pub records: Records,
 }
 
 /// Commits `range` of a history, numbered from 0.

@@ -106,7 +106,8 @@ fn no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine() {
 
 #[test]
 fn a_seed_does_the_same_again_and_another_one_something_else() {
-    let trace = |seed| play_seed::<MemoryEngine>(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
+    let trace =
+        |seed| play_seed::<MemoryEngine>(seed, &mut Tally::default()).unwrap_or_else(|miss| panic!("{miss}"));
     let first: Vec<u64> = TRACED.map(trace).collect();
     assert_eq!(first, TRACED.map(trace).collect::<Vec<_>>(), "the same seeds");
     let different: std::collections::BTreeSet<u64> = first.iter().copied().collect();

@@ -1,9 +1,11 @@
 //! What opening makes of a directory that is not as a manifest says: files that nobody names go, missing and damaged
 //! ones are reported by name; numbers are used once.
 
-use crate::support::{Database, files, open};
+use crate::support::{Database, files, go_on, open};
 use evergraph_graph::error::ErrorKind;
 use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
 use std::sync::Arc;
@@ -38,21 +40,47 @@ fn files_that_no_manifest_names_go_when_a_database_is_opened() {
 }
 
 #[test]
-fn numbers_of_failed_checkpoints_are_not_used_again() {
+fn a_number_of_a_flush_that_failed_is_not_used_again() {
     let directory = MemoryDirectory::new("db");
-    let mut database = with_files(&directory, 1);
-    let first = files(&directory);
+    let failing = FailingDirectory::new(Arc::new(directory.clone()));
+    let mut database = Database::open(Arc::new(failing.clone()), Durability::Sync, 9).unwrap();
     assert!(database.commit_some(12));
-    let mut questions = 0;
-    let stopped = database.open.checkpoint(&mut |_| {
-        questions += 1;
-        if questions > 1 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
-    });
-    assert!(stopped.is_err());
+    failing.plan(Fault::new(Operation::Sync, "csr-", std::io::ErrorKind::StorageFull));
+    assert_eq!(database.checkpoint().unwrap_err().kind(), ErrorKind::Limit);
+    assert!(files(&directory).is_empty());
     database.checkpoint().unwrap();
-    let second = files(&directory);
-    assert!(first.contains(&"csr-0000000000000001".to_owned()));
-    assert!(second.contains(&"csr-0000000000000003".to_owned()), "{second:?}");
+    assert!(files(&directory).contains(&"csr-0000000000000002".to_owned()), "{:?}", files(&directory));
+}
+
+#[test]
+fn a_backup_of_damaged_files_fails_and_leaves_nothing() {
+    let directory = MemoryDirectory::new("db");
+    let database = with_files(&directory, 1);
+    for name in files(&directory) {
+        let length = directory.open(&name, OpenMode::Read).unwrap().len().unwrap();
+        // Of head, pages, index, directory and footer; zeros before the footer are all that is not checked.
+        for at in (0..length).step_by(509).chain([length - 70, length - 1]) {
+            let file = directory.open(&name, OpenMode::ReadWrite).unwrap();
+            let mut byte = [0];
+            file.read_at(&mut byte, at).unwrap();
+            file.write_at(&[byte[0] ^ 0x10], at).unwrap();
+            let target = MemoryDirectory::new("copy");
+            let made = database.open.backup(&target, &mut |progress| go_on(progress));
+            file.write_at(&byte, at).unwrap();
+            match made {
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Corrupt, "{name} at {at}: {error}");
+                    assert!(error.to_string().contains(&name), "{error}");
+                    assert!(target.list().unwrap().is_empty());
+                }
+                Ok(_) => assert_eq!(byte, [0], "{name}: byte {at} counts"),
+            }
+        }
+    }
+    let target = MemoryDirectory::new("copy");
+    let made = database.open.backup(&target, &mut |progress| go_on(progress)).unwrap();
+    let copy: Arc<dyn Directory> = Arc::new(target.power_cut());
+    database.check_image(&copy, Durability::Sync, made.through, "the backup");
 }
 
 #[test]

@@ -1,6 +1,10 @@
-//! Layers: the commits of a history in memory graphs, cut anywhere.
+//! Layers: the commits of a history in memory graphs and files, cut anywhere.
 
 use crate::history::{GROUPS, History, label_of};
+use evergraph_disk_engine::file::csr_file::CsrFile;
+use evergraph_disk_engine::file::page_reader::PageReader;
+use evergraph_disk_engine::flush::write_generation;
+use evergraph_disk_engine::format::file_name::FileNumber;
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
@@ -9,20 +13,26 @@ use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
 
 const CAPACITY: u64 = 1 << 20;
 
-/// What an engine would hold. A graph stands for its file.
+/// What an engine holds.
 pub struct Layers {
     groups: GroupTable,
     /// Newest first.
-    sources: Vec<SourceHandle<MemoryGraph>>,
+    sources: Vec<SourceHandle<CsrFile>>,
+    _budget: MemoryBudget,
 }
 
 impl Layers {
-    /// Cuts the history where a cut's number is low; a very low one gives the commit a graph of its own.
-    pub fn of(history: &History, cuts: &[u8]) -> Self {
+    /// Cuts the history where a cut's number is low; a very low one gives the commit a graph of its own. The `flushed`
+    /// oldest graphs are files.
+    pub fn of(history: &History, cuts: &[u8], flushed: usize) -> Self {
         let groups = GroupTable::new();
         for group in GROUPS {
             groups.open(GroupId(group), label_of(group));
@@ -38,6 +48,7 @@ impl Layers {
             if *cut < 20 {
                 let graph = MemoryGraph::of_commit(sorted, Vec::new()).unwrap();
                 graph.set_timestamp(commit.timestamp);
+                graphs.last().unwrap().freeze();
                 graphs.extend([graph, open()]);
             } else {
                 let graph = graphs.last().unwrap();
@@ -49,15 +60,26 @@ impl Layers {
                 }
             }
         }
-        let handle = |(at, graph): (usize, MemoryGraph)| match at % 3 {
-            0 => SourceHandle::File(Arc::new(graph)),
-            _ => SourceHandle::Graph(Arc::new(graph)),
-        };
-        Self { groups, sources: graphs.into_iter().rev().enumerate().map(handle).collect() }
+        let budget = MemoryBudget::new(64 << 20);
+        let reader = PageReader::start(&budget, Background::Stepped).unwrap();
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("layers"));
+        let mut sources = Vec::new();
+        for (number, graph) in graphs.into_iter().enumerate() {
+            if number >= flushed || !graph.is_frozen() {
+                sources.push(SourceHandle::Graph(Arc::new(graph)));
+            } else if let Some(stored) =
+                write_generation(&directory, FileNumber(number as u64), &graph).unwrap()
+            {
+                sources
+                    .push(SourceHandle::File(Arc::new(CsrFile::open(&directory, &stored, &reader).unwrap())));
+            }
+        }
+        sources.reverse();
+        Self { groups, sources, _budget: budget }
     }
 
     /// The view of a snapshot.
-    pub fn view(&self, timestamp: Timestamp) -> DiskView<'_, SourceHandle<MemoryGraph>> {
+    pub fn view(&self, timestamp: Timestamp) -> DiskView<'_> {
         DiskView::new(&self.groups, self.sources.clone(), timestamp)
     }
 }

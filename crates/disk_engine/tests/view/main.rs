@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! history   random commits, and the graph after each as plain maps
-//! layers    the same commits in memory graphs, cut anywhere
+//! layers    the same commits in memory graphs and files, cut anywhere
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
 //! ```
@@ -24,20 +24,27 @@ use evergraph_graph::timestamp::Timestamp;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_view_shows_the_graph_as_it_was_whatever_layers_it_lies_in(
-        history in any_history(24),
-        cuts in proptest::collection::vec(any::<u8>(), 24),
-        moments in proptest::collection::vec(any::<prop::sample::Index>(), 3),
+        history in any_history(20),
+        cuts in proptest::collection::vec(any::<u8>(), 20),
+        moments in proptest::collection::vec(any::<prop::sample::Index>(), 2),
+        flushed in any::<u8>(),
         seed in any::<u32>(),
     ) {
-        let layers = Layers::of(&history, &cuts);
+        // None, some or all of those that can be.
+        let flushed = match flushed % 4 {
+            0 => 0,
+            1 => usize::MAX,
+            _ => usize::from(flushed) / 32,
+        };
+        let layers = Layers::of(&history, &cuts, flushed);
         let last = history.commits.last().map_or(0, |commit| commit.timestamp.0);
         // At commits, between them, before the first one and behind the last.
         let moments = moments.iter().map(|moment| moment.index(last as usize + 2) as u64);
-        for moment in moments.chain([last, 0]) {
+        for moment in moments.chain([last]) {
             let timestamp = Timestamp(moment);
             compare(&layers.view(timestamp), history.at(timestamp), seed)?;
         }

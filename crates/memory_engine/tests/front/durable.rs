@@ -234,37 +234,6 @@ on_every_engine! {
         assert!(stopped.list().unwrap().is_empty(), "{:?}", stopped.list().unwrap());
     }
 
-    fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
-        let directory = MemoryDirectory::new("db");
-        let first = begun::<E>(&directory);
-        checkpoint(&first);
-        (3..6).for_each(|round| commit(&first, round));
-        let last = state(&first);
-        first.close().unwrap();
-        drop(first);
-        let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
-        let saved = |directory: &MemoryDirectory| {
-            let target = MemoryDirectory::new("saved");
-            let new: Arc<dyn Directory> = Arc::new(target.clone());
-            let made = salvage::<E>(directory, &new, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
-            (made, state_of::<E>(&target))
-        };
-        assert!(check::<E>(Arc::new(directory.power_cut()), go_on).unwrap().is_healthy());
-        let (made, whole) = saved(&directory);
-        assert!(made.is_complete() && made.vertices_count == 18, "{made:?}");
-        assert_eq!(whole, last);
-        for name in directory.list().unwrap().iter().filter(|name| E::is_file(name)) {
-            let file = directory.open(name, OpenMode::ReadWrite).unwrap();
-            let middle = file.len().unwrap() / 2;
-            file.write_at(&[0xa5; 16], middle.min(file.len().unwrap() - 16)).unwrap();
-            file.write_at(&[0xa5; 16], middle.min(4100)).unwrap();
-        }
-        assert!(!check::<E>(Arc::new(directory.clone()), go_on).unwrap().is_healthy());
-        let (made, rest) = saved(&directory);
-        assert!(!made.is_complete());
-        assert!(rest.vertices.len() >= 9 && rest.vertices.iter().all(|(vertex, of)| last.vertices[vertex] == *of));
-    }
-
     fn a_store_without_threads_is_stepped<E: DurableEngine>() {
         let directory = MemoryDirectory::new("db");
         let options = OpenOptions {
@@ -280,6 +249,45 @@ on_every_engine! {
         assert_eq!(open.checkpoint_state().checkpoints, 1);
         assert_eq!(state_of::<E>(&directory.power_cut()), state(&open));
     }
+}
+
+fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
+    let directory = MemoryDirectory::new("db");
+    let first = begun::<E>(&directory);
+    checkpoint(&first);
+    (3..6).for_each(|round| commit(&first, round));
+    let last = state(&first);
+    first.close().unwrap();
+    drop(first);
+    let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());
+    let saved = |directory: &MemoryDirectory| {
+        let target = MemoryDirectory::new("saved");
+        let new: Arc<dyn Directory> = Arc::new(target.clone());
+        let made = salvage::<E>(directory, &new, &mut |_, _, _| ControlFlow::Continue(())).unwrap();
+        (made, state_of::<E>(&target))
+    };
+    assert!(check::<E>(Arc::new(directory.power_cut()), go_on).unwrap().is_healthy());
+    let (made, whole) = saved(&directory);
+    assert!(made.is_complete() && made.vertices_count == 18, "{made:?}");
+    assert_eq!(whole, last);
+    for name in directory.list().unwrap().iter().filter(|name| E::is_file(name)) {
+        let file = directory.open(name, OpenMode::ReadWrite).unwrap();
+        let middle = file.len().unwrap() / 2;
+        file.write_at(&[0xa5; 16], middle.min(file.len().unwrap() - 16)).unwrap();
+        file.write_at(&[0xa5; 16], middle.min(4100)).unwrap();
+    }
+    assert!(!check::<E>(Arc::new(directory.clone()), go_on).unwrap().is_healthy());
+    let (made, rest) = saved(&directory);
+    assert!(!made.is_complete());
+    assert!(
+        rest.vertices.len() >= 9 && rest.vertices.iter().all(|(vertex, of)| last.vertices[vertex] == *of)
+    );
+}
+
+#[test]
+fn damage_is_found_and_the_rest_is_saved_on_engines_that_salvage() {
+    damage_is_found_and_the_rest_is_saved::<NaiveEngine>();
+    damage_is_found_and_the_rest_is_saved::<MemoryEngine>();
 }
 
 /// Opens, checks and saves a database of engine `A` as one of engine `B`; each refusal.

@@ -130,8 +130,8 @@ impl Plan {
             history.changes[done..cut].iter().for_each(|change| disk.apply(change));
             done = cut;
             let mut judge = Judge { settings: self.settings, random: &mut random, tally: &mut *tally };
-            let judged =
-                judge.cut::<E>(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
+            let judged = judge
+                .cut::<E>(&disk, &history, cut, 0, &mut |kind| place.image = Some((cut, length, kind)))?;
             trace = trace.rotate_left(7) ^ judged;
         }
         Ok(trace)
@@ -235,7 +235,8 @@ impl Judge<'_> {
         } else if !expected.may_refuse && self.random.next_u64().is_multiple_of(8) {
             Run::<E>::check_files(&image)?;
         }
-        let fault = if turned { None } else { fault_of_recovery(depth, self.random).filter(is_told_at_once::<E>) };
+        let fault =
+            if turned { None } else { fault_of_recovery(depth, self.random).filter(is_told_at_once::<E>) };
         let settings = Settings { seed: self.random.next_u64(), fault, ..self.settings };
         let mut run = Run::<E>::start(settings, image.clone(), &expected)?;
         if run.is_over {

@@ -149,8 +149,7 @@ impl<E: SimulatedEngine> Run<E> {
 
     /// Opens the store; once more, with the disk in order, if a fault is to blame.
     fn open(&mut self, expected: &Expected) -> Outcome {
-        let open =
-            |run: &Self| OpenStore::<E>::open(Arc::new(run.directory.clone()), &run.options());
+        let open = |run: &Self| OpenStore::<E>::open(Arc::new(run.directory.clone()), &run.options());
         let opened = match open(self) {
             Err(error) if self.fault_fired() => {
                 self.check_clear(&error)?;

@@ -36,6 +36,6 @@ pub mod page_scan;
 pub mod paged_file;
 mod properties;
 mod record_source;
-#[cfg(all(test, not(any(shuttle, loom))))]
+#[cfg(test)]
 mod tests;
 mod visibility;

@@ -140,8 +140,8 @@ fn any_edges() -> impl Strategy<Value = Vec<DrawnEdge>> {
     proptest::collection::vec((0..2usize, 0..12usize, 0..12usize, prop::option::of(-3i64..1000)), 0..60)
 }
 
-/// A load of two labels whose first group is `first`, with edges among new vertices and `existing` ones of both
-/// labels; into `model`.
+/// A load of two labels whose first group is `first`, with edges among new vertices and `existing` ones of
+/// both labels; into `model`.
 fn drawn(
     (first, base): (u32, u64),
     rows: [u32; 2],
@@ -287,12 +287,14 @@ proptest! {
 
         let report = database.check();
         prop_assert!(report.is_healthy(), "{:?}", report.findings);
-        prop_assert_eq!((report.vertices_count, report.edges_count), (model.vertices.len() as u64, model.edges.len() as u64));
+        prop_assert_eq!(report.vertices_count, model.vertices.len() as u64);
+        prop_assert_eq!(report.edges_count, model.edges.len() as u64);
         for level in 1..=5 {
             let files = database.set.level(level);
             prop_assert!(files.is_sorted_by(|a, b| a.stored().last_key < b.stored().first_key));
         }
-        prop_assert_eq!(database.directory.list().unwrap().len(), database.stored().iter().map(|file| 1 + usize::from(file.columns.is_some())).sum::<usize>());
+        let names = database.stored().iter().map(|file| 1 + usize::from(file.columns.is_some())).sum::<usize>();
+        prop_assert_eq!(database.directory.list().unwrap().len(), names);
     }
 }
 

@@ -7,41 +7,15 @@
 
 use crate::format::operation::RecordOperation;
 use crate::merge::merged_run::MergedRun;
-use crate::topology::disk_topology::DiskTopology;
 use crate::topology::edge_layer::ScannedFile;
-use crate::topology::stretch::{STRETCH_EDGES, Stretch};
+use crate::topology::frozen_graph::FrozenGraph;
+use crate::topology::stretch::{Records, STRETCH_EDGES, Stretch, Wanted, reads_properties};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 
-/// What visitors want to know of edges.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wanted {
-    /// Their ends, and weights if the projection has them.
-    Weights,
-    /// Their ends alone.
-    Ends,
-}
-
-/// Records of one list.
-pub(super) enum Records<'r> {
-    /// Merged from all layers, so all that is left are Inserts.
-    Merged(MergedRun<'r>),
-    /// Edges that are there, and the layers that have records of each.
-    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
-}
-
-impl Records<'_> {
-    pub(super) fn neighbors(&self) -> &[u32] {
-        match self {
-            Self::Merged(run) => run.neighbors,
-            Self::Present { neighbors, .. } => neighbors,
-        }
-    }
-}
-
 /// Hands pieces to a visitor.
 pub(super) struct Delivery<'d, F: ScannedFile, V> {
-    topology: &'d DiskTopology<F>,
+    topology: &'d FrozenGraph<F>,
     buffer: &'d mut PieceBuffer,
     wanted: Wanted,
     /// Used if properties are read.
@@ -57,7 +31,7 @@ where
     V: FnMut(u32, Piece<'_>) -> Visit,
 {
     pub(super) fn new(
-        topology: &'d DiskTopology<F>,
+        topology: &'d FrozenGraph<F>,
         buffer: &'d mut PieceBuffer,
         wanted: Wanted,
         visitor: V,
@@ -80,7 +54,7 @@ where
         {
             return Err(incomplete(run));
         }
-        if topology.reads_properties(self.wanted) {
+        if reads_properties(topology, self.wanted) {
             self.stretch.push(topology, vertex, subject, records);
             return if self.stretch.len() >= STRETCH_EDGES { self.empty_stretch() } else { Ok(true) };
         }

@@ -2,8 +2,8 @@
 
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
-use crate::topology::disk_topology::{DiskTopology, FrozenSubject, FrozenWeight};
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
+use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -25,8 +25,8 @@ pub(super) struct Freezer<'a> {
 }
 
 impl Freezer<'_> {
-    /// See [`DiskTopology::freeze`].
-    pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<DiskTopology<F>> {
+    /// See [`DiskTopology::freeze`](crate::topology::disk_topology::DiskTopology::freeze).
+    pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<FrozenGraph<F>> {
         let count = self.groups.count();
         let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
         let subjects = self.subjects(count);
@@ -40,7 +40,7 @@ impl Freezer<'_> {
             name: self.catalogue.key_name(weight.key),
             missing: weight.missing,
         });
-        let mut topology = DiskTopology {
+        let mut topology = FrozenGraph {
             bound,
             timestamp: self.timestamp,
             vertices,
@@ -132,7 +132,7 @@ impl Freezer<'_> {
     }
 
     /// Counts edges: by groups for the cuts, and all of the projection on one side.
-    fn count<F: ScannedFile>(&self, topology: &mut DiskTopology<F>, count: u32) -> Result<()> {
+    fn count<F: ScannedFile>(&self, topology: &mut FrozenGraph<F>, count: u32) -> Result<()> {
         let counted = self.projection.direction.sides()[0];
         let leaves_out =
             !topology.filters.is_empty() || topology.subjects.iter().any(|subject| subject.leaves_scope);
@@ -158,7 +158,7 @@ impl Freezer<'_> {
     /// Edges of a group in one subject, whether or not in scope.
     fn edges_of_group<F: ScannedFile>(
         &self,
-        topology: &DiskTopology<F>,
+        topology: &FrozenGraph<F>,
         subject: Subject,
         group: GroupId,
     ) -> Result<u64> {

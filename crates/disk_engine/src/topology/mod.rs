@@ -7,7 +7,8 @@
 //!          dense: a walk that skips      scattered: point_reads     ──> delivery
 //! delivery neither weights nor filters: slices as they are; else stretch: gathers edges, asks for their properties
 //!
-//! disk_topology  what is frozen; the trait      edge_layer  a run or a file, and what a file must offer
+//! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
+//! frozen_graph   what is frozen                   visits      by scans or by look-ups
 //! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
 //! ```
 //!
@@ -26,6 +27,8 @@ mod delivery;
 pub mod disk_topology;
 pub mod edge_layer;
 mod freeze;
+mod frozen_graph;
 mod point_reads;
 mod stretch;
+mod visits;
 mod walk;

@@ -9,8 +9,8 @@
 
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::ListedItem;
-use crate::topology::disk_topology::DiskTopology;
 use crate::topology::edge_layer::ScannedFile;
+use crate::topology::frozen_graph::FrozenGraph;
 use evergraph_graph::error::Result;
 
 /// Items that are read from a layer at a time, and merged at a time.
@@ -38,7 +38,7 @@ pub(super) struct PointReads {
 
 impl PointReads {
     /// Goes to the beginning of `list`.
-    pub(super) fn begin<F: ScannedFile>(&mut self, topology: &DiskTopology<F>, list: ListId) -> Result<()> {
+    pub(super) fn begin<F: ScannedFile>(&mut self, topology: &FrozenGraph<F>, list: ListId) -> Result<()> {
         self.cursors.resize_with(topology.layers.len(), Cursor::default);
         for (layer, cursor) in self.cursors.iter_mut().enumerate() {
             cursor.items.clear();
@@ -49,7 +49,7 @@ impl PointReads {
     }
 
     /// Replaces the items by the next ones; whether there are any.
-    pub(super) fn next<F: ScannedFile>(&mut self, topology: &DiskTopology<F>, list: ListId) -> Result<bool> {
+    pub(super) fn next<F: ScannedFile>(&mut self, topology: &FrozenGraph<F>, list: ListId) -> Result<bool> {
         self.neighbors.clear();
         self.discriminators.clear();
         self.layers.clear();
@@ -83,7 +83,7 @@ impl Cursor {
     }
 
     /// Reads the items behind those that were taken.
-    fn fill<F: ScannedFile>(&mut self, topology: &DiskTopology<F>, layer: usize, list: ListId) -> Result<()> {
+    fn fill<F: ScannedFile>(&mut self, topology: &FrozenGraph<F>, layer: usize, list: ListId) -> Result<()> {
         if !self.has_more {
             return Ok(());
         }

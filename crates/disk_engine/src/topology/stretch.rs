@@ -11,10 +11,10 @@
 
 use crate::format::subject::EdgeSide;
 use crate::format::tree_key::{ItemKey, ListId};
+use crate::merge::merged_run::MergedRun;
 use crate::source::PropertyAnswer;
-use crate::topology::delivery::{Records, Wanted};
-use crate::topology::disk_topology::{DiskTopology, FrozenSubject, FrozenWeight};
 use crate::topology::edge_layer::ScannedFile;
+use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::topology::PieceBuffer;
@@ -23,6 +23,38 @@ use std::ops::Range;
 
 /// Edges that are gathered, about: a run more at most.
 pub(super) const STRETCH_EDGES: usize = 4096;
+
+/// What visitors want to know of edges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// Their ends, and weights if the projection has them.
+    Weights,
+    /// Their ends alone.
+    Ends,
+}
+
+/// Records of one list.
+pub(super) enum Records<'r> {
+    /// Merged from all layers, so all that is left are Inserts.
+    Merged(MergedRun<'r>),
+    /// Edges that are there, and the layers that have records of each.
+    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
+}
+
+impl Records<'_> {
+    pub(super) fn neighbors(&self) -> &[u32] {
+        match self {
+            Self::Merged(run) => run.neighbors,
+            Self::Present { neighbors, .. } => neighbors,
+        }
+    }
+}
+
+/// Whether visits for this read properties of edges.
+#[inline]
+pub(super) fn reads_properties<F>(topology: &FrozenGraph<F>, wanted: Wanted) -> bool {
+    !topology.filters.is_empty() || (topology.weight.is_some() && wanted == Wanted::Weights)
+}
 
 /// Edges of one list.
 #[derive(Clone, Debug)]
@@ -97,7 +129,7 @@ impl Stretch {
     /// Appends the records of one list whose other ends are in scope.
     pub(super) fn push<F: ScannedFile>(
         &mut self,
-        topology: &DiskTopology<F>,
+        topology: &FrozenGraph<F>,
         vertex: u32,
         subject: usize,
         records: &Records<'_>,
@@ -137,7 +169,7 @@ impl Stretch {
     }
 
     /// Of the edges from `first` on, leaves out those whose other ends are out of scope.
-    fn retain_in_scope<F: ScannedFile>(&mut self, first: usize, topology: &DiskTopology<F>) {
+    fn retain_in_scope<F: ScannedFile>(&mut self, first: usize, topology: &FrozenGraph<F>) {
         let mut end = first;
         for at in first..self.len() {
             if topology.vertices.contains(self.neighbors[at]) {
@@ -157,7 +189,7 @@ impl Stretch {
     /// Cost: for each property one batch for each layer, of the edges that it has records of.
     pub(super) fn read_properties<F: ScannedFile>(
         &self,
-        topology: &DiskTopology<F>,
+        topology: &FrozenGraph<F>,
         wanted: Wanted,
     ) -> Result<ReadEdges> {
         let mut asked = self.asked_edges(topology);
@@ -182,7 +214,7 @@ impl Stretch {
     }
 
     /// The edges, in the order of out lists.
-    fn asked_edges<F: ScannedFile>(&self, topology: &DiskTopology<F>) -> Vec<AskedEdge> {
+    fn asked_edges<F: ScannedFile>(&self, topology: &FrozenGraph<F>) -> Vec<AskedEdge> {
         let mut asked = Vec::with_capacity(self.len());
         for piece in &self.pieces {
             let FrozenSubject { edge_type, side, .. } = topology.subjects[piece.subject];
@@ -203,7 +235,7 @@ impl Stretch {
         asked
     }
 
-    fn subject_of<'t, F: ScannedFile>(&self, topology: &'t DiskTopology<F>, at: u32) -> &'t FrozenSubject {
+    fn subject_of<'t, F: ScannedFile>(&self, topology: &'t FrozenGraph<F>, at: u32) -> &'t FrozenSubject {
         let piece = self.pieces.partition_point(|piece| piece.edges.end <= at as usize);
         &topology.subjects[self.pieces[piece].subject]
     }
@@ -211,7 +243,7 @@ impl Stretch {
 
 /// The property `key` of edges, as far as any layer decides it.
 fn read_property<F: ScannedFile>(
-    topology: &DiskTopology<F>,
+    topology: &FrozenGraph<F>,
     edges: &[AskedEdge],
     key: KeyId,
 ) -> Result<Vec<PropertyAnswer>> {

@@ -12,8 +12,8 @@
 use crate::merge::delete_rule::{Below, DeleteRule};
 use crate::merge::list_merge::ListMerge;
 use crate::merge::merged_run::MergedRun;
-use crate::topology::disk_topology::{DiskTopology, FrozenSubject};
 use crate::topology::edge_layer::{EdgeScan, ScannedFile};
+use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GROUP_SIZE;
 use std::ops::Range;
@@ -50,7 +50,7 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
     ///
     /// Cost: for each subject that a group of the range has, a scan of each layer.
     pub(super) fn new(
-        topology: &'t DiskTopology<F>,
+        topology: &'t FrozenGraph<F>,
         subjects: impl Iterator<Item = usize>,
         range: Range<u32>,
     ) -> Result<Self> {

@@ -74,7 +74,7 @@ use std::time::Duration;
 /// Images of each run of the tests.
 const IMAGES: u64 = 20_000;
 /// The same on the disk engine.
-const DISK_ENGINE_IMAGES: u64 = 4_000;
+const DISK_ENGINE_IMAGES: u64 = 1_000;
 /// How long the smallest list of steps is looked for that still fails.
 const SHRINK_SECONDS: u64 = 40;
 /// Seeds whose traces are compared.

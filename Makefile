@@ -152,7 +152,7 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n
 	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed (the first time builds the test: a minute)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-memory-engine --test simulation -- --nocapture --exact \
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --test simulation -- --nocapture --exact \
 	    no_power_cut_and_no_fault_breaks_a_promise
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one

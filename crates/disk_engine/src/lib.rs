@@ -7,10 +7,8 @@
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
 //! stored_file    what a manifest says of a file
-//! writer         records in file order become a file
-//! flush          a memory graph becomes a file
-//! view           the graph as of one commit, out of all sources
 //! writer, flush  files of sorted records; a memory graph becomes one
+//! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole

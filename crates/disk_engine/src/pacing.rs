@@ -261,8 +261,9 @@ mod tests {
         assert!(pacing.wait_for_work(Duration::MAX) && !pacing.wait_for_work(Duration::ZERO));
     }
 
-    #[cfg(not(shuttle))]
+    #[cfg(not(any(shuttle, loom)))]
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test outside of schedules")]
     fn a_writer_goes_on_when_something_was_flushed() {
         let pacing = Arc::new(Pacing::default());
         let waits = Arc::new(AtomicU64::new(0));

@@ -8,6 +8,7 @@
 //! ```
 
 #![cfg(not(shuttle))]
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
 use evergraph_disk_engine::durable::files::DatabaseFiles;
 use evergraph_disk_engine::engine::{DiskEngine, EngineParts};

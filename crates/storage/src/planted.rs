@@ -3,7 +3,7 @@
 //! ```text
 //! here              each bug: its name and what is wrong
 //! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right
-//! catchers.rs       which test catches it (`crates/memory_engine/tests/planted`); `make planted-bugs` demands it
+//! catchers.rs       which test catches it (`crates/engines/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
 //! With the feature `planted`, which tests of storage and of the engines turn on and nothing else, the

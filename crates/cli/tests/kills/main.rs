@@ -12,7 +12,7 @@
 //!
 //! EVERGRAPH_KILL_CYCLES sets the number of kills (50, shared out), EVERGRAPH_KILL_SEED the moments.
 //! A kill proves recovery, not fdatasync, whose effects outlive the process: power cuts are simulated by
-//! `crates/memory_engine/tests/simulation.rs`.
+//! `crates/engines/tests/simulation.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 

@@ -3,12 +3,12 @@
 //! What was there comes from random transactions and checkpoints, in files and in memory; snapshots and writers from
 //! before the load stay open over it. Power cuts at every operation leave all of the load or nothing.
 //!
-//! The same history as the memory engine's `tests/front/loads.rs`, whose model it shares.
+//! The same history as `tests/front/loads.rs` of the engines, whose model it shares.
 #![cfg(not(any(shuttle, loom)))]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
 #[allow(dead_code, reason = "other tests of the memory engine use the rest")]
-#[path = "../../../memory_engine/tests/front/model.rs"]
+#[path = "../../../engines/tests/front/model.rs"]
 mod model;
 
 use crate::model::{Model, dump};

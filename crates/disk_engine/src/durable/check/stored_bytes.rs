@@ -8,6 +8,7 @@ use crate::format::footer::{FOOTER_BYTES, FileSection, Footer};
 use crate::format::page::{PageBytes, PageHead, verify};
 use crate::stored_file::{StoredFile, StoredPart};
 use evergraph_graph::bytes::DecodeError;
+use evergraph_graph::error::Result;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::{Directory, File, OpenMode};
 use std::io::ErrorKind;
@@ -16,6 +17,9 @@ use std::sync::Arc;
 
 /// Pages of one read.
 pub(super) const STRETCH_PAGES: u32 = 64;
+
+/// Is called with a page, and its head if its checksum is right.
+pub(super) type OnPage<'a> = dyn FnMut(PageNumber, &PageBytes, CheckpointResult<PageHead>) -> Result<()> + 'a;
 
 /// An open file whose end was verified.
 pub(super) struct StoredBytes {
@@ -161,14 +165,7 @@ impl StoredBytes {
     ///
     /// # Errors
     /// What reading and `visit` say.
-    pub(super) fn for_each_page(
-        &self,
-        visit: &mut dyn FnMut(
-            PageNumber,
-            &PageBytes,
-            CheckpointResult<PageHead>,
-        ) -> evergraph_graph::error::Result<()>,
-    ) -> evergraph_graph::error::Result<()> {
+    pub(super) fn for_each_page(&self, visit: &mut OnPage<'_>) -> Result<()> {
         let mut stretch = Vec::new();
         for first in (0..self.pages).step_by(STRETCH_PAGES as usize) {
             self.read_stretch(PageNumber(first), &mut stretch)?;

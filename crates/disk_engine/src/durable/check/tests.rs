@@ -1,5 +1,7 @@
 //! Checks of sound files find nothing; each planted damage is found and named.
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
 use crate::durable::check::files::check_stored;
 use crate::format::directory::{decode_directory, encode_directory};
 use crate::format::file_head::FileStamps;

@@ -1,5 +1,7 @@
 //! Loads against a naive graph: built, placed in a set, read back through views, and checked.
 
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
+
 use crate::durable::check::files::check_stored;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::load::output::OutputLimits;

@@ -79,9 +79,7 @@ fn main() -> ExitCode {
     if (sound_count, caught_count) == (tests.len(), pairs.len()) {
         return ExitCode::SUCCESS;
     }
-    println!(
-        "A test that misses its bug is what to mend: see crates/memory_engine/tests/planted/catchers.rs."
-    );
+    println!("A test that misses its bug is what to mend: see crates/engines/tests/planted/catchers.rs.");
     ExitCode::FAILURE
 }
 

@@ -196,7 +196,11 @@ impl DiskEngine {
         let began = clock.now();
         let done = loop {
             if !self.flush_oldest()? {
-                break is_done();
+                // A commit that froze the graph and is not published yet has the latch.
+                drop(self.timeline().latch());
+                if !self.flush_oldest()? {
+                    break is_done();
+                }
             }
             if is_done() {
                 break true;

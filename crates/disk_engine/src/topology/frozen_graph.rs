@@ -106,7 +106,8 @@ mod tests {
         let end = |work, group: u32| end_of_work(&work_before, work, group * GROUP_SIZE + 7) / GROUP_SIZE;
         assert_eq!([end(1, 0), end(10, 0), end(11, 0), end(30, 0)], [1, 1, 3, 3]);
         assert_eq!([end(0, 1), end(1, 1), end(20, 2), end(21, 2)], [2, 3, 3, 4]);
+        assert_eq!([end(90, 0), end(1, 4)], [5, 5], "the work of all groups but the last");
         let none = u32::MAX / GROUP_SIZE;
-        assert_eq!([end(91, 0), end(90, 0), end(1, 4), end(1, 9)], [none; 4], "the range ends first");
+        assert_eq!([end(91, 0), end(1, 5), end(1, 9)], [none; 3], "the range ends first");
     }
 }

@@ -135,8 +135,8 @@ fn golden(name: &str, written: &[u8]) -> Vec<u8> {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, packed.finish().unwrap()).unwrap();
     }
-    let mut bytes = Vec::new();
-    GzDecoder::new(fs::File::open(&path).unwrap()).read_to_end(&mut bytes).unwrap();
+    let (packed, mut bytes) = (fs::read(&path).unwrap(), Vec::new());
+    GzDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
     bytes
 }
 

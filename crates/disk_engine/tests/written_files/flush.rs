@@ -205,7 +205,7 @@ proptest! {
     fn the_graph_of_one_commit_becomes_a_file(actions in proptest::collection::vec(any_action(), 1..300)) {
         let mut history = History::default();
         let (mutations, mut entries) = history.commit(&actions, Timestamp(9));
-        entries.sort_by(|a, b| a.subject.cmp(&b.subject));
+        entries.sort_by_key(|entry| entry.subject);
         let graph = MemoryGraph::of_commit(SortedCommit::new(&mutations).unwrap(), entries).unwrap();
         graph.set_timestamp(Timestamp(9));
         check(&graph, &history)?;
@@ -222,9 +222,9 @@ fn an_index_of_many_records_is_written_in_batches() {
         properties: Properties::EMPTY,
         index: Some((0, value)),
     };
-    // One pair has more versions than half of a batch.
+    // A pair of 3,000 versions begins behind 1,200 records: the first batch ends inside of it.
     for at in 0..3000 {
-        let actions = [action(1, 7), action(2 + at, (at % 20) as u8), action(90_000 - at, 9)];
+        let actions = [action(1, 8), action(2 + at, (at % 20) as u8), action(90_000 - at, 9)];
         let (mutations, entries) = history.commit(&actions, Timestamp(u64::from(at) + 1));
         append(&graph, Timestamp(u64::from(at) + 1), &mutations, entries);
     }

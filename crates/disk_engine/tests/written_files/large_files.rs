@@ -35,7 +35,7 @@ fn edge(subject: Subject, vertex: u32, neighbor: u32) -> FileRecord {
 
 #[test]
 fn whole_lists_and_single_records_become_the_same_file() {
-    let hub: Vec<u32> = (0..60_000).map(|at| at * 5 + at % 3).collect();
+    let hub: Vec<u32> = (0..60_000).map(|at| at * 5000 + at % 3).collect();
     let lists = [(OUT, 3, &hub[..7]), (OUT, 9, &hub[..]), (OUT, 5000, &hub[..1]), (IN, 1, &hub[..20_000])];
     let mut records = Vec::new();
     let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
@@ -140,6 +140,16 @@ fn long_values_of_several_properties_share_their_pages() {
     assert!(file.columns.unwrap().bytes > 2 << 20, "several stretches");
     let pages = count(&read.column_kinds, PageKind::LongValues);
     assert!(pages <= long_bytes / 16_000 + 3, "{pages} pages of {long_bytes} bytes");
+}
+
+#[test]
+fn a_file_of_vertices_alone_ends_with_its_last_vertex() {
+    let vertex = |at| ListId::vertex(VertexId(at));
+    let records =
+        [3, 70_000].map(|at| insert(vertex(at), ItemKey::VERTEX, Timestamp::ZERO, Properties::EMPTY));
+    let (file, read) = through_a_file(FileStamps::Unstamped, &records);
+    assert!(read.records == records && file.columns.is_none());
+    assert_eq!((file.first_key, file.last_key), (records[0].key(), records[1].key()));
 }
 
 #[test]

@@ -18,12 +18,13 @@
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
-//! engine         all of it behind `Engine`; statistics: its numbers
+//! engine         its parts; transactions: all of it behind `Engine`; counters, statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
 
 pub mod cache;
 pub mod commit_room;
+pub mod counters;
 pub mod durable;
 pub mod engine;
 pub mod file;
@@ -41,6 +42,7 @@ pub mod source;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;
+mod transactions;
 pub mod tree;
 pub mod view;
 pub mod writer;

@@ -74,7 +74,19 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     (
         "crates/disk_engine/src",
-        &[&["format"], &["cache", "memory_graph", "merge", "stored_file"], &["generation", "writer"], &["flush"]],
+        &[
+            &["format", "counters", "pacing"],
+            &["cache", "memory_graph", "merge", "source", "stored_file", "groups", "file_set"],
+            &["generation", "writer", "file", "graph_supply"],
+            &["flush", "tree"],
+            &["view"],
+            &["topology"],
+            &["durable::section", "durable::files", "durable::load"],
+            &["engine"],
+            &["commit_room", "flusher", "statistics"],
+            &["transactions"],
+            &["durable"],
+        ],
     ),
     (
         "crates/evergraph/src",

@@ -9,7 +9,7 @@ use crate::format::file_name::{FileContent, FileNumber};
 use crate::format::page_index::columns::ColumnIndex;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::Subject;
-use crate::stored_file::StoredFile;
+use crate::stored_file::{KeyedFile, StoredFile};
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -117,10 +117,22 @@ impl CsrFile {
         self.topology_index.heap_bytes() + columns + size_of_val(&*self.directory_rows) + keys
     }
 
+    /// Whether a reader at `until` sees nothing of the file: all of it is newer.
+    #[must_use]
+    pub fn sees_nothing(&self, until: Timestamp) -> bool {
+        Visibility::of(&self.stored, until) == Visibility::Nothing
+    }
+
     /// What a reader at `until` sees of the file: all of it, if its records have no stamps. Cost: none.
     #[must_use]
     #[inline]
     pub fn at(&self, until: Timestamp) -> FileRecords<'_> {
         FileRecords { file: self, visibility: Visibility::of(&self.stored, until) }
+    }
+}
+
+impl KeyedFile for CsrFile {
+    fn stored(&self) -> &StoredFile {
+        Self::stored(self)
     }
 }

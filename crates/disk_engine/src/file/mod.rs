@@ -36,5 +36,5 @@ pub mod page_scan;
 pub mod paged_file;
 mod properties;
 #[cfg(all(test, not(any(shuttle, loom))))]
-mod tests;
+pub(crate) mod tests;
 mod visibility;

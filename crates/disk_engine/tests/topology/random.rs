@@ -24,6 +24,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kept {
     Unstamped,
+    /// Without stamps, in files of at most so many records.
+    Level(usize),
     Stamped,
     Graph,
 }
@@ -112,13 +114,17 @@ fn layers(history: &History, stretches: &[(usize, Kept)]) -> (Vec<SourceHandle<N
         if start == end {
             break;
         }
-        has_stamps |= kept != Kept::Unstamped;
+        has_stamps |= !matches!(kept, Kept::Unstamped | Kept::Level(_));
         sources.push(match kept {
             Kept::Graph => SourceHandle::Graph(Arc::new(graph(history, start..end))),
             // Stamps are lost from the oldest files on.
             Kept::Unstamped if !has_stamps => {
                 first_time = end as u64;
                 SourceHandle::File(Arc::new(NaiveFile::unstamped(history, start..end)))
+            }
+            Kept::Level(records) if !has_stamps => {
+                first_time = end as u64;
+                SourceHandle::Level(Arc::new(NaiveFile::unstamped(history, start..end).cut(records)))
             }
             _ => SourceHandle::File(Arc::new(NaiveFile::stamped(history, start..end))),
         });
@@ -129,7 +135,8 @@ fn layers(history: &History, stretches: &[(usize, Kept)]) -> (Vec<SourceHandle<N
 }
 
 fn any_stretches() -> impl Strategy<Value = Vec<(usize, Kept)>> {
-    let kept = prop_oneof![Just(Kept::Unstamped), Just(Kept::Stamped), Just(Kept::Graph)];
+    let level = (1_usize..12).prop_map(Kept::Level);
+    let kept = prop_oneof![Just(Kept::Unstamped), level, Just(Kept::Stamped), Just(Kept::Graph)];
     proptest::collection::vec((1_usize..5, kept), 0..6)
 }
 

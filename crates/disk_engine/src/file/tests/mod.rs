@@ -1,6 +1,6 @@
 //! Tests of files: answers against a naive model, scans in the order of merges, and damage.
 
-mod answers;
+pub(crate) mod answers;
 mod damage;
-mod model;
+pub(crate) mod model;
 mod scans;

@@ -44,9 +44,13 @@ impl<F, S: fmt::Debug, E> fmt::Debug for LevelScan<F, S, E> {
 }
 
 /// What scans of lists and of entries have in common.
-trait Scan<E> {
+pub trait Scan<E> {
     /// Whether nothing is in front.
     fn is_done(&self) -> bool;
+    /// Goes on behind what is in front.
+    ///
+    /// # Errors
+    /// If what follows cannot be read.
     fn go_on(&mut self) -> Result<(), E>;
 }
 

@@ -47,7 +47,7 @@ impl ScannedFile for CsrFile {
     type Scan = FileScan;
 
     fn is_newer(&self, until: Timestamp) -> bool {
-        self.sees_nothing(until)
+        self.at(until).sees_nothing()
     }
 
     fn scan_lists(

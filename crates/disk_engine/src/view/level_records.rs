@@ -267,7 +267,7 @@ mod tests {
     ) -> Vec<(ListKey, ItemKey, RecordOperation)> {
         let places = level.places_of_lists(&lists);
         let mut scan = LevelScan::lists(level, places, move |file| {
-            let is_seen = !file.sees_nothing(until);
+            let is_seen = !file.at(until).sees_nothing();
             is_seen.then(|| FileScan::new(file, lists.clone())).transpose()
         });
         let scan: &mut LevelScan<_, _, CheckpointError> = scan.as_mut().unwrap();

@@ -3,6 +3,7 @@
 //! ```text
 //! history      random commits: vertices, edges, properties; the state at every time
 //! naive_file   a stretch of a history as a file: sorted records, with stamps or reduced to one an item
+//! stored_files the same records as CSR files
 //! edges        what a projection leaves of a state; what a topology visits
 //! random       random histories, layers, projections and visits
 //! hub          lists longer than every buffer; limits; what fails
@@ -16,3 +17,4 @@ mod history;
 mod hub;
 mod naive_file;
 mod random;
+mod stored_files;

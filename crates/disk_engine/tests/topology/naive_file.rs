@@ -7,7 +7,6 @@ use evergraph_disk_engine::format::file_name::FileNumber;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Replace, Set};
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
-use evergraph_disk_engine::level::Level;
 use evergraph_disk_engine::merge::list_source::{ListKey, ListSlice, ListSource};
 use evergraph_disk_engine::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_disk_engine::stored_file::{KeyedFile, StoredFile, StoredPart, list_key};
@@ -27,19 +26,19 @@ use std::sync::Arc;
 const SLICE_RECORDS: usize = 3;
 
 #[derive(Clone, Debug)]
-struct NaiveRecord {
-    stamp: Timestamp,
-    operation: RecordOperation,
-    properties: Properties,
+pub struct NaiveRecord {
+    pub stamp: Timestamp,
+    pub operation: RecordOperation,
+    pub properties: Properties,
 }
 
-type Records = BTreeMap<(ListId, ItemKey), Vec<NaiveRecord>>;
+pub type Records = BTreeMap<(ListId, ItemKey), Vec<NaiveRecord>>;
 
 /// Records by list and item, oldest first.
 #[derive(Debug, Default)]
 pub struct NaiveFile {
-    is_stamped: bool,
-    records: Records,
+    pub is_stamped: bool,
+    pub records: Records,
     /// Of a file of a level.
     stored: Option<StoredFile>,
 }
@@ -128,8 +127,8 @@ impl NaiveFile {
         Self { is_stamped: false, records, stored: None }
     }
 
-    /// A level of files with at most `length` records of this one each.
-    pub fn cut(self, length: usize) -> Level<Self> {
+    /// Files of a level with at most `length` records of this one each.
+    pub fn cut(self, length: usize) -> Vec<Self> {
         let all: Vec<_> = self.records.into_iter().collect();
         let files = all.chunks(length).map(|piece| {
             let key = |at: usize| list_key(piece[at].0.0, piece[at].0.1);
@@ -144,10 +143,9 @@ impl NaiveFile {
                 topology: StoredPart { bytes: 1, footer_crc: 0 },
                 columns: None,
             };
-            let records = piece.iter().cloned().collect();
-            Arc::new(Self { is_stamped: false, records, stored: Some(stored) })
+            Self { is_stamped: false, records: piece.iter().cloned().collect(), stored: Some(stored) }
         });
-        Level::new(files.collect()).unwrap()
+        files.collect()
     }
 }
 

@@ -3,10 +3,14 @@
 use crate::edges::{Visited, check_counts, expected, visited, visited_each};
 use crate::history::{Action, History, KEYS, TYPES};
 use crate::naive_file::NaiveFile;
+use crate::stored_files::StoredFiles;
+use evergraph_disk_engine::level::Level;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
+use evergraph_disk_engine::stored_file::KeyedFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
+use evergraph_disk_engine::topology::edge_layer::ScannedFile;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::error::ErrorKind;
@@ -105,8 +109,12 @@ fn graph(history: &History, range: Range<usize>) -> MemoryGraph {
     graph
 }
 
-/// The history in layers, the newest first, and the first time that can be read.
-fn layers(history: &History, stretches: &[(usize, Kept)]) -> (Vec<SourceHandle<NaiveFile>>, u64) {
+/// The history in layers, the newest first, and the first time that can be read. `store` makes a file of some commits.
+fn layers<F: KeyedFile>(
+    history: &History,
+    stretches: &[(usize, Kept)],
+    mut store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
+) -> (Vec<SourceHandle<F>>, u64) {
     let (mut sources, mut start, mut first_time) = (Vec::new(), 0_usize, 0);
     let mut has_stamps = false;
     for (length, kept) in stretches.iter().copied().chain([(usize::MAX, Kept::Graph)]) {
@@ -115,18 +123,29 @@ fn layers(history: &History, stretches: &[(usize, Kept)]) -> (Vec<SourceHandle<N
             break;
         }
         has_stamps |= !matches!(kept, Kept::Unstamped | Kept::Level(_));
-        sources.push(match kept {
-            Kept::Graph => SourceHandle::Graph(Arc::new(graph(history, start..end))),
+        let commits = start..end;
+        let file = match kept {
+            Kept::Graph => None,
             // Stamps are lost from the oldest files on.
             Kept::Unstamped if !has_stamps => {
                 first_time = end as u64;
-                SourceHandle::File(Arc::new(NaiveFile::unstamped(history, start..end)))
+                Some(NaiveFile::unstamped(history, commits.clone()))
             }
             Kept::Level(records) if !has_stamps => {
                 first_time = end as u64;
-                SourceHandle::Level(Arc::new(NaiveFile::unstamped(history, start..end).cut(records)))
+                let pieces = NaiveFile::unstamped(history, commits.clone()).cut(records).into_iter();
+                let files = pieces.filter_map(|piece| store(piece, commits.clone())).map(Arc::new);
+                sources.push(SourceHandle::Level(Arc::new(Level::new(files.collect()).unwrap())));
+                start = end;
+                continue;
             }
-            _ => SourceHandle::File(Arc::new(NaiveFile::stamped(history, start..end))),
+            Kept::Unstamped | Kept::Level(_) | Kept::Stamped => {
+                Some(NaiveFile::stamped(history, commits.clone()))
+            }
+        };
+        sources.extend(match file {
+            None => Some(SourceHandle::Graph(Arc::new(graph(history, commits)))),
+            Some(file) => store(file, commits).map(|file| SourceHandle::File(Arc::new(file))),
         });
         start = end;
     }
@@ -140,57 +159,96 @@ fn any_stretches() -> impl Strategy<Value = Vec<(usize, Kept)>> {
     proptest::collection::vec((1_usize..5, kept), 0..6)
 }
 
+/// What is frozen and visited.
+#[derive(Clone, Debug)]
+struct Case {
+    history: History,
+    stretches: Vec<(usize, Kept)>,
+    /// From the first time to the last and a bit beyond, 0 to 1.
+    when: f64,
+    projections: Vec<Projection>,
+    cuts: Vec<u32>,
+    step: usize,
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let projections = proptest::collection::vec(any_projection(), 1..4);
+    let cuts = proptest::collection::vec(any_vertex(), 0..6);
+    (any_history(), any_stretches(), 0.0_f64..1.0, projections, cuts, 1_usize..9).prop_map(
+        |(history, stretches, when, projections, cuts, step)| Case {
+            history,
+            stretches,
+            when,
+            projections,
+            cuts,
+            step,
+        },
+    )
+}
+
+fn check<F: ScannedFile + KeyedFile>(
+    case: &Case,
+    store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
+) -> Result<(), TestCaseError> {
+    let Case { history, stretches, when, projections, cuts, step } = case;
+    let (sources, first_time) = layers(history, stretches, store);
+    let last_time = history.commits.len() as u64;
+    let timestamp = first_time + ((last_time - first_time) as f64 * (when * 1.2).min(1.0)) as u64;
+    let state = &history.states[timestamp as usize];
+    let (groups, catalogue) = (history.groups(), history.catalogue());
+    let budget: Arc<dyn Budget> = Arc::new(Unlimited);
+    let mut cuts = cuts.clone();
+    cuts.extend([0, groups.count() * 4096]);
+    cuts.sort_unstable();
+    let ranges: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
+    for projection in projections {
+        let sources = sources.clone();
+        let now = Timestamp(timestamp);
+        let topology = DiskTopology::freeze(sources, now, &groups, &catalogue, projection, &budget).unwrap();
+        check_counts(&topology, state, projection, groups.count());
+        for direction in [Direction::Out, Direction::In, Direction::Both] {
+            if projection.direction != Direction::Both && projection.direction != direction {
+                continue;
+            }
+            let Some(expected) = expected(state, projection, direction) else {
+                let error = visited(&topology, direction, &[0..topology.bound()]).unwrap_err();
+                prop_assert_eq!(error.kind(), ErrorKind::Invalid);
+                continue;
+            };
+            prop_assert_eq!(&visited(&topology, direction, &[0..topology.bound()]).unwrap(), &expected);
+            prop_assert_eq!(&visited(&topology, direction, &ranges).unwrap(), &expected);
+            // Dense and scattered, alive or not.
+            let all: Vec<u32> = (0..40).chain([4095, 4096, 4098, 3 * 4096 + 7, 5 * 4096 - 1]).collect();
+            for some in [all.clone(), all.iter().copied().step_by(*step).collect(), all[38..].to_vec()] {
+                let mut chosen = expected.clone();
+                chosen.retain(|vertex, _| some.contains(vertex));
+                prop_assert_eq!(visited_each(&topology, direction, &some).unwrap(), chosen);
+            }
+            check_ends(&topology, direction, &all);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn a_topology_visits_what_the_projection_leaves_of_the_state(
-        history in any_history(),
-        stretches in any_stretches(),
-        when in 0.0_f64..1.0,
-        projections in proptest::collection::vec(any_projection(), 1..4),
-        cuts in proptest::collection::vec(any_vertex(), 0..6),
-        step in 1_usize..9,
-    ) {
-        let (sources, first_time) = layers(&history, &stretches);
-        let last_time = history.commits.len() as u64;
-        let timestamp = first_time + ((last_time - first_time) as f64 * (when * 1.2).min(1.0)) as u64;
-        let state = &history.states[timestamp as usize];
-        let (groups, catalogue) = (history.groups(), history.catalogue());
-        let budget: Arc<dyn Budget> = Arc::new(Unlimited);
-        let mut cuts = cuts;
-        cuts.extend([0, groups.count() * 4096]);
-        cuts.sort_unstable();
-        let ranges: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
-        for projection in &projections {
-            let topology = DiskTopology::freeze(
-                sources.clone(), Timestamp(timestamp), &groups, &catalogue, projection, &budget,
-            ).unwrap();
-            check_counts(&topology, state, projection, groups.count());
-            for direction in [Direction::Out, Direction::In, Direction::Both] {
-                if projection.direction != Direction::Both && projection.direction != direction {
-                    continue;
-                }
-                let Some(expected) = expected(state, projection, direction) else {
-                    let error = visited(&topology, direction, &[0..topology.bound()]).unwrap_err();
-                    prop_assert_eq!(error.kind(), ErrorKind::Invalid);
-                    continue;
-                };
-                prop_assert_eq!(&visited(&topology, direction, &[0..topology.bound()]).unwrap(), &expected);
-                prop_assert_eq!(&visited(&topology, direction, &ranges).unwrap(), &expected);
-                // Dense and scattered, alive or not.
-                let all: Vec<u32> = (0..40).chain([4095, 4096, 4098, 3 * 4096 + 7, 5 * 4096 - 1]).collect();
-                for some in [all.clone(), all.iter().copied().step_by(step).collect(), all[38..].to_vec()] {
-                    let mut chosen = expected.clone();
-                    chosen.retain(|vertex, _| some.contains(vertex));
-                    prop_assert_eq!(visited_each(&topology, direction, &some).unwrap(), chosen);
-                }
-                check_ends(&topology, direction, &all);
-            }
-        }
+    fn a_topology_visits_what_the_projection_leaves_of_the_state(case in any_case()) {
+        check(&case, |file, _| Some(file))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_topology_of_csr_files_visits_the_same(case in any_case()) {
+        let mut files = StoredFiles::new();
+        check(&case, |file, commits| files.store(&file, commits))?;
     }
 }
 
 /// Visitors that want no more of a vertex, or no more at all, get no more.
-fn check_ends(topology: &DiskTopology<NaiveFile>, direction: Direction, vertices: &[u32]) {
+fn check_ends<F: ScannedFile>(topology: &DiskTopology<F>, direction: Direction, vertices: &[u32]) {
     let mut buffer = PieceBuffer::default();
     let (mut one_each, mut seen) = (Visited::default(), Visited::default());
     let mut visit = |said: Visit, visited: &mut Visited, vertices: Option<&[u32]>| {

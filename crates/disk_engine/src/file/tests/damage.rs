@@ -10,7 +10,7 @@ use crate::format::file_name::{
     CsrFileName, FILE_HEAD_BYTES, FileContent, FileNumber, PAGE_BYTES, PageNumber,
 };
 use crate::format::footer::FOOTER_BYTES;
-use crate::format::page::PageBytes;
+use crate::format::page::{PageBytes, PageKind};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::list_source::ListSource;
@@ -136,7 +136,11 @@ fn a_damaged_page_is_an_error_with_its_place_and_never_a_wrong_answer() {
                         }
                     }
                 }
-                assert!(errors > 0, "{place}no answer needs the page");
+                // Long values of records that were replaced are not read.
+                let bytes = &fixture.bytes[usize::from(content == FileContent::Columns)];
+                let is_long = bytes[page.offset() as usize + 4] == PageKind::LongValues.code();
+                let may_be_unread = is_long && stamps == FileStamps::Stamped;
+                assert!(errors > 0 || may_be_unread, "{place}no answer needs the page");
                 // Scans read no filters and no columns.
                 let is_scanned = content == FileContent::Topology
                     && file.topology_index().pages().iter().any(|indexed| indexed.page == page);
@@ -235,6 +239,7 @@ fn files_cut_grown_missing_or_swapped_are_refused() {
         let opened = fixture.open(&fixture.with(content, |bytes| *bytes = other));
         assert_eq!(corrupt(opened).0, name);
         // The file under this number, written again with other content of the same length.
+        let directory = fixture.with(content, |_| {});
         let mut stored = fixture.stored.clone();
         stored.topology.footer_crc ^= 1;
         let opened = CsrFile::open(&directory, &stored, &reader(0, Background::Stepped));

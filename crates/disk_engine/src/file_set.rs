@@ -56,21 +56,23 @@ impl<F: KeyedFile> FileSet<F> {
     /// Cost: a sort of the levels that change, and a comparison of each file with each input.
     ///
     /// `None` if the set is not the one any more that the compaction was made for: an input is gone, an output overlaps a
-    /// file that stays in its level, or an older file of L0 than an input does. Then the outputs are of no use.
+    /// file that stays in its level, or an older file of L0 overlaps one of L0 that is an input. Then the outputs are of no
+    /// use.
     #[must_use]
     pub fn with_compacted(&self, inputs: &[Arc<F>], output_level: u8, outputs: &[Arc<F>]) -> Option<Self> {
         let is_input = |file: &Arc<F>| inputs.iter().any(|input| Arc::ptr_eq(input, file));
         if self.iter().filter(|file| is_input(file)).count() != inputs.len() {
             return None;
         }
-        let newest_input = self.flushed.iter().position(is_input).unwrap_or(self.flushed.len());
-        let is_overlapped = |older: &Arc<F>| {
-            outputs.iter().any(|output| {
-                let (older, output) = (older.stored(), output.stored());
-                older.first_key <= output.last_key && output.first_key <= older.last_key
+        // What an older file of L0 has of the keys of an input would hide what the outputs have of them.
+        let is_passed_over = |at: usize| {
+            let older = self.flushed[at].stored();
+            self.flushed[..at].iter().filter(|file| is_input(file)).any(|input| {
+                let input = input.stored();
+                older.first_key <= input.last_key && input.first_key <= older.last_key
             })
         };
-        if self.flushed[newest_input..].iter().any(|older| !is_input(older) && is_overlapped(older)) {
+        if (0..self.flushed.len()).any(|at| !is_input(&self.flushed[at]) && is_passed_over(at)) {
             return None;
         }
         let mut set = self.clone();
@@ -242,7 +244,12 @@ mod tests {
             set.with_compacted(&newest, 2, &[file(20, 2, (0, 99))]).is_none(),
             "an older file of L0 stays"
         );
-        assert!(set.with_compacted(&newest, 2, &[file(20, 2, (31, 99))]).is_some());
+        // An output may reach over an older file whose keys are not among those of the inputs of L0.
+        let flushed = vec![file(2, 0, (0, 9)), file(1, 0, (20, 30))];
+        let set = FileSet::of(flushed, [vec![file(10, 1, (5, 40))], vec![], vec![], vec![], vec![]]).unwrap();
+        let inputs = [&set.level(0)[0], &set.level(1)[0]].map(Arc::clone);
+        let compacted = set.with_compacted(&inputs, 1, &[file(20, 1, (0, 40))]).unwrap();
+        assert_eq!(numbers(&compacted), [1, 20]);
     }
 
     #[test]

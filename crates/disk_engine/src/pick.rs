@@ -198,10 +198,7 @@ impl<'a> Hull<'a> {
     }
 
     /// The smallest one with all of `files`; `None` of no files.
-    fn of<F: KeyedFile>(files: impl Iterator<Item = &'a Arc<F>>) -> Option<Self>
-    where
-        F: 'a,
-    {
+    fn of<F: KeyedFile + 'a>(files: impl Iterator<Item = &'a Arc<F>>) -> Option<Self> {
         files.map(|file| Self::of_file(file.stored())).reduce(Self::with)
     }
 

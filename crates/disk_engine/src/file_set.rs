@@ -5,11 +5,12 @@
 //! L1 .. L5  one sorted run each: files by key, which do not overlap; no stamps
 //! ```
 //!
-//! A flush, a compaction and a load make a new set out of the present one, which shares the files that stay. The new
-//! set takes the old one's place in one swap (`tree.rs`); whoever pinned the old one keeps it, and its files.
+//! A flush, a compaction and a load make a new set out of the present one, which shares the files that stay.
+//! The new set takes the old one's place in one swap (`tree.rs`); whoever pinned the old one keeps it, and
+//! its files.
 //!
-//! Source: disk-engine, sections 1 and 5; LSMGraph (SIGMOD 2024), section 4.3, which counts references to versions of
-//! a multi-level index.
+//! Source: disk-engine, sections 1 and 5; LSMGraph (SIGMOD 2024), section 4.3, which counts references to
+//! versions of a multi-level index.
 
 use crate::level::Level;
 use crate::stored_file::KeyedFile;
@@ -40,8 +41,8 @@ impl<F> Clone for FileSet<F> {
 }
 
 impl<F: KeyedFile> FileSet<F> {
-    /// Of L0's files, newest first, and those of deeper levels, L1 first, each in any order. `None` if two files of a
-    /// deeper level overlap.
+    /// Of L0's files, newest first, and those of deeper levels, L1 first, each in any order. `None` if two
+    /// files of a deeper level overlap.
     #[must_use]
     pub fn of(flushed: Vec<Arc<F>>, deeper: [Vec<Arc<F>>; DEEPER_LEVELS]) -> Option<Self> {
         let mut set = Self { flushed, ..Self::default() };
@@ -51,13 +52,14 @@ impl<F: KeyedFile> FileSet<F> {
         Some(set)
     }
 
-    /// The same with `outputs` in `output_level`, below L0, in place of `inputs`; no outputs if nothing was left of them. A
-    /// file that moves down is an input and an output. The set may have new files in L0 since the compaction was picked.
-    /// Cost: a sort of the levels that change, and a comparison of each file with each input.
+    /// The same with `outputs` in `output_level`, below L0, in place of `inputs`; no outputs if nothing was
+    /// left of them. A file that moves down is an input and an output. The set may have new files in L0 since
+    /// the compaction was picked. Cost: a sort of the levels that change, and a comparison of each file with
+    /// each input.
     ///
-    /// `None` if the set is not the one any more that the compaction was made for: an input is gone, an output overlaps a
-    /// file that stays in its level, or an older file of L0 overlaps one of L0 that is an input. Then the outputs are of no
-    /// use.
+    /// `None` if the set is not the one any more that the compaction was made for: an input is gone, an
+    /// output overlaps a file that stays in its level, or an older file of L0 overlaps one of L0 that is an
+    /// input. Then the outputs are of no use.
     #[must_use]
     pub fn with_compacted(&self, inputs: &[Arc<F>], output_level: u8, outputs: &[Arc<F>]) -> Option<Self> {
         let is_input = |file: &Arc<F>| inputs.iter().any(|input| Arc::ptr_eq(input, file));
@@ -89,8 +91,10 @@ impl<F: KeyedFile> FileSet<F> {
         Some(set)
     }
 
-    /// The same with the files of a bulk load, which is newer than all of it: `newest` in front of L0, in this order, and
-    /// `bottom`, which don't overlap each other, in `level`. If that is L0, or `bottom` overlaps a file there, they follow
+    /// The same with the files of a bulk load, which is newer than all of it: `newest` in front of L0, in
+    /// this order, and
+    /// `bottom`, which don't overlap each other, in `level`. If that is L0, or `bottom` overlaps a file
+    /// there, they follow
     /// `newest`: the newest records may always lie in L0. Cost: a sort of the level.
     #[must_use]
     pub fn with_loaded(&self, newest: &[Arc<F>], level: u8, bottom: &[Arc<F>]) -> Self {
@@ -114,8 +118,8 @@ impl<F> FileSet<F> {
         Self::default()
     }
 
-    /// The same with a file that was just flushed, newer than all of L0 but the first files that `is_newer` names:
-    /// those of a bulk load that came after its last commit.
+    /// The same with a file that was just flushed, newer than all of L0 but the first files that `is_newer`
+    /// names: those of a bulk load that came after its last commit.
     #[must_use]
     pub fn with_flushed(&self, file: Arc<F>, is_newer: impl Fn(&F) -> bool) -> Self {
         let mut set = self.clone();
@@ -152,8 +156,8 @@ impl<F> FileSet<F> {
         std::iter::once(self.flushed.as_slice()).chain(self.deeper.iter().map(|level| level.files()))
     }
 
-    /// All files: L0 newest first, then the levels below it, each by key. No file is older than one behind it that
-    /// has the same keys.
+    /// All files: L0 newest first, then the levels below it, each by key. No file is older than one behind it
+    /// that has the same keys.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<F>> + Clone {
         self.flushed.iter().chain(self.deeper.iter().flat_map(|level| level.files()))
     }

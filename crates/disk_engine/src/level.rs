@@ -6,14 +6,15 @@
 //! list 7                    [ .. ][ ...... ][ .. ]               three files; an item is in one of them at most
 //! ```
 //!
-//! A file is found by its bounds in memory, so that no other one is asked. Its ranks are its own: a rank of a level
-//! is nothing.
+//! A file is found by its bounds in memory, so that no other one is asked. Its ranks are its own: a rank of a
+//! level is nothing.
 //!
-//! Bounds are the first 14 bytes of the keys in the manifest, as numbers: all of a list's key. Of an entry of an index
-//! they say little, but the subject stands first, so lists are told from entries.
+//! Bounds are the first 14 bytes of the keys in the manifest, as numbers: all of a list's key. Of an entry of
+//! an index they say little, but the subject stands first, so lists are told from entries.
 //!
-//! Source: disk-engine, sections 1 and 4. Differs from LSMGraph (SIGMOD 2024), section 4.2, whose multi-level index names the
-//! place of each vertex in each level: here each file has an index of its pages, and a level one of its files.
+//! Source: disk-engine, sections 1 and 4. Differs from LSMGraph (SIGMOD 2024), section 4.2, whose multi-level
+//! index names the place of each vertex in each level: here each file has an index of its pages, and a level
+//! one of its files.
 
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -45,8 +46,8 @@ impl KeyBits {
     }
 }
 
-/// The files of one level, by key, which don't overlap. The file is a type parameter: a level knows no more of one than
-/// its keys.
+/// The files of one level, by key, which don't overlap. The file is a type parameter: a level knows no more
+/// of one than its keys.
 #[derive(Debug)]
 pub struct Level<F> {
     files: Vec<Arc<F>>,

@@ -5,10 +5,11 @@
 //! slices   7 1..40   7 41..989  7 990..    a list that goes on in the next file comes in several slices
 //! ```
 //!
-//! One file is read at a time, so a level takes the memory of one scan, whatever it has. At the end of a file the scan waits
-//! for the first read of the next one.
+//! One file is read at a time, so a level takes the memory of one scan, whatever it has. At the end of a file
+//! the scan waits for the first read of the next one.
 //!
-//! Ranks are those of the file that is read. A merge that copies properties needs to know the file too: see the chains of
+//! Ranks are those of the file that is read. A merge that copies properties needs to know the file too: see
+//! the chains of
 //! `compact`.
 
 use crate::format::entries::entry::EntryRecord;

@@ -9,31 +9,34 @@
 //! L5    [  h  ][ i ][ j ][ k ]       of L4, over its size: g with k, the least overlap a byte
 //! ```
 //!
-//! *Sizes* are set from the bottom up: the largest level keeps its size, each level above it a tenth of the one below.
-//! Levels that would be smaller than a compaction of L0 are left out, so that small graphs have one level and each byte
-//! is written once or twice; L0 goes to the first one that is left, the *base level*.
+//! *Sizes* are set from the bottom up: the largest level keeps its size, each level above it a tenth of the
+//! one below. Levels that would be smaller than a compaction of L0 are left out, so that small graphs have
+//! one level and each byte is written once or twice; L0 goes to the first one that is left, the *base level*.
 //!
 //! *Order.* A compaction puts its outputs below every file that stays in the level of its inputs. So, of L0:
 //!
-//! - with a file go all older files of L0 that overlap the *hull* of the inputs, the smallest range with all their keys:
-//!   left in L0, an older file would hide newer records in the outputs;
-//! - with the inputs go all files of the output level that overlap the hull, since an output may reach over any gap
-//!   between inputs. These may widen the hull; what overlaps the wider one alone is newer, in L0, or not in the output
-//!   level, whose files are disjoint.
+//! - with a file go all older files of L0 that overlap it: left in L0, an older file would hide newer records
+//!   in the outputs;
+//! - with the inputs go all files of the output level that overlap their *hull*, the smallest range with all
+//!   their keys, since an output may reach over any gap between inputs. These may widen the hull; what overlaps
+//!   the wider one alone is newer, in L0, or not in the output level, whose files are disjoint.
 //!
-//! A *component* is a set of files of L0 that overlap directly or through each other; different ones have disjoint hulls.
-//! The oldest files of one are taken, as many as the limit in bytes allows: an older one is never left out.
+//! A *component* is a set of files of L0 that overlap directly or through each other; different ones have
+//! disjoint hulls. The oldest files of one are taken, as many as the limit in bytes allows: an older one is
+//! never left out.
 //!
-//! *Readable files alone.* All files of a set are readable (rule D1), so every snapshot that pins the set after the swap
-//! has an S at which all inputs count, and outputs need no stamps. The one exception are the files of a bulk load that
-//! is installed and not yet checkpointed: snapshots before it may pin the set that has it, and leave its files out. Merged with
-//! others they could not be left out any more. They are inputs when their commit is readable.
+//! *Readable files alone.* All files of a set are readable (rule D1), so every snapshot that pins the set
+//! after the swap has an S at which all inputs count, and outputs need no stamps. The one exception are the
+//! files of a bulk load that is installed and not yet checkpointed: snapshots before it may pin the set that
+//! has it, and leave its files out. Merged with others they could not be left out any more. They are inputs
+//! when their commit is readable.
 //!
-//! *Deletes* may be dropped if no deeper file overlaps the hull ([`Below::Nothing`]). Levels between L0 and the base level are
-//! empty.
+//! *Deletes* may be dropped if no deeper file overlaps the hull ([`Below::Nothing`]). Levels between L0 and
+//! the base level are empty.
 //!
-//! Source: disk-engine, section 4; LSMGraph (SIGMOD 2024), section 4.3, takes all overlapping files of L0 at once. RocksDB's
-//! `level_compaction_dynamic_level_bytes` and its choice by least overlap (Dong et al., CIDR 2017, section 3).
+//! Source: disk-engine, section 4; LSMGraph (SIGMOD 2024), section 4.3, takes all overlapping files of L0 at
+//! once. RocksDB's `level_compaction_dynamic_level_bytes` and its choice by least overlap (Dong et al., CIDR
+//! 2017, section 3).
 
 use crate::file_set::{DEEPER_LEVELS, FileSet};
 use crate::format::file_head::FileStamps;
@@ -49,7 +52,8 @@ const BOTTOM: usize = DEEPER_LEVELS;
 /// When levels are compacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PickLimits {
-    /// Files in L0 from which on they are compacted. To be measured: fewer are read faster, more are written less often.
+    /// Files in L0 from which on they are compacted. To be measured: fewer are read faster, more are written
+    /// less often.
     pub flushed_files: usize,
     /// Bytes of L0 that one compaction takes, unless its first file has more.
     pub flushed_bytes_max: u64,
@@ -69,7 +73,8 @@ impl Default for PickLimits {
 /// A compaction that is due.
 #[derive(Clone, Debug)]
 pub struct PickedCompaction<F> {
-    /// What is merged, newest first: files of the input level, L0's by age, then those of the output level, by key.
+    /// What is merged, newest first: files of the input level, L0's by age, then those of the output level,
+    /// by key.
     pub inputs: Vec<Arc<F>>,
     /// The level of the first inputs.
     pub input_level: u8,
@@ -80,18 +85,19 @@ pub struct PickedCompaction<F> {
 }
 
 impl<F: KeyedFile> PickedCompaction<F> {
-    /// Whether the input may become a file of the output level as it is, by an edit of the manifest alone: it overlaps
-    /// nothing there, and has no stamps. Its Deletes stay.
+    /// Whether the input may become a file of the output level as it is, by an edit of the manifest alone: it
+    /// overlaps nothing there, and has no stamps. Its Deletes stay.
     #[must_use]
     pub fn may_move(&self) -> bool {
         matches!(self.inputs.as_slice(), [input] if input.stored().stamps == FileStamps::Unstamped)
     }
 }
 
-/// The compaction of `set` that is most urgent; `None` if none is due, or none is possible before more is readable.
+/// The compaction of `set` that is most urgent; `None` if none is due, or none is possible before more is
+/// readable.
 ///
-/// `readable` is R when the set was taken, or later. The set that the compaction is installed in may have new files in L0
-/// since; it must not have others in the output level ([`FileSet::with_compacted`] refuses that).
+/// `readable` is R when the set was taken, or later. The set that the compaction is installed in may have new
+/// files in L0 since; it must not have others in the output level ([`FileSet::with_compacted`] refuses that).
 ///
 /// Cost: O(files x log files), and comparisons of keys.
 #[must_use]
@@ -113,8 +119,8 @@ pub fn pick<F: KeyedFile>(
             due.push(Due { level, has, wants });
         }
     }
-    // The most overfull first; of equal ones L0, which every read looks at file by file. Twice as many files as it takes
-    // slow writers: then L0 comes first, whatever the others have.
+    // The most overfull first; of equal ones L0, which every read looks at file by file. Twice as many files
+    // as it takes slow writers: then L0 comes first, whatever the others have.
     due.sort_by(|left, right| {
         right
             .is_urgent()
@@ -387,7 +393,8 @@ mod tests {
         file.first_key[0]..=file.last_key[0]
     }
 
-    /// Which file has the newest record of each key, and those behind it, newest first: every file has every key of its range.
+    /// Which file has the newest record of each key, and those behind it, newest first: every file has every
+    /// key of its range.
     fn sources(set: &FileSet<StoredFile>) -> BTreeMap<u8, Vec<u64>> {
         let mut sources = BTreeMap::<u8, Vec<u64>>::new();
         for file in set.iter() {
@@ -423,8 +430,8 @@ mod tests {
         } else {
             prop_assert_eq!(taken.len(), 1);
         }
-        // The outputs fit, whatever they are, and the order of records stays: of each key, what is newer than an input
-        // is newer than the outputs, and what is older is older.
+        // The outputs fit, whatever they are, and the order of records stays: of each key, what is newer than
+        // an input is newer than the outputs, and what is older is older.
         let widest = widest_output(&picked);
         let compacted = set.with_compacted(&picked.inputs, picked.output_level, &[Arc::clone(&widest)]);
         prop_assert!(compacted.is_some(), "an output would overlap a file that stays");

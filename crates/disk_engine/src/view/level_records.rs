@@ -7,7 +7,8 @@
 //! a group   its files, which are few: the sums of their directories
 //! ```
 //!
-//! Files without any of the items are not asked. A file gathers the pages of its items, and files are asked in turn.
+//! Files without any of the items are not asked. A file gathers the pages of its items, and files are asked
+//! in turn.
 //!
 //! A level may have files of a bulk load that is newer than the reader; such a file says nothing.
 //!
@@ -185,11 +186,10 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
     }
 }
 
+// Schedules are explored by other tests; outside of them locks of shuttle and loom do not work.
 #[cfg(test)]
+#[cfg(not(any(shuttle, loom)))]
 mod tests {
-    // Schedules are explored by other tests; outside of them locks of shuttle and loom do not work.
-    #![cfg(not(any(shuttle, loom)))]
-
     use super::*;
     use crate::file::csr_file::CsrFile;
     use crate::file::entry_scan::EntryScan;
@@ -227,8 +227,8 @@ mod tests {
         Arc::new(Level::new(files.iter().rev().map(open).collect()).unwrap())
     }
 
-    /// The versions of `model` in files cut anywhere, some of them of a load that is newer than the reader; and what the
-    /// reader sees of them.
+    /// The versions of `model` in files cut anywhere, some of them of a load that is newer than the reader;
+    /// and what the reader sees of them.
     fn cut(model: &Model, random: &mut SplitMix64, loads: u64) -> (Arc<Level<CsrFile>>, Model) {
         let directory = directory();
         let (mut rest, mut seen, mut files) = (model.versions.as_slice(), Vec::<Version>::new(), Vec::new());

@@ -11,6 +11,8 @@
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
+//! level          the files of one level as one sorted run: level_scan reads them in key order
+//! pick           which files are compacted next
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
 //! topology       the lists of a snapshot for algorithms, streamed
@@ -33,9 +35,12 @@ pub mod format;
 pub mod generation;
 pub mod graph_supply;
 pub mod groups;
+pub mod level;
+pub mod level_scan;
 pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
+pub mod pick;
 pub mod source;
 pub mod statistics;
 pub mod stored_file;

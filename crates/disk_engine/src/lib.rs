@@ -24,6 +24,7 @@
 
 pub mod cache;
 pub mod commit_room;
+pub mod compact;
 pub mod durable;
 pub mod engine;
 pub mod file;

@@ -93,7 +93,8 @@ impl PropertyCopy {
     pub(super) fn copy(&mut self, plan: &PropertyPlan, writer: &mut FileWriter) -> CheckpointResult<()> {
         let Self { chains, subject, keys, read_pages, columns, .. } = self;
         for (key, columns) in keys.iter().zip(columns.chunks_mut(chains.len())) {
-            let mut column = Column { chains, of: (*subject, *key), read_pages: *read_pages, columns, writer };
+            let mut column =
+                Column { chains, of: (*subject, *key), read_pages: *read_pages, columns, writer };
             for piece in &plan.pieces {
                 if piece.sets.is_empty() {
                     column.copy_piece(piece)?;
@@ -135,7 +136,8 @@ impl Column<'_> {
             let scan = &mut self.columns[piece.source.chain].scan;
             let Some(scan) = scan else { return Ok(()) };
             let Some(front) = scan.front() else { return Ok(()) };
-            if front.position - first >= piece.positions || (stamp != Timestamp::ZERO && front.stamp != stamp) {
+            if front.position - first >= piece.positions || (stamp != Timestamp::ZERO && front.stamp != stamp)
+            {
                 return Ok(());
             }
             let value = scan.content()?;

@@ -76,7 +76,8 @@ impl PageScan {
         assert!(pages.end <= file.topology_index.pages().len(), "places in the index");
         let (window_first, window) = (PageNumber(0), AlignedBuffer::default());
         let (unread, ahead) = (pages.start, VecDeque::new());
-        let mut scan = Self { file: Arc::clone(file), size, rest: pages, unread, ahead, window_first, window };
+        let mut scan =
+            Self { file: Arc::clone(file), size, rest: pages, unread, ahead, window_first, window };
         scan.read_ahead();
         scan
     }

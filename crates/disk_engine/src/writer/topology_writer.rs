@@ -15,8 +15,8 @@ use crate::format::file_name::PAGE_BYTES;
 use crate::format::filter::FilterPageBuilder;
 use crate::format::lists::builder::ListPageBuilder;
 use crate::format::lists::record::ListRecord;
-use crate::format::page::{PageBytes, PageHead, Pushed};
 use crate::format::operation::RecordOperation;
+use crate::format::page::{PageBytes, PageHead, Pushed};
 use crate::format::page_index::topology::TopologyIndexBuilder;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::tree_key::{ItemKey, ListId};
@@ -209,7 +209,11 @@ impl TopologyWriter {
         let mut first_rank = None;
         if subject == Subject::VERTICES {
             for (at, vertex) in run.neighbors.iter().enumerate() {
-                self.push_vertex(&VertexRecord { vertex: VertexId(*vertex), operation: operation(at), stamp })?;
+                self.push_vertex(&VertexRecord {
+                    vertex: VertexId(*vertex),
+                    operation: operation(at),
+                    stamp,
+                })?;
                 first_rank.get_or_insert(self.rank - 1);
             }
             return Ok(first_rank.unwrap_or(self.rank));

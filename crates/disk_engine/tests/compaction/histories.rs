@@ -61,7 +61,8 @@ fn what_is_read_stays_the_same_through_any_compactions() {
     let mut most_files = 0;
     for seed in 0..14 {
         let random = &mut SplitMix64::new(seed);
-        let (history, mut tree, _) = flushed(random, 200 + below(random, 900) as usize);
+        let commits = 200 + below(random, 900) as usize;
+        let (history, mut tree, _) = flushed(random, commits);
         let keys = history.keys();
         check(&tree.files(), &keys, &history.state);
         for _ in 0..7 {

@@ -7,15 +7,18 @@
 //!   └ large: a graph of its own, and one to follow it
 //! ```
 //!
-//! A budget that refuses a graph's growth is eased in turn: graphs kept for conflict checks go, then the open graph is
+//! Where the budget refuses memory it is eased in turn: graphs kept for conflict checks go, then the open graph is
 //! frozen and written. Where nobody flushes in the background, the writer does.
 //!
 //! Source: disk-engine, sections 4 and 7.
 
 use crate::engine::DiskEngine;
+use crate::graph_supply::GraphSupply;
 use crate::memory_graph::graph::{MemoryGraph, PreparedCommit};
+use crate::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::pacing::Backlog;
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::environment::Background;
 use std::sync::Arc;
@@ -80,7 +83,10 @@ impl DiskEngine {
 
     fn make_room(&self, commit: SortedCommit, flusher: Flusher, patience: Duration) -> Result<PreparedWrite> {
         if self.supply().is_large(&commit) {
-            let graph = Arc::new(self.supply().of_commit(commit)?);
+            // Until the graph reserves what it really takes.
+            let bytes = GraphSupply::bytes_of(&commit);
+            let ahead = self.eased(flusher, patience, || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
+            let graph = Arc::new(self.supply().of_commit(commit, ahead)?);
             let next = self.supply().open()?;
             return Ok(PreparedWrite::Large(Box::new(LargeCommit { graph, next })));
         }
@@ -88,7 +94,7 @@ impl DiskEngine {
         let prepared = Box::new(graph.prepare(commit, Vec::new())?);
         self.supply().keep_ready(&graph);
         drop(graph);
-        self.reserve_growth(flusher, patience)?;
+        self.eased(flusher, patience, || self.tree().open_graph().reserve(&**self.budget()))?;
         Ok(PreparedWrite::Small(prepared))
     }
 
@@ -127,31 +133,50 @@ impl DiskEngine {
         Err(self.behind(self.backlog().unwrap_or(backlog), patience))
     }
 
-    /// Reserves what the open graph grew by.
-    fn reserve_growth(&self, flusher: Flusher, patience: Duration) -> Result<()> {
-        let reserve = || self.tree().open_graph().reserve(&**self.budget());
-        let refused = match reserve() {
+    /// What `reserve` returns, which the budget may refuse: then memory graphs go, one after the other, and it is called
+    /// again.
+    fn eased<T>(
+        &self,
+        flusher: Flusher,
+        patience: Duration,
+        mut reserve: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        let mut refused = match reserve() {
             Err(refused) if refused.kind() == ErrorKind::Limit => refused,
             answer => return answer,
         };
         // What is kept for old writers alone goes first: they are told that it was forgotten.
         drop(self.tree().current().retained.free_graphs(None));
-        if reserve().is_ok() {
-            return Ok(());
+        if let Ok(reserved) = reserve() {
+            return Ok(reserved);
         }
-        // A full graph that waits to be frozen is next. Without memory for another one, those before it must do.
-        if self.backlog().is_none() && self.supply().make_ready().is_ok() {
-            self.freeze_open()?;
+        // The open graph is next. Without memory for another one, those that are frozen must do.
+        if self.backlog().is_none() {
+            match self.freeze_open() {
+                Err(refused) if refused.kind() != ErrorKind::Limit => return Err(refused),
+                Ok(_) | Err(_) => self.pacing().wake_background(),
+            }
         }
-        self.pacing().wake_background();
-        if self.catch_up(flusher, patience, || reserve().is_ok())? {
-            return Ok(());
-        }
-        let failure = self.pacing().failure().map_or_else(String::new, |failure| format!(" ({failure})"));
-        let text = format!(
-            "the memory graph of new commits cannot grow, and a wait of {patience:.1?} for the flush did not help{failure}"
-        );
-        Err(Error::new(ErrorKind::Limit, text).because(refused))
+        let mut reserved = None;
+        let is_done = || match reserve() {
+            Ok(found) => {
+                reserved = Some(found);
+                true
+            }
+            Err(again) => {
+                refused = again;
+                false
+            }
+        };
+        self.catch_up(flusher, patience, is_done)?;
+        reserved.ok_or_else(|| {
+            let failure = self.pacing().failure().map_or_else(String::new, |failure| format!(" ({failure})"));
+            let text = format!(
+                "there is no memory for new commits, and a wait of {patience:.1?} for flushes did not help{failure}: \
+                 {refused}"
+            );
+            Error::new(ErrorKind::Limit, text).because(refused)
+        })
     }
 
     /// Waits until `is_done`, or flushes until it is, where nobody else does; whether it is then.

@@ -1,13 +1,13 @@
-//! The disk engine as an `Engine`: memory graphs and files behind the front's transactions.
+//! The disk engine's parts: memory graphs and files, groups, memory and time, and where writers wait.
 //!
 //! ```text
-//! prepare   records sorted, room promised, time for the flush (commit_room)          no lock of the front
-//! newer     retained graphs, no I/O                                                  latch
-//! append    into the open graph; a full one is frozen, the next follows (tree)       latch
-//! pin       files and generations of this moment                                     registry
-//! view      groups and types in memory; the rest out of the pin's sources            none
-//! replay    as append, without a latch; what fills two graphs is flushed             alone
+//! tree     files and memory graphs of this moment       supply   the graph that follows the open one
+//! groups   labels and edge types                        pacing   writers wait for flushes, and are woken by them
+//! files    numbers, and who writes files                loads    what bulk loads changed lately
 //! ```
+//!
+//! What it does with them stands above: commits and reads in `transactions`, room for a commit in `commit_room`,
+//! flushes in `flusher`, checkpoints in `durable`.
 //!
 //! Lock order: the checkpointer's place, the place of the flush, the log's leader, latch, registry; leaves below them:
 //! the graph that follows the open one, what writers and background wait at, cache shards, the memory budget. No I/O
@@ -15,34 +15,19 @@
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 3; disk-engine, sections 4, 5 and 8.
 
-use crate::commit_room::{LargeCommit, PreparedWrite};
+use crate::counters::FlushCounters;
 use crate::durable::files::DatabaseFiles;
 use crate::durable::load::touched::RecentLoads;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
-use crate::format::subject::EdgeSide;
-use crate::format::tree_key::ListId;
-use crate::generation::GenerationSource;
 use crate::graph_supply::{GraphSupply, graph_capacity};
 use crate::groups::GroupTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
-use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::pacing::{Pacing, PacingLimits};
-use crate::source::RecordSource;
-use crate::statistics::FlushCounters;
-use crate::topology::disk_topology::DiskTopology;
 use crate::tree::{Pin, Replaced, SourceHandle, Tree};
-use crate::view::disk_view::DiskView;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
-use evergraph_graph::mutation::Mutation;
+use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
-use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
-use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -50,7 +35,6 @@ use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The budget of an engine that is never opened again.
 const UNSTORED_BUDGET_BYTES: u64 = 256 << 20;
@@ -111,6 +95,16 @@ pub struct DisplacedState {
 }
 
 impl DisplacedState {
+    /// What a commit replaced, if its graph was another one, and what is left of it.
+    pub(crate) fn of_commit(appended: AppendedCommit, replaced: Option<Replaced<CsrFile>>) -> Self {
+        Self { _appended: Some(Box::new(appended)), _replaced: replaced, _unused: None }
+    }
+
+    /// What a commit with a graph of its own replaced, and the next graph if it wasn't needed.
+    pub(crate) fn of_large_commit(replaced: Replaced<CsrFile>, unused: Option<MemoryGraph>) -> Self {
+        Self { _appended: None, _replaced: Some(replaced), _unused: unused.map(Box::new) }
+    }
+
     /// What a bulk load replaced.
     pub(crate) fn of_load(replaced: Replaced<CsrFile>) -> Self {
         Self { _appended: None, _replaced: Some(replaced), _unused: None }
@@ -255,181 +249,5 @@ impl DiskEngine {
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
         self.tree.timeline()
-    }
-
-    /// Freezes the open graph if it is full and another one was opened; under the latch. Else it grows on: so much was
-    /// promised in it. Not beyond the frozen graphs that pacing allows, which writers wait for anyway.
-    fn switch_if_full(&self) -> Option<Replaced<CsrFile>> {
-        let is_due = self.tree.with_current(|current| {
-            let open = current.open_graph();
-            open.is_full() && open.last().is_some() && current.frozen().len() < self.limits.frozen_graphs_max
-        });
-        if !is_due {
-            return None;
-        }
-        let replaced = self.tree.switch(self.supply.take()?);
-        self.pacing.wake_background();
-        Some(replaced)
-    }
-
-    /// Installs one commit of the log.
-    fn replay_commit(&self, commit: &[(Timestamp, Mutation)]) -> Result<()> {
-        let sorted = SortedCommit::of_each(commit, |(_, mutation)| mutation)?;
-        if !sorted.is_empty() {
-            let prepared = self.prepare_replayed(sorted)?;
-            drop(self.append(commit[0].0, prepared));
-        }
-        Ok(())
-    }
-
-    /// Makes the groups of the vertices that a log inserts; one that exists has their label.
-    fn replay_groups(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
-        for (_, mutation) in mutations {
-            if let Mutation::InsertVertex { vertex, label, .. } = mutation {
-                let found = self.groups.open(vertex.group(), *label);
-                if found != *label {
-                    return Err(Error::new(
-                        ErrorKind::Corrupt,
-                        format!("vertex {vertex} has label {} in the log, its group {}", label.0, found.0),
-                    ));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Engine for DiskEngine {
-    type Pin = Pin<CsrFile>;
-    type View<'a> = DiskView<'a, SourceHandle<CsrFile>>;
-    type Topology = DiskTopology<CsrFile>;
-    type Prepared = PreparedWrite;
-    type Displaced = DisplacedState;
-
-    // Indexes lie in memory, in the front, until entries are stored: disk-engine, section 7.
-    const KEEPS_INDEXES: bool = false;
-
-    #[inline]
-    fn pin(&self, _timestamp: Timestamp) -> Pin<CsrFile> {
-        self.tree.pin()
-    }
-
-    #[inline]
-    fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(&self.groups, Self::sources(pin, timestamp), timestamp)
-    }
-
-    fn freeze(
-        &self,
-        pin: &Pin<CsrFile>,
-        timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
-    ) -> Result<DiskTopology<CsrFile>> {
-        let sources = Self::sources(pin, timestamp);
-        DiskTopology::freeze(sources, timestamp, &self.groups, catalogue, projection, budget)
-    }
-
-    fn open_group(&self, group: GroupId, label: LabelId) {
-        self.groups.open(group, label);
-    }
-
-    fn prepare(&self, mutations: &[Mutation], _: &IndexChanges, patience: Duration) -> Result<PreparedWrite> {
-        self.prepare_write(SortedCommit::new(mutations)?, patience)
-    }
-
-    #[inline]
-    fn group_count(&self) -> u32 {
-        self.groups.count()
-    }
-
-    #[inline]
-    fn has_group(&self, group: GroupId) -> bool {
-        self.groups.has(group)
-    }
-
-    #[inline]
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        self.groups.edge_types(group, side)
-    }
-
-    #[inline]
-    fn newer(&self, key: &Key, since: Timestamp) -> ChangedSince {
-        match self.tree.newer(key, since) {
-            ChangedSince::No => self.loads.newer(key, since),
-            answer => answer,
-        }
-    }
-
-    /// Of the records of retained generations and of all files. An edge that was deleted, and that no source names any
-    /// more, is seen at most by a writer so old that its commit is refused: its snapshot is before the floor.
-    fn taken_discriminators(
-        &self,
-        source: VertexId,
-        edge_type: TypeId,
-        target: VertexId,
-        taken: &mut Vec<u16>,
-    ) -> Result<()> {
-        if !self.groups.has_edge_type(source.group(), EdgeSide::Out, edge_type) {
-            return Ok(());
-        }
-        let current = self.tree.current();
-        let list = ListId::edges(source, edge_type, EdgeSide::Out);
-        let mut items = Vec::new();
-        for generation in current.retained.as_slice() {
-            match generation.source() {
-                GenerationSource::Graph(graph) => {
-                    graph.taken_discriminators(source, edge_type, target, taken);
-                }
-                // It was flushed a moment ago, perhaps after the set that is looked at.
-                GenerationSource::File(file) => {
-                    file.at(Timestamp::MAX).between(list, target, &mut items)?;
-                }
-            }
-        }
-        for file in current.set.iter() {
-            file.at(Timestamp::MAX).between(list, target, &mut items)?;
-        }
-        taken.extend(items.iter().map(|listed| listed.item.discriminator()));
-        Ok(())
-    }
-
-    fn append(&self, timestamp: Timestamp, prepared: PreparedWrite) -> DisplacedState {
-        match prepared {
-            PreparedWrite::Small(commit) => {
-                let replaced = self.switch_if_full();
-                let appended = self.tree.open_graph().append(timestamp, *commit);
-                DisplacedState { _appended: Some(Box::new(appended)), _replaced: replaced, _unused: None }
-            }
-            PreparedWrite::Large(large) => {
-                let LargeCommit { graph, next } = *large;
-                let (replaced, unused) = self.tree.attach(timestamp, graph, next);
-                self.pacing.wake_background();
-                DisplacedState { _appended: None, _replaced: Some(replaced), _unused: unused.map(Box::new) }
-            }
-        }
-    }
-
-    /// What fills more graphs than may wait is flushed on the way, from commits that an earlier call installed and that
-    /// were published since.
-    fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
-        self.replay_groups(mutations)?;
-        let covered_through = self.tree.with_current(|current| current.covered_through);
-        for commit in mutations.chunk_by(|a, b| a.0 == b.0) {
-            if commit[0].0 > covered_through {
-                self.replay_commit(commit)?;
-            }
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn snapshot_ended(&self) {
-        self.free_graphs();
-    }
-
-    fn statistics(&self) -> EngineStatistics {
-        self.shared_statistics()
     }
 }

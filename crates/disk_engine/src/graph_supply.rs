@@ -13,7 +13,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::promises::Promises;
 use crate::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use crate::memory_graph::sorted_commit::SortedCommit;
-use evergraph_graph::budget::Budget;
+use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::Result;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
@@ -69,15 +69,20 @@ impl GraphSupply {
     /// Whether a commit is kept out of the open graph: one of more than 128 Ki records, or than fit in there.
     #[must_use]
     pub fn is_large(&self, commit: &SortedCommit) -> bool {
-        commit.is_large() || commit.len() as u64 * RECORD_BYTES > self.capacity_bytes.max(1 << 16)
+        commit.is_large() || Self::bytes_of(commit) > self.capacity_bytes.max(1 << 16)
     }
 
-    /// Builds the graph of one large commit.
+    /// About what the graph of a large commit takes.
+    #[must_use]
+    pub fn bytes_of(commit: &SortedCommit) -> u64 {
+        commit.len() as u64 * RECORD_BYTES
+    }
+
+    /// Builds the graph of one large commit; `ahead` is what was reserved for it, and gives way to what it takes.
     ///
     /// # Errors
-    /// `limit` if the budget refuses it.
-    pub fn of_commit(&self, commit: SortedCommit) -> Result<MemoryGraph> {
-        let ahead = self.budget.reserve(GRAPHS_PURPOSE, commit.len() as u64 * RECORD_BYTES)?;
+    /// `limit` if it takes more, and the budget refuses that.
+    pub fn of_commit(&self, commit: SortedCommit, ahead: Reservation) -> Result<MemoryGraph> {
         let graph = MemoryGraph::of_commit(commit, Vec::new())?;
         drop(ahead);
         graph.reserve(&*self.budget)?;

@@ -13,18 +13,20 @@
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
+//! compact        files of some levels become files of one
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
-//! engine         all of it behind `Engine`; statistics: its numbers
+//! engine         its parts; transactions: all of it behind `Engine`; counters, statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```
 
 pub mod cache;
 pub mod commit_room;
 pub mod compact;
+pub mod counters;
 pub mod durable;
 pub mod engine;
 pub mod file;
@@ -42,6 +44,7 @@ pub mod source;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;
+mod transactions;
 pub mod tree;
 pub mod view;
 pub mod writer;

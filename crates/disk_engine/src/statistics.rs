@@ -1,9 +1,7 @@
-//! Statistics: what the tree consists of, level by level, and what flushing it has cost.
-//!
-//! Concurrency: the counters are numbers for statistics, each by itself; nobody takes two for one moment. So all are
-//! Relaxed.
+//! Statistics: what the tree consists of, level by level, and what it costs.
 
 use crate::cache::CacheStatistics;
+use crate::counters::FlushStatistics;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::format::subject::{EdgeSide, SubjectKind};
@@ -13,9 +11,7 @@ use crate::pacing::StallStatistics;
 use crate::tree::Current;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::EngineStatistics;
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The files of one level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,19 +24,6 @@ pub struct LevelStatistics {
     pub property_bytes: u64,
     /// Bytes of memory for their indexes of pages and directories.
     pub heap_bytes: u64,
-}
-
-/// What flushes have done since opening.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct FlushStatistics {
-    /// Files that were flushed.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Time that writing them took.
-    pub flushing: Duration,
-    /// Memory graphs that were freed behind them.
-    pub freed_graphs: u64,
 }
 
 /// A disk engine's numbers.
@@ -67,39 +50,6 @@ pub struct TreeStatistics {
     pub stalls: StallStatistics,
     /// The cache of pages.
     pub cache: CacheStatistics,
-}
-
-/// Counts flushes.
-#[derive(Debug, Default)]
-pub struct FlushCounters {
-    files: AtomicU64,
-    bytes: AtomicU64,
-    nanoseconds: AtomicU64,
-    freed_graphs: AtomicU64,
-}
-
-impl FlushCounters {
-    /// A file of so many bytes was flushed within `took`.
-    pub fn flushed(&self, took: Duration, bytes: u64) {
-        self.files.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
-    }
-
-    /// So many graphs were freed.
-    pub fn freed(&self, graphs: usize) {
-        self.freed_graphs.fetch_add(graphs as u64, Ordering::Relaxed);
-    }
-
-    fn statistics(&self) -> FlushStatistics {
-        FlushStatistics {
-            files: self.files.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-            flushing: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
-            freed_graphs: self.freed_graphs.load(Ordering::Relaxed),
-        }
-    }
 }
 
 fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {

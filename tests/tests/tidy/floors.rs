@@ -72,7 +72,22 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["durable"],
         ],
     ),
-    ("crates/disk_engine/src", &[&["format"], &["cache", "memory_graph", "merge"], &["generation"]]),
+    (
+        "crates/disk_engine/src",
+        &[
+            &["format", "counters", "pacing"],
+            &["cache", "memory_graph", "merge", "source", "stored_file", "groups", "file_set"],
+            &["generation", "writer", "file", "graph_supply"],
+            &["flush", "tree", "compact"],
+            &["view"],
+            &["topology"],
+            &["durable::section", "durable::files", "durable::load"],
+            &["engine"],
+            &["commit_room", "flusher", "statistics"],
+            &["transactions"],
+            &["durable"],
+        ],
+    ),
     (
         "crates/evergraph/src",
         &[

@@ -93,7 +93,8 @@ impl FileList {
         put_varint(&mut out, self.files.len() as u64);
         for file in &self.files {
             let is_stamped = u64::from(file.stamps == FileStamps::Stamped) * STAMPED;
-            let flags = is_stamped | u64::from(file.columns.is_some()) * HAS_COLUMNS;
+            let has_columns = u64::from(file.columns.is_some()) * HAS_COLUMNS;
+            let flags = is_stamped | has_columns;
             let span = file.last_ts.0 - file.first_ts.0;
             for number in [file.number.0, u64::from(file.level), flags, file.first_ts.0, span] {
                 put_varint(&mut out, number);

@@ -1,9 +1,7 @@
 //! CSR file: the two files of a number, open for reading, with their indexes of pages and their directory in memory.
 
-use crate::file::file_records::FileRecords;
 use crate::file::page_reader::PageReader;
 use crate::file::paged_file::PagedFile;
-use crate::file::visibility::Visibility;
 use crate::format::directory::{DirectoryRow, decode_directory};
 use crate::format::file_name::{FileContent, FileNumber};
 use crate::format::page_index::columns::ColumnIndex;
@@ -11,7 +9,6 @@ use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::Subject;
 use crate::stored_file::StoredFile;
 use evergraph_graph::id::{GroupId, KeyId};
-use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
 use std::sync::Arc;
@@ -126,12 +123,5 @@ impl CsrFile {
         let columns = self.columns.as_ref().map_or(0, |columns| columns.index.heap_bytes());
         let keys = self.stored.first_key.capacity() + self.stored.last_key.capacity();
         self.topology_index.heap_bytes() + columns + size_of_val(&*self.directory_rows) + keys
-    }
-
-    /// What a reader at `until` sees of the file: all of it, if its records have no stamps. Cost: none.
-    #[must_use]
-    #[inline]
-    pub fn at(&self, until: Timestamp) -> FileRecords<'_> {
-        FileRecords { file: self, visibility: Visibility::of(&self.stored, until) }
     }
 }

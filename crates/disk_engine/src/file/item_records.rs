@@ -12,10 +12,10 @@ use crate::format::page_index::topology::{FilterPlace, IndexedPage};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::format::vertices::VertexPage;
-use evergraph_graph::bytes::{DecodeError, Decoded};
+use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::checkpoint::error::CheckpointResult;
 use std::ops::{ControlFlow, Range};
 
 /// A record of an item, as a page has it.
@@ -147,29 +147,6 @@ impl<'f> FileRecords<'f> {
                 self.filter_passes(list, neighbor, (number, &page))
             }
         }
-    }
-
-    /// A page of lists, if it is of `subject`.
-    pub(super) fn open_lists<'p>(&self, subject: Subject, page: &'p VerifiedPage) -> Decoded<ListPage<'p>> {
-        let page = ListPage::open(page.bytes())?;
-        if page.head().subject == subject {
-            return Ok(page);
-        }
-        let expected = format!("a page of {subject} expected, found one of {}", page.head().subject);
-        Err(DecodeError { offset: 8, expected })
-    }
-
-    pub(super) fn topology_page(&self, page: PageNumber) -> CheckpointResult<std::sync::Arc<VerifiedPage>> {
-        self.file.reader.page(&self.file.topology, page, PageWorth::Ordinary)
-    }
-
-    pub(super) fn page_error(&self, page: PageNumber, error: &DecodeError) -> CheckpointError {
-        self.file.topology.page_error(page, error)
-    }
-
-    /// What the stamps of the file count from.
-    pub(super) fn first_ts(&self) -> Timestamp {
-        self.file.stored().first_ts
     }
 }
 

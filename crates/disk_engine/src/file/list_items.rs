@@ -182,8 +182,10 @@ impl FileRecords<'_> {
     }
 
     pub(super) fn list_differences(&self, lists: &[ListId], differences: &mut [i64]) -> CheckpointResult<()> {
-        if let ([list], [difference]) = (lists, &mut *differences) {
-            let pages = self.file.topology_index.pages_of_vertex(list.subject, list.vertex);
+        if let ([list], [difference]) = (lists, &mut *differences)
+            && let pages = self.file.topology_index.pages_of_vertex(list.subject, list.vertex)
+            && pages.len() <= 2
+        {
             for at in 0..pages.len() {
                 *difference += self.difference_in(*list, pages, at)?;
             }

@@ -5,7 +5,7 @@
 //! paged_file     one of its two files, and where damage lies
 //! page_reader    verified pages, from the cache or read side by side; page_rounds gathers them for many items
 //!
-//! file_records   what a reader at S asks of the file (`RecordSource`)
+//! file_records   the file as a reader at S sees it; record_source answers what such a reader asks (`RecordSource`)
 //! visibility     which records that reader sees
 //! item_records   presence: filter, then the records of one item
 //! properties     the column of a property, by rank of an edge's record or by vertex; long values
@@ -37,6 +37,7 @@ mod page_rounds;
 pub mod page_scan;
 pub mod paged_file;
 mod properties;
-#[cfg(all(test, not(any(shuttle, loom))))]
+mod record_source;
+#[cfg(test)]
 mod tests;
 mod visibility;

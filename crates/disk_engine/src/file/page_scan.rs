@@ -85,7 +85,7 @@ impl PageScan {
     /// The next page, verified; `None` at the end. Cost: a checksum, and the wait for the disk where it is slower.
     ///
     /// # Errors
-    /// `Corrupt`, naming file and offset; what the system says. The scan is of no more use then.
+    /// `Corrupt`, naming file and offset; what the system says. The scan is at its end then.
     pub fn next_page(&mut self) -> CheckpointResult<Option<(IndexedPage, &PageBytes)>> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -93,14 +93,24 @@ impl PageScan {
         let indexed = self.file.topology_index.pages()[self.rest.start];
         if self.place_in_window(indexed.page).is_none() {
             let (first, read) = self.ahead.pop_front().expect("all pages that are left are read ahead");
+            // Before the wait, so that a scan holds no more than it says.
             self.window = AlignedBuffer::default();
-            (self.window_first, self.window) = (first, read.wait()?);
+            match read.wait() {
+                Ok(window) => (self.window_first, self.window) = (first, window),
+                Err(error) => {
+                    self.rest.start = self.rest.end;
+                    return Err(error.into());
+                }
+            }
             self.read_ahead();
         }
         self.rest.start += 1;
         let place = self.place_in_window(indexed.page).expect("reads cover the pages in their order");
         let bytes = self.window[place..].first_chunk().expect("a window has whole pages");
-        self.file.topology.verify(indexed.page, bytes)?;
+        if let Err(error) = self.file.topology.verify(indexed.page, bytes) {
+            self.rest.start = self.rest.end;
+            return Err(error);
+        }
         Ok(Some((indexed, bytes)))
     }
 

@@ -26,7 +26,7 @@ impl Visibility {
         }
     }
 
-    /// The first of `stamps`, those of one item, the newest first, that is visible. Asked only where stamps were read.
+    /// Whether a record with this stamp is visible. Where everything is, any stamp does.
     #[inline]
     pub(super) fn sees(self, stamp: Timestamp) -> bool {
         match self {

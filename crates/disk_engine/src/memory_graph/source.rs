@@ -229,3 +229,115 @@ impl RecordSource for VisibleRecords<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::subject::EdgeSide;
+    use crate::memory_graph::graph::MemoryGraph;
+    use crate::memory_graph::promises::Promises;
+    use crate::memory_graph::sorted_commit::SortedCommit;
+    use evergraph_graph::id::{EdgeId, TypeId};
+    use evergraph_graph::mutation::Mutation;
+    use evergraph_graph::timestamp::Timestamp;
+    use std::collections::BTreeMap;
+
+    const LIST: ListId = ListId::edges(VertexId(1), TypeId(0), EdgeSide::Out);
+
+    /// Toggles edges to 600 neighbours, two parallel ones each, and calls `check` with what there is from time to time.
+    fn toggle(
+        order: impl Fn(u32) -> u32,
+        mut check: impl FnMut(&MemoryGraph, u64, &BTreeMap<ItemKey, bool>),
+    ) {
+        let graph = MemoryGraph::open(1 << 20, &Promises::new()).unwrap();
+        let mut listed = BTreeMap::new();
+        for at in 0..2600 {
+            let number = order(at) % 1200;
+            let (target, discriminator) = (VertexId(number / 2), (number % 2) as u16);
+            let edge = EdgeId { source: VertexId(1), edge_type: TypeId(0), target, discriminator };
+            let is_present = listed.entry(ItemKey::edge(target, discriminator)).or_insert(false);
+            *is_present = !*is_present;
+            let mutation = match *is_present {
+                true => Mutation::InsertEdge { edge, properties: Properties::EMPTY },
+                false => Mutation::DeleteEdge { edge },
+            };
+            let prepared = graph.prepare(SortedCommit::new(&[mutation]).unwrap(), Vec::new()).unwrap();
+            drop(graph.append(Timestamp(u64::from(at) + 1), prepared));
+            if at % 650 == 649 {
+                check(&graph, u64::from(at) + 1, &listed);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_items_of_a_hub_are_those_of_the_whole_list_in_whichever_order_they_came() {
+        // In the last one, the newest come from the smallest on, and one that belongs before the limit is the oldest.
+        let orders: [fn(u32) -> u32; 4] = [
+            |at| at,
+            |at| 5_000_399 - at,
+            |at| at * 7919,
+            |at| match at {
+                0 => 199,
+                451.. => 649_u32.abs_diff(at),
+                _ => 650 - at,
+            },
+        ];
+        for order in orders {
+            let mut past = Vec::new();
+            toggle(order, |graph, now, listed| {
+                past.push((now, listed.clone()));
+                // What is newer than the snapshot is not there.
+                for (at, listed) in &past {
+                    for limit in [1, 2, 100, 128, 200, 400, usize::MAX] {
+                        for after in [None, Some(ItemKey::edge(VertexId(7), 0)), Some(ItemKey::LAST)] {
+                            let mut items = vec![ListedItem { item: ItemKey::LAST, is_present: true }];
+                            let source = graph.at(Timestamp(*at));
+                            let more = RecordSource::list(&source, LIST, after, limit, &mut items).unwrap();
+                            let behind =
+                                listed.iter().filter(|(item, _)| after.is_none_or(|after| **item > after));
+                            let behind: Vec<_> = behind.map(|(item, there)| (*item, *there)).collect();
+                            let found: Vec<_> =
+                                items[1..].iter().map(|listed| (listed.item, listed.is_present)).collect();
+                            assert_eq!(
+                                found,
+                                behind[..limit.min(behind.len())],
+                                "{limit} after {after:?} at {at}"
+                            );
+                            assert_eq!(more, limit < behind.len());
+                        }
+                    }
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_whole_slice_of_a_list_says_what_its_items_say_one_by_one() {
+        for count in [3, 2600] {
+            toggle(
+                |at| at * 7919 % count,
+                |graph, now, listed| {
+                    let source = graph.at(Timestamp(now));
+                    let items: Vec<_> = (0..1210)
+                        .map(|number| ItemKey::edge(VertexId(number / 2), (number % 2) as u16))
+                        .collect();
+                    let items: Vec<_> = items.into_iter().map(|item| (LIST, item)).collect();
+                    let mut found = vec![None; items.len()];
+                    source.presence(&items, &mut found).unwrap();
+                    for (item, found) in items.iter().zip(&found) {
+                        assert_eq!(*found, listed.get(&item.1).copied());
+                        let mut one = [None];
+                        source.presence(&[*item], &mut one).unwrap();
+                        assert_eq!(one[0], *found);
+                    }
+                    let mut decided = vec![Some(false); items.len()];
+                    source.presence(&items, &mut decided).unwrap();
+                    assert!(
+                        decided.iter().all(|found| *found == Some(false)),
+                        "newer sources were asked first"
+                    );
+                },
+            );
+        }
+    }
+}

@@ -28,6 +28,10 @@ use std::sync::Arc;
 const BLOCK_VERTICES: usize = 256;
 /// A block is scanned if it has one of so many vertices between its first and its last one.
 const SCANNED_SHARE: u64 = 8;
+/// Up to so many files and subjects are scanned together over any range.
+const WIDE_SCANS_MAX: usize = 4;
+/// Vertices and edges of a range that more of them are scanned over: some MiB of pages in all.
+const SCANNED_WORK: u64 = 1 << 20;
 /// A block of fewer vertices is looked up one by one.
 const SCANNED_VERTICES_MIN: usize = 8;
 
@@ -144,16 +148,30 @@ impl<F: ScannedFile> DiskTopology<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut walk = Walk::new(self, self.subjects_of(direction)?, range)?;
-        while let Some(next) = walk.next()? {
-            if delivery.wants(next.vertex)
-                && chosen(next.vertex)
-                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
-            {
-                return Ok(false);
+        let mut start = range.start;
+        while start < range.end {
+            let end = self.scan_end(start, range.end);
+            let mut walk = Walk::new(self, self.subjects_of(direction)?, start..end)?;
+            while let Some(next) = walk.next()? {
+                if delivery.wants(next.vertex)
+                    && chosen(next.vertex)
+                    && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
+                {
+                    return Ok(false);
+                }
             }
+            start = end;
         }
         Ok(true)
+    }
+
+    /// Where a scan from `start` on ends, to be followed by another one. Over a long range, many files and types at once
+    /// would each hold a window of some MiB.
+    fn scan_end(&self, start: u32, end: u32) -> u32 {
+        if self.subjects.len() * self.layers.len() <= WIDE_SCANS_MAX {
+            return end;
+        }
+        end_of_work(&self.work_before, SCANNED_WORK, start).min(end)
     }
 
     /// Delivers the lists of `vertices`, looked up one by one. Whether the visitor goes on.
@@ -302,6 +320,18 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     }
 }
 
+/// The first vertex behind whole groups, that of `start` and more, that have at least `work`; `work_before` is that of all
+/// groups before each. The highest number if there is not as much.
+fn end_of_work(work_before: &[u64], work: u64, start: u32) -> u32 {
+    let group = VertexId(start).group().0 as usize;
+    let Some(before) = work_before.get(group) else { return u32::MAX };
+    let end = work_before.partition_point(|one| *one < before.saturating_add(work)).max(group + 1);
+    if end >= work_before.len() {
+        return u32::MAX;
+    }
+    u32::try_from(end as u64 * u64::from(GROUP_SIZE)).unwrap_or(u32::MAX)
+}
+
 /// The blocks of a frontier, and whether each is dense. Dense ones that follow each other closely are one.
 struct Blocks<'v> {
     vertices: &'v [u32],
@@ -331,5 +361,49 @@ impl<'v> Iterator for Blocks<'v> {
         let (block, left) = vertices.split_at(count);
         self.vertices = left;
         Some((block, is_dense))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_scan_ends_behind_the_group_with_which_there_is_enough_work() {
+        let work_before = [0, 10, 10, 30, 31, 90];
+        let end = |work, group: u32| end_of_work(&work_before, work, group * GROUP_SIZE + 7) / GROUP_SIZE;
+        assert_eq!([end(1, 0), end(10, 0), end(11, 0), end(30, 0)], [1, 1, 3, 3]);
+        assert_eq!([end(0, 1), end(1, 1), end(20, 2), end(21, 2)], [2, 3, 3, 4]);
+        let none = u32::MAX / GROUP_SIZE;
+        assert_eq!([end(91, 0), end(90, 0), end(1, 4), end(1, 9)], [none; 4], "the range ends first");
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_the_frontier_in_order_and_dense_ones_are_worth_a_scan(
+            gaps in proptest::collection::vec(prop_oneof![8 => 1_u32..9, 1 => 1_u32..2000], 0..1500),
+        ) {
+            let add = |sum: &mut u32, gap: &u32| {
+                *sum += gap;
+                Some(*sum)
+            };
+            let frontier: Vec<u32> = gaps.iter().scan(0, add).collect();
+            let (mut seen, mut blocks) = (Vec::new(), 0);
+            for (block, is_dense) in (Blocks { vertices: &frontier }) {
+                seen.extend_from_slice(block);
+                blocks += 1;
+                let span = u64::from(block[block.len() - 1] - block[0]);
+                if is_dense {
+                    prop_assert!(block.len() >= SCANNED_VERTICES_MIN);
+                    // The vertex before each further part counts twice.
+                    prop_assert!(span < (block.len() + block.len() / 100) as u64 * SCANNED_SHARE);
+                } else {
+                    prop_assert!(block.len() <= BLOCK_VERTICES);
+                }
+            }
+            prop_assert_eq!(&seen, &frontier);
+            prop_assert!(blocks <= frontier.len().div_ceil(BLOCK_VERTICES));
+        }
     }
 }

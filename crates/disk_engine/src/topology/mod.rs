@@ -12,8 +12,8 @@
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
-//! The run, the scope and the counts are reserved by name for as long as the topology lives. A visit takes a window for
-//! each file and subject, and a stretch of a few thousand edges.
+//! The run, the scope and the counts are reserved by name for as long as the topology lives. A visit takes windows of
+//! some MiB in all, and a stretch of a few thousand edges; these are not reserved.
 //!
 //! In sides have no properties: weights and filters of in lists are looked up in the out lists of the other ends,
 //! batched and sorted by place, source after source. That costs a page for each edge whose out list is not cached; the

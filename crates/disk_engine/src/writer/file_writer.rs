@@ -233,10 +233,14 @@ impl FileWriter {
         let columns_part = columns.as_mut().map(ColumnsWriter::write_end).transpose()?;
         let files = (topology.into_file(), columns.map(ColumnsWriter::into_file));
         files.0.sync()?;
-        files.1.as_ref().map(|file| file.sync()).transpose()?;
+        if let Some(columns) = &files.1 {
+            columns.sync()?;
+        }
         directory.sync_directory()?;
         files.0.keep();
-        files.1.map(|file| file.keep());
+        if let Some(columns) = files.1 {
+            columns.keep();
+        }
         let NewFile { number, level, stamps, first_ts, last_ts } = new;
         Ok(StoredFile {
             number,

@@ -17,7 +17,7 @@
 //! is bounded: by a memory graph, or by the size of a file, for which [`FileWriter::bytes`] counts them.
 //!
 //! Apart from those a writer takes 1 MiB of buffer for each of its files, 1 MiB of filters, 16 bytes a page and 16
-//! bytes a (subject, group) with records.
+//! bytes a (subject, group) with records. Costs named here are estimates: those of the builders of pages, added up.
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 4.2.1, the flush to CSR with properties apart. Differs: pages with filters.
 //!

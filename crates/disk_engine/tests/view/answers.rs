@@ -81,7 +81,8 @@ fn vertices(view: &impl View, state: &State, seed: u32) -> Result<(), TestCaseEr
     let asked = shuffled(&all, seed).into_iter().map(VertexId).collect::<Vec<_>>();
     let whole_groups: Vec<_> = (4000..2 * GROUP_SIZE + 4).chain(4000..4200).map(VertexId).collect();
     let label = |vertex: &VertexId| state.vertices.contains_key(vertex).then(|| label_of(vertex.group().0));
-    for asked in [&asked[..], &whole_groups, &asked[..1], &[]] {
+    let many: Vec<_> = asked.iter().cycle().take(4200).copied().collect();
+    for asked in [&asked[..], &whole_groups, &many, &asked[..1], &[]] {
         // Every answer overwrites what stood there.
         let mut labels = vec![Some(label_of(1)); asked.len()];
         view.labels(asked, &mut labels).unwrap();
@@ -156,12 +157,14 @@ fn neighbors(view: &impl View, lists: &Lists, seed: u32) -> Result<(), TestCaseE
 fn degrees(view: &impl View, lists: &Lists, seed: u32) -> Result<(), TestCaseError> {
     let all: Vec<_> = VERTICES.into_iter().chain(0..50).chain([77_777]).map(VertexId).collect();
     let asked = shuffled(&all, seed);
+    // More than a batch, and not a multiple of what stands in it.
+    let many: Vec<_> = asked.iter().cycle().take(4200).copied().collect();
     for edge_type in TYPES {
         for side in SIDES {
             let degree = |vertex: &VertexId| {
                 lists.get(&(*vertex, edge_type, side)).map_or(0, |list| list.len() as u64)
             };
-            for asked in [&asked[..], &all, &asked[..1], &[]] {
+            for asked in [&asked[..], &all, &many, &asked[..1], &[]] {
                 let mut degrees = vec![1000; asked.len()];
                 view.degrees(asked, edge_type, side, &mut degrees).unwrap();
                 let expected: Vec<_> = asked.iter().map(|vertex| 1000 + degree(vertex)).collect();

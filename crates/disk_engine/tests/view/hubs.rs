@@ -32,15 +32,15 @@ impl Layer for Hub {
 /// Only lists are asked for.
 impl RecordSource for &Hub {
     fn presence(&self, _: &[(ListId, ItemKey)], _: &mut [Option<bool>]) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn property(&self, _: &[(ListId, ItemKey)], _: KeyId, _: &mut [PropertyAnswer]) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn property_map(&self, _: ListId, _: ItemKey, _: &mut PropertyMap) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn list(
@@ -62,23 +62,23 @@ impl RecordSource for &Hub {
     }
 
     fn between(&self, _: ListId, _: VertexId, _: &mut Vec<ListedItem>) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn differences(&self, _: &[ListId], _: &mut [i64]) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn group_difference(&self, _: Subject, _: GroupId) -> Result<i64> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn apply_live(&self, _: GroupId, _: &mut GroupBits) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 
     fn mark_rows(&self, _: Subject, _: GroupId, _: &mut GroupBits) -> Result<()> {
-        unimplemented!()
+        unreachable!("only lists are asked for")
     }
 }
 

@@ -24,7 +24,7 @@ use evergraph_graph::timestamp::Timestamp;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn a_view_shows_the_graph_as_it_was_whatever_layers_it_lies_in(

@@ -205,7 +205,7 @@ proptest! {
     fn the_graph_of_one_commit_becomes_a_file(actions in proptest::collection::vec(any_action(), 1..300)) {
         let mut history = History::default();
         let (mutations, mut entries) = history.commit(&actions, Timestamp(9));
-        entries.sort_by(|a, b| a.subject.cmp(&b.subject));
+        entries.sort_by_key(|entry| entry.subject);
         let graph = MemoryGraph::of_commit(SortedCommit::new(&mutations).unwrap(), entries).unwrap();
         graph.set_timestamp(Timestamp(9));
         check(&graph, &history)?;

@@ -35,7 +35,7 @@ fn edge(subject: Subject, vertex: u32, neighbor: u32) -> FileRecord {
 
 #[test]
 fn whole_lists_and_single_records_become_the_same_file() {
-    let hub: Vec<u32> = (0..60_000).map(|at| at * 5 + at % 3).collect();
+    let hub: Vec<u32> = (0..60_000).map(|at| at * 5000 + at % 3).collect();
     let lists = [(OUT, 3, &hub[..7]), (OUT, 9, &hub[..]), (OUT, 5000, &hub[..1]), (IN, 1, &hub[..20_000])];
     let mut records = Vec::new();
     let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));

@@ -28,6 +28,9 @@ pub trait TestEngine: Engine {
     /// An empty one.
     fn empty(timeline: &Arc<Timeline>) -> Self;
 
+    /// Whether it may refuse a commit because it forgot what changed since the transaction began.
+    const FORGETS: bool = false;
+
     /// Does what would be done in the background.
     fn maintain(&self) {}
 }
@@ -49,6 +52,9 @@ impl TestEngine for MemoryEngine {
 }
 
 impl TestEngine for DiskEngine {
+    // Memory graphs are flushed so often here, and two of them are kept for conflict checks.
+    const FORGETS: bool = true;
+
     /// With memory graphs so small that commits of a test fill several.
     fn empty(timeline: &Arc<Timeline>) -> Self {
         Self::with_graph_bytes(Arc::clone(timeline), 1 << 14)

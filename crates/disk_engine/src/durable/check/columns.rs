@@ -1,4 +1,4 @@
-//! Columns: checks the pages of a columns file, alone, in order, and against its index and the values of the topology.
+//! Columns: checks the pages of a columns file, alone, in order, and against index and topology.
 
 use crate::durable::check::stored_bytes::StoredBytes;
 use crate::durable::check::topology::{ValuesBySubject, verify_pages};

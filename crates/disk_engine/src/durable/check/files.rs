@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 /// Checks the files that `manifest` names. Nobody writes to them.
 ///
-/// Cost: reads pages of vertices twice and all others once; about 600 bytes a group, a few for each side of a type in
-/// it, the page index of one file, and 1 MiB.
+/// Cost: reads pages of vertices twice and all others once; about 600 bytes a group, a few for each side of a
+/// type in it, the page index of one file, and 1 MiB.
 ///
 /// # Errors
 /// `cancelled`, and what the system says. Damage is a finding.

@@ -1,4 +1,4 @@
-//! Check: verifies the CSR files that a manifest names, alone and against each other; damage becomes findings.
+//! Check: verifies the CSR files that a manifest names, alone and together; damage becomes findings.
 //!
 //! ```text
 //! each file   stored_bytes   head, footer, page index and directory; every page's checksum and place
@@ -8,13 +8,14 @@
 //!             sides          the edges of groups whose sums differ, one by one
 //! ```
 //!
-//! No file is merged with another: records are exact (rule D5), so that what all files say together of a vertex, of a
-//! list's length or of a side is the sum of what each says, in any order. An edge adds its hash where it is inserted and
-//! takes it away where it is deleted. What sums cannot show: a record that repeats another one on both sides, such as
-//! two Inserts of one edge; the counts of a group's directories would agree with it too.
+//! No file is merged with another: records are exact (rule D5), so that what all files say together of a
+//! vertex, of a list's length or of a side is the sum of what each says, in any order. An edge adds its hash
+//! where it is inserted and takes it away where it is deleted. What sums cannot show: a record that repeats
+//! another one on both sides, such as two Inserts of one edge; the counts of a group's directories would
+//! agree with it too.
 //!
-//! What a damaged page held is missing in the sums. So sides are compared, and ends looked for, only where everything
-//! could be read: one damaged page is one finding, and not a thousand.
+//! What a damaged page held is missing in the sums. So sides are compared, and ends looked for, only where
+//! everything could be read: one damaged page is one finding, and not a thousand.
 //!
 //! Source: disk-engine, section 8 (Check).
 

@@ -124,7 +124,8 @@ impl StoredBytes {
         self.corrupt(page.offset() + error.offset as u64, error.expected)
     }
 
-    /// Reads up to [`STRETCH_PAGES`] pages from `first` on, in place of the content of `stretch`. None is verified.
+    /// Reads up to [`STRETCH_PAGES`] pages from `first` on, in place of the content of `stretch`. None is
+    /// verified.
     pub(super) fn read_stretch(&self, first: PageNumber, stretch: &mut Vec<u8>) -> CheckpointResult<()> {
         let count = (self.pages - first.0).min(STRETCH_PAGES) as usize;
         stretch.resize(count * PAGE_BYTES, 0);

@@ -1,4 +1,4 @@
-//! Sums: what all files say together of vertices, of both sides of edges, and of edges of vertices that are not alive.
+//! Sums: what all files say together of live vertices, of both sides of edges, and of their ends.
 //!
 //! ```text
 //! live     a bit a vertex, turned over by each Insert and Delete            524 bytes a group

@@ -27,7 +27,8 @@ use std::collections::BTreeMap;
 /// Values of each subject of a file; `None` where a page could not be read.
 pub(super) type ValuesBySubject = BTreeMap<Subject, Option<u64>>;
 
-/// Checks all pages of `file`; edges go to `sums`. How many values each subject has, if the index can be read.
+/// Checks all pages of `file`; edges go to `sums`. How many values each subject has, if the index can be
+/// read.
 ///
 /// # Errors
 /// `cancelled`, and what the system says. Damage is a finding.

@@ -61,8 +61,9 @@ pub struct BuiltLoad<F> {
 impl<F> BuiltLoad<F> {
     /// Writes the files of a load and opens them.
     ///
-    /// Cost: see `write.rs`; `plan.memory_bytes` for sorting, and beside it a writer's buffers and what open files
-    /// take. More than that where one group's edges of one type need more, or 256 parts of a side are too few.
+    /// Cost: see `write.rs`; `plan.memory_bytes` for sorting, and beside it a writer's buffers and what open
+    /// files take. More than that where one group's edges of one type need more, or 256 parts of a side are
+    /// too few.
     ///
     /// # Errors
     /// As `DurableEngine::build_load`; `io`. What was written is removed then.
@@ -109,8 +110,8 @@ impl<F> BuiltLoad<F> {
         Ok(Self { newest, bottom, stored, files, groups: new_groups, touched: Arc::new(touched), staged })
     }
 
-    /// The groups that index checks read: a view of [`BuiltLoad::sources`] and these has the load's new vertices and
-    /// their edges, and of vertices that were there the new edges of indexed types.
+    /// The groups that index checks read: a view of [`BuiltLoad::sources`] and these has the load's new
+    /// vertices and their edges, and of vertices that were there the new edges of indexed types.
     #[must_use]
     pub fn groups(&self) -> &GroupTable {
         &self.staged
@@ -129,12 +130,12 @@ impl<F> BuiltLoad<F> {
         &self.touched
     }
 
-    /// Makes the load a part of `tree` and of its `groups`. Under the latch, before its timestamp is published; takes
-    /// the registry. No I/O; what is returned is dropped outside of all locks.
+    /// Makes the load a part of `tree` and of its `groups`. Under the latch, before its timestamp is
+    /// published; takes the registry. No I/O; what is returned is dropped outside of all locks.
     ///
-    /// Snapshots before the load may pin the set that has it: they read none of its files, whose last commit is newer
-    /// than they are. What commits before it left in memory is flushed behind it in L0; until the checkpoint that does
-    /// so is durable nobody reads the load (`Timeline::hold_readable`).
+    /// Snapshots before the load may pin the set that has it: they read none of its files, whose last commit
+    /// is newer than they are. What commits before it left in memory is flushed behind it in L0; until the
+    /// checkpoint that does so is durable nobody reads the load (`Timeline::hold_readable`).
     #[must_use = "dropped outside of latch and registry"]
     pub fn install(&self, tree: &Tree<F>, groups: &GroupTable) -> Replaced<F> {
         for (group, label) in &self.groups {
@@ -173,7 +174,8 @@ impl<F> BuiltLoad<F> {
     }
 }
 
-/// The deepest level none of whose files overlaps with `files`, which don't overlap each other; L0 if there is none.
+/// The deepest level none of whose files overlaps with `files`, which don't overlap each other; L0 if there
+/// is none.
 fn free_level<F>(set: &FileSet<F>, stored: fn(&F) -> &StoredFile, files: &[StoredFile]) -> u8 {
     let is_free = |level: &u8| {
         let there = set.level(usize::from(*level));

@@ -1,4 +1,4 @@
-//! Ends: the edge tables of one type, the vertices at the ends of their rows, and how many edges each group has.
+//! Ends: the edge tables of one type, the vertices at their ends, and how many edges each group has.
 
 use crate::durable::load::parts::Parts;
 use evergraph_graph::error::Result;

@@ -7,10 +7,10 @@
 //!
 //! A small load is all `newest`, as the flush of a memory graph would be.
 //!
-//! Files of one sequence are cut near 64 MiB, between any two keys, and don't overlap. In the bottom sequence no file
-//! has two subjects: the groups of a later load are higher, so that its files find room between these. All are without
-//! stamps and have the load's timestamp as their first and last: a snapshot before it reads none of them, one at it or
-//! later reads them whole.
+//! Files of one sequence are cut near 64 MiB, between any two keys, and don't overlap. In the bottom sequence
+//! no file has two subjects: the groups of a later load are higher, so that its files find room between
+//! these. All are without stamps and have the load's timestamp as their first and last: a snapshot before it
+//! reads none of them, one at it or later reads them whole.
 
 use crate::durable::section::LEVEL_MAX;
 use crate::format::file_head::FileStamps;
@@ -162,7 +162,8 @@ impl<'a> LoadOutput<'a> {
         self.writer(sequence, subject)?.push_edge(subject, &record, properties)
     }
 
-    /// The writer of a sequence for a record of `subject`: a new one if the file is long enough, or has another subject.
+    /// The writer of a sequence for a record of `subject`: a new one if the file is long enough, or has
+    /// another subject.
     #[inline]
     fn writer(&mut self, sequence: Sequence, subject: Subject) -> CheckpointResult<&mut FileWriter> {
         let sequence = if self.is_small { Sequence::Newest } else { sequence };

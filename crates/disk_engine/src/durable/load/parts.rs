@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A part has whole groups: one that has more edges than fit is a part of its own. There are at most
-//! [`PARTS_MAX`] parts, because each has a bucket of spilled edges: where the memory is too small for so few, a part
-//! takes more.
+//! [`PARTS_MAX`] parts, because each has a bucket of spilled edges: where the memory is too small for so few,
+//! a part takes more.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GROUP_SIZE, GroupId, VertexId};

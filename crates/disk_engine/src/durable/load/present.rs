@@ -7,10 +7,12 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 
-/// The highest discriminator of the edges of a list to a vertex, at the newest commit; `None` without such edges.
+/// The highest discriminator of the edges of a list to a vertex, at the newest commit; `None` without such
+/// edges.
 pub(super) type LastPresent<'a> = dyn Fn(ListId, VertexId) -> Result<Option<u16>> + 'a;
 
-/// The highest discriminator of the edges of `list` to `neighbor` that `layers`, newest first, show at `timestamp`.
+/// The highest discriminator of the edges of `list` to `neighbor` that `layers`, newest first, show at
+/// `timestamp`.
 ///
 /// Cost: a look at each layer; no page of a file whose filter does not know the edge.
 ///

@@ -1,13 +1,13 @@
-//! Spill: bytes in buckets that are filled side by side and read one after the other, on disk where they don't fit.
+//! Spill: buckets of bytes, filled side by side and read one by one, on disk where they don't fit.
 //!
 //! ```text
 //! buckets in memory    [a a .]  [b . .]  [c c c]──full──┐
 //! spill file           | c c c | a a a | c c c | ...  <─┘     where each bucket's stretches lie is in memory
 //! ```
 //!
-//! The file has the number of a CSR file that is never written, so that whoever opens the database after a crash
-//! removes it with other files that no manifest names. Its bytes are nobody's but this process': it has no checksums
-//! and is never synced.
+//! The file has the number of a CSR file that is never written, so that whoever opens the database after a
+//! crash removes it with other files that no manifest names. Its bytes are nobody's but this process': it has
+//! no checksums and is never synced.
 //!
 //! Source: the partitioning of the Grace hash join (Kitsuregawa, Tanaka and Moto-oka, 1983).
 
@@ -59,8 +59,8 @@ impl Drop for SpillFile {
 }
 
 impl<'a> Buckets<'a> {
-    /// `count` buckets that gather about `memory_bytes` together before they write, at least 16 KiB each. One alone
-    /// stays in memory: it is wanted there as a whole.
+    /// `count` buckets that gather about `memory_bytes` together before they write, at least 16 KiB each. One
+    /// alone stays in memory: it is wanted there as a whole.
     pub(super) fn new(place: SpillPlace<'a>, count: usize, memory_bytes: u64) -> Self {
         let each = memory_bytes / count.max(1) as u64;
         let stretch_bytes = match count {

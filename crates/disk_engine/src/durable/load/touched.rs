@@ -1,8 +1,8 @@
 //! Touched segments: what a load changed, for writers whose snapshots are older.
 //!
-//! A load leaves no records in a memory graph. Until no writer has a snapshot before it, conflict checks ask here, by
-//! group and subject: who wrote or read anything in a segment that the load touched is told that something may have
-//! changed.
+//! A load leaves no records in a memory graph. Until no writer has a snapshot before it, conflict checks ask
+//! here, by group and subject: who wrote or read anything in a segment that the load touched is told that
+//! something may have changed.
 
 use crate::format::subject::{EdgeSide, Subject};
 use evergraph_graph::id::{Direction, GroupId, TypeId};

@@ -44,8 +44,9 @@ pub(super) struct WrittenLoad {
 impl LoadWrite<'_> {
     /// Writes everything.
     ///
-    /// Cost: one pass over blocks of vertices and two over those of edges; each edge is written to a bucket and read
-    /// again once a side, unless the edges of its type fit the memory; sorting some 100 ns an edge and side.
+    /// Cost: one pass over blocks of vertices and two over those of edges; each edge is written to a bucket
+    /// and read again once a side, unless the edges of its type fit the memory; sorting some 100 ns an edge
+    /// and side.
     ///
     /// # Errors
     /// As `DurableEngine::build_load`; what was written is removed then.

@@ -10,7 +10,7 @@ use crate::format::file_name::{
     CsrFileName, FILE_HEAD_BYTES, FileContent, FileNumber, PAGE_BYTES, PageNumber,
 };
 use crate::format::footer::FOOTER_BYTES;
-use crate::format::page::PageBytes;
+use crate::format::page::{PageBytes, PageKind};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::list_source::ListSource;
@@ -20,7 +20,7 @@ use crc32c::{crc32c, crc32c_append};
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::error::Operation;
@@ -60,7 +60,7 @@ impl Fixture {
         directory
     }
 
-    fn open(&self, directory: &Arc<dyn Directory>) -> Result<CsrFile, CheckpointError> {
+    fn open(&self, directory: &Arc<dyn Directory>) -> CheckpointResult<CsrFile> {
         CsrFile::open(directory, &self.stored, &reader(u64::MAX, Background::Stepped))
     }
 
@@ -136,18 +136,26 @@ fn a_damaged_page_is_an_error_with_its_place_and_never_a_wrong_answer() {
                         }
                     }
                 }
-                assert!(errors > 0, "{place}no answer needs the page");
-                if content == FileContent::Topology
-                    && let Err(error) = scan_all(&file)
-                {
-                    assert!(error.to_string().contains(&place), "{error}, not {place}");
+                // Long values of records that were replaced are not read.
+                let bytes = &fixture.bytes[usize::from(content == FileContent::Columns)];
+                let is_long = bytes[page.offset() as usize + 4] == PageKind::LongValues.code();
+                let may_be_unread = is_long && stamps == FileStamps::Stamped;
+                assert!(errors > 0 || may_be_unread, "{place}no answer needs the page");
+                // Scans read no filters and no columns.
+                let is_scanned = content == FileContent::Topology
+                    && file.topology_index().pages().iter().any(|indexed| indexed.page == page);
+                match scan_all(&file) {
+                    Ok(()) => assert!(!is_scanned, "{place}the scan did not see it"),
+                    Err(error) => {
+                        assert!(is_scanned && error.to_string().contains(&place), "{error}, not {place}")
+                    }
                 }
             }
         }
     }
 }
 
-fn scan_all(file: &Arc<CsrFile>) -> Result<(), CheckpointError> {
+fn scan_all(file: &Arc<CsrFile>) -> CheckpointResult<()> {
     let mut scan = FileScan::all(file)?;
     while scan.slice().is_some() {
         scan.advance()?;
@@ -175,7 +183,7 @@ fn no_changed_byte_of_a_page_passes() {
 }
 
 /// The file and the offset of an error that must be `Corrupt`.
-fn corrupt(opened: Result<CsrFile, CheckpointError>) -> (String, u64, String) {
+fn corrupt(opened: CheckpointResult<CsrFile>) -> (String, u64, String) {
     match opened {
         Err(CheckpointError::Corrupt { file, offset, problem }) => {
             (file.file_name().unwrap().to_string_lossy().into_owned(), offset, problem)
@@ -231,6 +239,7 @@ fn files_cut_grown_missing_or_swapped_are_refused() {
         let opened = fixture.open(&fixture.with(content, |bytes| *bytes = other));
         assert_eq!(corrupt(opened).0, name);
         // The file under this number, written again with other content of the same length.
+        let directory = fixture.with(content, |_| {});
         let mut stored = fixture.stored.clone();
         stored.topology.footer_crc ^= 1;
         let opened = CsrFile::open(&directory, &stored, &reader(0, Background::Stepped));

@@ -101,7 +101,8 @@ impl Model {
             // Parallel edges, and one whose records go on over pages.
             for discriminator in 0..3000 / scale as u16 {
                 let item = ItemKey::edge(VertexId(20_000), discriminator * 2);
-                model.add(&mut random, list, item, 1 + below(&mut random, 10) / 9);
+                let versions = 1 + below(&mut random, 10) / 9;
+                model.add(&mut random, list, item, versions);
             }
             model.add(&mut random, list, ItemKey::edge(VertexId(20_001), 5), 6000 / scale);
             model.add(&mut random, list, ItemKey::edge(VertexId(u32::MAX), u16::MAX), 2);

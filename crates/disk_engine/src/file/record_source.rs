@@ -1,0 +1,188 @@
+//! Record source: a file's answers to what a reader at S asks.
+//!
+//! Answers for many items gather the pages that they need: first those of filters, then those of lists and vertices,
+//! then those of columns, each in rounds that are read side by side. A question about one item takes no memory of its
+//! own where all commits of the file are visible.
+
+use crate::cache::PageWorth;
+use crate::file::file_records::FileRecords;
+use crate::file::item_records::StampUse;
+use crate::file::page_rounds::visit_pages;
+use crate::file::visibility::Visibility;
+use crate::format::operation::RecordOperation;
+use crate::format::page_index::topology::FilterPlace;
+use crate::format::subject::Subject;
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{GroupId, KeyId, VertexId};
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::view::GroupBits;
+use std::ops::ControlFlow;
+
+impl FileRecords<'_> {
+    /// Of the items at `places`, those that filters do not exclude.
+    pub(super) fn passing(
+        &self,
+        items: &[(ListId, ItemKey)],
+        places: impl Iterator<Item = usize>,
+    ) -> CheckpointResult<Vec<usize>> {
+        let (mut passing, mut filtered) = (Vec::new(), Vec::new());
+        for place in places {
+            let (list, item) = items[place];
+            match self.filter_of(list, item.neighbor()) {
+                FilterPlace::Unfiltered => passing.push(place),
+                FilterPlace::Absent => {}
+                FilterPlace::Page(page) => filtered.push((place, page)),
+            }
+        }
+        if filtered.is_empty() {
+            return Ok(passing);
+        }
+        let (reader, file) = (&self.file.reader, &self.file.topology);
+        visit_pages(reader, file, PageWorth::Filter, filtered, |place: usize, number, page| {
+            let (list, item) = items[place];
+            if self.filter_passes(list, item.neighbor(), (number, page))? {
+                passing.push(place);
+            }
+            Ok(())
+        })?;
+        // Items of vertices and of lists without filters came first.
+        passing.sort_unstable();
+        Ok(passing)
+    }
+
+    fn presence_of_one(&self, list: ListId, item: ItemKey) -> CheckpointResult<Option<bool>> {
+        if !self.may_have(list, item.neighbor())? {
+            return Ok(None);
+        }
+        let mut found = None;
+        self.visit_records(list, item, StampUse::VisibilityAlone, |record| {
+            found = Some(record.operation != RecordOperation::Delete);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    fn presence_of_many(
+        &self,
+        items: &[(ListId, ItemKey)],
+        found: &mut [Option<bool>],
+    ) -> CheckpointResult<()> {
+        let undecided = (0..items.len()).filter(|place| found[*place].is_none());
+        let passing = self.passing(items, undecided)?;
+        let units = passing.iter().flat_map(|place| {
+            let (list, item) = items[*place];
+            self.pages_of_item(list, item).iter().map(|indexed| (*place, indexed.page))
+        });
+        let (reader, file) = (&self.file.reader, &self.file.topology);
+        visit_pages(reader, file, PageWorth::Ordinary, units, |place, number, page| {
+            // Where an item's records go on over pages, the newest is in the first one.
+            if found[place].is_none() {
+                let stamp_use = StampUse::VisibilityAlone;
+                let _ = self.visit_item(items[place], (number, page), stamp_use, |record| {
+                    found[place] = Some(record.operation != RecordOperation::Delete);
+                    Ok(ControlFlow::Break(()))
+                })?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl RecordSource for FileRecords<'_> {
+    fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        if let ([(list, item)], [found]) = (items, &mut *found) {
+            if found.is_none() {
+                *found = self.presence_of_one(*list, *item)?;
+            }
+            return Ok(());
+        }
+        Ok(self.presence_of_many(items, found)?)
+    }
+
+    fn property(
+        &self,
+        items: &[(ListId, ItemKey)],
+        key: KeyId,
+        answers: &mut [PropertyAnswer],
+    ) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        if let ([(list, item)], [answer]) = (items, &mut *answers) {
+            if *answer == PropertyAnswer::Undecided {
+                *answer = self.property_of_one(*list, *item, key)?;
+            }
+            return Ok(());
+        }
+        Ok(self.property_of_many(items, key, answers)?)
+    }
+
+    fn property_map(&self, list: ListId, item: ItemKey, map: &mut PropertyMap) -> Result<()> {
+        if self.sees_nothing() || map.is_complete {
+            return Ok(());
+        }
+        Ok(self.all_properties(list, item, map)?)
+    }
+
+    fn list(
+        &self,
+        list: ListId,
+        after: Option<ItemKey>,
+        limit: usize,
+        items: &mut Vec<ListedItem>,
+    ) -> Result<bool> {
+        if self.sees_nothing() {
+            return Ok(false);
+        }
+        if list.subject == Subject::VERTICES {
+            if after.is_none()
+                && let Some(is_present) = self.presence_of_one(list, ItemKey::VERTEX)?
+            {
+                items.push(ListedItem { item: ItemKey::VERTEX, is_present });
+            }
+            return Ok(false);
+        }
+        Ok(self.list_items(list, after, limit, items)?)
+    }
+
+    fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()> {
+        if self.sees_nothing() || list.subject == Subject::VERTICES {
+            return Ok(());
+        }
+        Ok(self.parallel_items(list, neighbor, items)?)
+    }
+
+    fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.list_differences(lists, differences)?)
+    }
+
+    fn group_difference(&self, subject: Subject, group: GroupId) -> Result<i64> {
+        match self.visibility {
+            Visibility::Nothing => Ok(0),
+            Visibility::Everything => Ok(self.file.directory_difference(subject, group)),
+            Visibility::Through(_) => Ok(self.counted_difference(subject, group)?),
+        }
+    }
+
+    fn apply_live(&self, group: GroupId, live: &mut GroupBits) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.apply_vertices(group, live)?)
+    }
+
+    fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.mark_lists(subject, group, rows)?)
+    }
+}

@@ -35,7 +35,7 @@ fn add_file(tree: &mut Tree, stamp: u64, records: impl Iterator<Item = Written>)
 }
 
 fn number(value: u32) -> Properties {
-    Properties::new(vec![(KeyId(2), Some(Value::from(i64::from(value).wrapping_mul(0x9E37_79B9_7F4A_7C15))))])
+    Properties::new(vec![(KeyId(2), Some(Value::from(i64::from(value).wrapping_mul(0x1E37_79B9_7F4A_7C15))))])
 }
 
 const HUB: ListId = ListId { subject: out_edges_of_type_0(), vertex: VertexId(12) };

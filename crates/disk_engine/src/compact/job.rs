@@ -6,9 +6,10 @@ use crate::compact::property_copy::PropertyCopy;
 use crate::compact::property_plan::{PlannedPart, PropertyPlan};
 use crate::file::csr_file::CsrFile;
 use crate::file::page_scan::ScanWindow;
-use crate::format::entries::entry::EntryRecord;
+use crate::format::entries::entry::{EntryRecord, ItemKind};
 use crate::format::file_name::{FileNumber, PAGE_BYTES};
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
+use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::entry_merge::EntryMerge;
 use crate::merge::list_merge::ListMerge;
@@ -16,6 +17,7 @@ use crate::merge::list_source::ListKey;
 use crate::merge::merge_error::MergeError;
 use crate::merge::merged_run::MergedRun;
 use crate::stored_file::StoredFile;
+use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
@@ -147,6 +149,7 @@ fn merge_lists(
         copy: PropertyCopy::new(chains.to_vec(), COLUMN_BYTES),
         plan: PropertyPlan::default(),
         subject: Subject::VERTICES,
+        last: None,
     };
     loop {
         if let Err(error) = merge.advance() {
@@ -168,9 +171,9 @@ fn merge_entries(
 ) -> CheckpointResult<()> {
     let sources = chains.into_iter().map(|files| EntryChain::new(files, window));
     let mut merge = EntryMerge::new(sources.collect::<CheckpointResult<_>>()?, until, deletes.clone());
-    let mut count = 0_usize;
+    let (mut count, mut kind) = (0_usize, None);
     loop {
-        match write_entry(&mut merge, output) {
+        match write_entry(&mut merge, output, &mut kind) {
             Ok(true) => count += 1,
             Ok(false) => return Ok(()),
             Err(error) => {
@@ -187,12 +190,19 @@ fn merge_entries(
     }
 }
 
-/// Writes the next entry; false at the end.
+/// Writes the next entry; false at the end. `kind` is that of the items of the index before.
 fn write_entry(
     merge: &mut EntryMerge<EntryChain>,
     output: &mut OutputFiles<'_>,
+    kind: &mut Option<(Subject, ItemKind)>,
 ) -> Result<bool, MergeError<CheckpointError>> {
     let Some((subject, record)) = merge.next_entry()? else { return Ok(false) };
+    let of_record = ItemKind::of(&record.item);
+    if kind.is_some_and(|(index, kind)| index == subject && kind != of_record) {
+        // An index is of vertices, or of edges: one of the sources is damaged.
+        return Err(MergeError::Disordered { source: 0, subject });
+    }
+    *kind = Some((subject, of_record));
     // An error of the output is passed on as it is, like one of a source.
     let written = output.writer().and_then(|writer| {
         let EntryRecord { value, item, operation, stamp } = record;
@@ -209,11 +219,14 @@ struct ListOutput<'a, 'o> {
     plan: PropertyPlan,
     /// The subject of the plan.
     subject: Subject,
+    /// The key that was written last.
+    last: Option<(ListKey, ItemKey)>,
 }
 
 impl ListOutput<'_, '_> {
     fn write(&mut self, chains: &[ListChain], run: &MergedRun<'_>) -> CheckpointResult<()> {
         let ListKey { subject, .. } = run.list;
+        self.check_order(chains, run)?;
         if subject != self.subject {
             self.write_properties()?;
             self.copy.go_to(subject);
@@ -238,6 +251,25 @@ impl ListOutput<'_, '_> {
             }
             at += count;
         }
+        Ok(())
+    }
+
+    /// A merge passes slices on as they are, and a writer takes none that do not ascend.
+    fn check_order(&mut self, chains: &[ListChain], run: &MergedRun<'_>) -> CheckpointResult<()> {
+        let key = |at: usize| {
+            let discriminator = run.discriminators.get(at).copied().unwrap_or(0);
+            (run.list, ItemKey::edge(VertexId(run.neighbors[at]), discriminator))
+        };
+        let ascends = match run.discriminators {
+            [] => run.neighbors.is_sorted_by(|left, right| left < right),
+            _ => (1..run.neighbors.len()).all(|at| key(at - 1) < key(at)),
+        };
+        if !ascends || self.last.is_some_and(|last| last >= key(0)) {
+            let file = chains[run.property_runs[0].first.source].file();
+            let ListKey { subject, vertex } = run.list;
+            return Err(file.contradiction(format!("{subject} of {vertex}: records in order expected")));
+        }
+        self.last = Some(key(run.neighbors.len() - 1));
         Ok(())
     }
 

@@ -43,9 +43,8 @@ pub(super) fn name_differences(
         }
         tell(progress, "files of groups whose sides differ", at as u64, files.len() as u64)?;
         // What can't be read was found before.
-        match count_edges(directory, stored, &named.iter().copied().collect(), &mut counts) {
-            Err(error) => report.take_in(error)?,
-            Ok(()) => {}
+        if let Err(error) = count_edges(directory, stored, &named.iter().copied().collect(), &mut counts) {
+            report.take_in(error)?;
         }
     }
     for (edge, [out, into]) in counts {

@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// Pages of one read.
 pub(super) const STRETCH_PAGES: u32 = 64;
 
+/// Takes a page, its number, and its head if it verifies.
+pub(super) type VisitPage<'a> =
+    dyn FnMut(PageNumber, &PageBytes, CheckpointResult<PageHead>) -> evergraph_graph::error::Result<()> + 'a;
+
 /// An open file whose end was verified.
 pub(super) struct StoredBytes {
     file: Arc<dyn File>,
@@ -161,14 +165,7 @@ impl StoredBytes {
     ///
     /// # Errors
     /// What reading and `visit` say.
-    pub(super) fn for_each_page(
-        &self,
-        visit: &mut dyn FnMut(
-            PageNumber,
-            &PageBytes,
-            CheckpointResult<PageHead>,
-        ) -> evergraph_graph::error::Result<()>,
-    ) -> evergraph_graph::error::Result<()> {
+    pub(super) fn for_each_page(&self, visit: &mut VisitPage<'_>) -> evergraph_graph::error::Result<()> {
         let mut stretch = Vec::new();
         for first in (0..self.pages).step_by(STRETCH_PAGES as usize) {
             self.read_stretch(PageNumber(first), &mut stretch)?;

@@ -130,8 +130,11 @@ pub fn read_items(files: &[Arc<CsrFile>], keys: &BTreeSet<Key>) -> State {
     state
 }
 
+type ItemSet = BTreeSet<(ListId, ItemKey)>;
+type EntrySet = BTreeSet<(Subject, Vec<u8>, u32)>;
+
 /// What a merge of all files says is there, without properties.
-pub fn scan(files: &[Arc<CsrFile>]) -> (BTreeSet<(ListId, ItemKey)>, BTreeSet<(Subject, Vec<u8>, u32)>) {
+pub fn scan(files: &[Arc<CsrFile>]) -> (ItemSet, EntrySet) {
     let (mut items, mut entries) = (BTreeSet::new(), BTreeSet::new());
     let sources = files.iter().map(|file| FileScan::all(file).unwrap()).collect();
     let mut merge = ListMerge::new(sources, Timestamp::MAX, DeleteRule::new(Below::Nothing, []));

@@ -231,7 +231,8 @@ impl DiskEngine {
     /// What a reader at `timestamp` asks, newest first. Files of a bulk load that is newer are left out.
     pub(crate) fn sources(pin: &Pin<CsrFile>, timestamp: Timestamp) -> Vec<SourceHandle<CsrFile>> {
         let is_visible = |source: &SourceHandle<CsrFile>| match source {
-            SourceHandle::Graph(_) => true,
+            // A level leaves out what is newer file by file.
+            SourceHandle::Graph(_) | SourceHandle::Level(_) => true,
             SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
         };
         pin.sources(timestamp).filter(is_visible).collect()

@@ -13,6 +13,8 @@
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
+//! level          the files of one level as one sorted run: level_scan reads them in key order
+//! pick           which files are compacted next
 //! compact        files of some levels become files of one
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
@@ -37,9 +39,12 @@ pub mod format;
 pub mod generation;
 pub mod graph_supply;
 pub mod groups;
+pub mod level;
+pub mod level_scan;
 pub mod memory_graph;
 pub mod merge;
 pub mod pacing;
+pub mod pick;
 pub mod source;
 pub mod statistics;
 pub mod stored_file;

@@ -47,6 +47,18 @@ impl StoredFile {
     }
 }
 
+/// A file that a manifest names, open or not.
+pub trait KeyedFile {
+    /// What the manifest says of it.
+    fn stored(&self) -> &StoredFile;
+}
+
+impl KeyedFile for StoredFile {
+    fn stored(&self) -> &StoredFile {
+        self
+    }
+}
+
 /// One of the two parts of a CSR file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredPart {

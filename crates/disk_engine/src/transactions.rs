@@ -22,6 +22,7 @@ use crate::source::RecordSource;
 use crate::topology::disk_topology::DiskTopology;
 use crate::tree::{Pin, Replaced, SourceHandle};
 use crate::view::disk_view::DiskView;
+use crate::view::layer::Layer;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -168,8 +169,8 @@ impl Engine for DiskEngine {
                 }
             }
         }
-        for file in current.set.iter() {
-            file.at(Timestamp::MAX).between(list, target, &mut items)?;
+        for source in current.set.sources() {
+            source.at(Timestamp::MAX).between(list, target, &mut items)?;
         }
         taken.extend(items.iter().map(|listed| listed.item.discriminator()));
         Ok(())

@@ -26,7 +26,9 @@
 
 use crate::file_set::FileSet;
 use crate::generation::{Generation, GenerationSource, RetainedGenerations};
+use crate::level::Level;
 use crate::memory_graph::graph::MemoryGraph;
+use crate::stored_file::KeyedFile;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
 use evergraph_storage::sync::ArcCell;
@@ -81,8 +83,10 @@ impl<F> Current<F> {
 pub enum SourceHandle<F> {
     /// A memory graph.
     Graph(Arc<MemoryGraph>),
-    /// A file: of the set, or what became of a generation.
+    /// A file: of L0, or what became of a generation.
     File(Arc<F>),
+    /// The files of a level below L0.
+    Level(Arc<Level<F>>),
 }
 
 impl<F> Clone for SourceHandle<F> {
@@ -90,7 +94,17 @@ impl<F> Clone for SourceHandle<F> {
         match self {
             Self::Graph(graph) => Self::Graph(Arc::clone(graph)),
             Self::File(file) => Self::File(Arc::clone(file)),
+            Self::Level(level) => Self::Level(Arc::clone(level)),
         }
+    }
+}
+
+impl<F> FileSet<F> {
+    /// Its sources, newest first: the files of L0, then each level below it that has files. Cost: a count a source.
+    pub fn sources(&self) -> impl Iterator<Item = SourceHandle<F>> + '_ {
+        let flushed = self.flushed().iter().map(|file| SourceHandle::File(Arc::clone(file)));
+        let deeper = self.deeper().iter().filter(|level| !level.files().is_empty());
+        flushed.chain(deeper.map(|level| SourceHandle::Level(Arc::clone(level))))
     }
 }
 
@@ -118,7 +132,8 @@ impl<F> Pin<F> {
     }
 
     /// The sources that a reader at `timestamp` asks, newest first: generations that have a commit it sees, from
-    /// their graph or file, then the files of the set. Cost: a few loads a generation, and a count a source.
+    /// their graph or file, then the files of L0, then each level below it that has files. Cost: a few loads a generation,
+    /// and a count a source.
     pub fn sources(&self, timestamp: Timestamp) -> impl Iterator<Item = SourceHandle<F>> + '_ {
         let is_visible =
             move |first: Option<Timestamp>| first.is_some_and(|first| first.visible_at(timestamp));
@@ -131,7 +146,7 @@ impl<F> Pin<F> {
                     is_visible(generation.first()).then(|| SourceHandle::File(Arc::clone(file)))
                 }
             });
-        generations.chain(self.0.set.iter().map(|file| SourceHandle::File(Arc::clone(file))))
+        generations.chain(self.0.set.sources())
     }
 }
 
@@ -302,6 +317,25 @@ impl<F> Tree<F> {
         self.swap(current)
     }
 
+    /// Puts `outputs` in the place of `inputs`, which a compaction read: see [`FileSet::with_compacted`]. `None` if the set
+    /// has changed too much since; the outputs are of no use then. Under the latch; takes the registry.
+    ///
+    /// Rule D1: every commit of the inputs was readable when they were picked, so whoever pins the new set sees all of it.
+    #[must_use]
+    pub fn replace_compacted(
+        &self,
+        inputs: &[Arc<F>],
+        output_level: u8,
+        outputs: &[Arc<F>],
+    ) -> Option<Replaced<F>>
+    where
+        F: KeyedFile,
+    {
+        // Sets change under the latch alone, so this one stays until it is replaced.
+        let set = self.current.load().set.with_compacted(inputs, output_level, outputs)?;
+        Some(self.replace_set(|_| set))
+    }
+
     /// Takes the graphs out that rule D4 keeps no longer, to be dropped by the caller, outside of all locks. Cost: a
     /// look at each retained generation, and the registry's lock if one of them could go.
     #[must_use]
@@ -392,6 +426,7 @@ mod tests {
             let name = |source| match source {
                 SourceHandle::Graph(graph) => graph.last().unwrap().0 as i64,
                 SourceHandle::File(file) => -(*file as i64),
+                SourceHandle::Level(_) => unreachable!("nothing was compacted"),
             };
             pin.sources(T(timestamp)).map(name).collect()
         }

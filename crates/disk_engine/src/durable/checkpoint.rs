@@ -32,6 +32,7 @@
 use crate::durable::files::{DatabaseFiles, FilesOnDisk};
 use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
+use crate::stored_file::StoredFile;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_storage::checkpoint::contract::{
     CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
@@ -99,8 +100,12 @@ impl Run<'_> {
             self.tell()?;
         }
         let set = Arc::clone(&self.engine.tree().current().set);
-        let stored = set.iter().map(|file| file.stored()).filter(|stored| stored.last_ts <= through);
-        let list = FileList { files: stored.cloned().collect(), ..FileList::default() };
+        // A file is in the level that the set has it in, whatever it was written for.
+        let placed = (0..).zip(set.levels()).flat_map(|(level, files)| {
+            files.iter().map(move |file| StoredFile { level, ..file.stored().clone() })
+        });
+        let files = placed.filter(|stored| stored.last_ts <= through).collect();
+        let list = FileList { files, ..FileList::default() };
         let groups = (sources.groups)();
         {
             let latch = timeline.latch();

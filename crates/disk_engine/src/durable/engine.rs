@@ -81,7 +81,6 @@ impl DurableEngine for DiskEngine {
             groups: self.groups(),
             set: pin.set(),
             open: &|stored| CsrFile::open(directory, stored, self.page_reader()),
-            stored: CsrFile::stored,
         };
         BuiltLoad::build(plan, &context, progress)
     }

@@ -55,13 +55,19 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
             Some(level) => deeper[usize::from(level)].push(file),
         }
     }
+    // The section was checked: levels are disjoint.
+    let set = FileSet::of(flushed, deeper).ok_or_else(|| CheckpointError::Corrupt {
+        file: directory.path("manifest"),
+        offset: 0,
+        problem: "two files of one level overlap".to_owned(),
+    })?;
     files.remove_unnamed(&list)?;
     let parts = EngineParts {
         timeline: Arc::clone(timeline),
         budget: Arc::clone(budget),
         reader,
         files,
-        set: FileSet::of(flushed, deeper),
+        set,
         groups,
         background,
         graph_bytes: None,

@@ -7,7 +7,7 @@ use crate::format::file_name::{FileContent, FileNumber};
 use crate::format::page_index::columns::ColumnIndex;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::Subject;
-use crate::stored_file::StoredFile;
+use crate::stored_file::{KeyedFile, StoredFile};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
@@ -123,5 +123,11 @@ impl CsrFile {
         let columns = self.columns.as_ref().map_or(0, |columns| columns.index.heap_bytes());
         let keys = self.stored.first_key.capacity() + self.stored.last_key.capacity();
         self.topology_index.heap_bytes() + columns + size_of_val(&*self.directory_rows) + keys
+    }
+}
+
+impl KeyedFile for CsrFile {
+    fn stored(&self) -> &StoredFile {
+        Self::stored(self)
     }
 }

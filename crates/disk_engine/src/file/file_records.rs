@@ -34,7 +34,9 @@ impl CsrFile {
 }
 
 impl FileRecords<'_> {
-    pub(super) fn sees_nothing(&self) -> bool {
+    /// Whether all of the file is newer than the reader.
+    #[must_use]
+    pub fn sees_nothing(&self) -> bool {
         self.visibility == Visibility::Nothing
     }
 

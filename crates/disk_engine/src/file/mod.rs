@@ -39,5 +39,5 @@ pub mod paged_file;
 mod properties;
 mod record_source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod visibility;

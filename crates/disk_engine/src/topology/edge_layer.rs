@@ -5,12 +5,15 @@ use crate::file::file_scan::FileScan;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
+use crate::level::Level;
+use crate::level_scan::{LevelScan, Lists};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::sorted_run::{RunScan, SortedRun};
 use crate::merge::list_source::{ListSlice, ListSource};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
 use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
+use crate::view::level_records::LevelRecords;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -20,9 +23,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
-pub trait ScannedFile: Layer {
+pub trait ScannedFile: Layer + 'static {
     /// A scan of lists, which holds the file. Of one item, records come from the oldest to the newest, or as one.
     type Scan: ListSource<Error: Into<Error>>;
+
+    /// Whether a reader at `until` sees nothing of the file.
+    fn is_newer(&self, until: Timestamp) -> bool;
 
     /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
     /// may be among them.
@@ -39,6 +45,10 @@ pub trait ScannedFile: Layer {
 
 impl ScannedFile for CsrFile {
     type Scan = FileScan;
+
+    fn is_newer(&self, until: Timestamp) -> bool {
+        self.at(until).sees_nothing()
+    }
 
     fn scan_lists(
         file: &Arc<Self>,
@@ -67,6 +77,8 @@ pub(super) enum EdgeLayer<F> {
     Graphs(GraphLayer),
     /// A file.
     File(Arc<F>),
+    /// A level below L0.
+    Level(Arc<Level<F>>),
 }
 
 /// The layers of a snapshot's sources, the newest first: memory graphs with none but memory graphs between them are
@@ -93,6 +105,10 @@ pub(super) fn layers<F>(
             SourceHandle::File(file) => {
                 close(&mut graphs, &mut layers)?;
                 layers.push(EdgeLayer::File(file));
+            }
+            SourceHandle::Level(level) => {
+                close(&mut graphs, &mut layers)?;
+                layers.push(EdgeLayer::Level(level));
             }
         }
     }
@@ -144,6 +160,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         Ok(match self {
             Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
             Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until)?),
+            Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until)?),
         })
     }
 
@@ -160,6 +177,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
                 layer.graphs.iter().try_for_each(|graph| graph.at(until).property(items, key, answers))
             }
             Self::File(file) => file.at(until).property(items, key, answers),
+            Self::Level(level) => LevelRecords::new(level, until).property(items, key, answers),
         }
     }
 
@@ -175,6 +193,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         match self {
             Self::Graphs(layer) => Ok(layer.list(list, after, limit, items)),
             Self::File(file) => file.at(until).list(list, after, limit, items),
+            Self::Level(level) => LevelRecords::new(level, until).list(list, after, limit, items),
         }
     }
 
@@ -186,6 +205,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
                 Ok(differences.map(|graph| graph.segment_difference(subject, group)).sum())
             }
             Self::File(file) => file.at(until).group_difference(subject, group),
+            Self::Level(level) => LevelRecords::new(level, until).group_difference(subject, group),
         }
     }
 
@@ -197,6 +217,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
                 layer.graphs.iter().rev().try_for_each(|graph| graph.at(until).apply_live(group, live))
             }
             Self::File(file) => file.at(until).apply_live(group, live),
+            Self::Level(level) => LevelRecords::new(level, until).apply_live(group, live),
         }
     }
 }
@@ -207,6 +228,25 @@ pub(super) enum EdgeScan<'l, F: ScannedFile> {
     Run(RunScan<'l>),
     /// Of a file.
     File(F::Scan),
+    /// Of a level below L0.
+    Level(LevelScan<F, Lists<F::Scan>, Error>),
+}
+
+/// A scan of the lists of `vertices` in a level, through those of its files that may have them and that a reader at
+/// `until` sees.
+fn scan_level<F: ScannedFile>(
+    level: &Arc<Level<F>>,
+    subject: Subject,
+    vertices: Range<u32>,
+    until: Timestamp,
+) -> Result<LevelScan<F, Lists<F::Scan>, Error>> {
+    let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
+    let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
+    LevelScan::lists(level, level.places_of_lists(&lists), move |file| {
+        // A bulk load's may be newer than the reader.
+        let is_seen = !file.is_newer(until);
+        is_seen.then(|| F::scan_lists(file, subject, vertices.clone(), until)).transpose()
+    })
 }
 
 impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
@@ -217,6 +257,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
         match self {
             Self::Run(scan) => scan.slice(),
             Self::File(scan) => scan.slice(),
+            Self::Level(scan) => scan.slice(),
         }
     }
 
@@ -225,6 +266,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
         match self {
             Self::Run(scan) => scan.advance(),
             Self::File(scan) => scan.advance().map_err(Into::into),
+            Self::Level(scan) => scan.advance(),
         }
     }
 }

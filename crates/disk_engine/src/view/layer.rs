@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
-//!              └─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┴──> HandleRecords, a RecordSource
+//!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
+//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┘
 //! ```
 
 use crate::file::csr_file::CsrFile;
@@ -13,6 +14,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
 use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::tree::SourceHandle;
+use crate::view::level_records::LevelRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -49,7 +51,7 @@ impl Layer for CsrFile {
 
 impl<F: Layer> Layer for SourceHandle<F> {
     type Records<'l>
-        = HandleRecords<'l, F::Records<'l>>
+        = HandleRecords<'l, F>
     where
         F: 'l;
 
@@ -58,30 +60,33 @@ impl<F: Layer> Layer for SourceHandle<F> {
         match self {
             Self::Graph(graph) => HandleRecords::Graph(MemoryGraph::at(graph, timestamp)),
             Self::File(file) => HandleRecords::File(file.at(timestamp)),
+            Self::Level(level) => HandleRecords::Level(LevelRecords::new(level, timestamp)),
         }
     }
 }
 
 /// The records of a [`SourceHandle`].
-#[derive(Debug)]
-pub enum HandleRecords<'l, R> {
+pub enum HandleRecords<'l, F: Layer + 'l> {
     /// Of a memory graph.
     Graph(VisibleRecords<'l>),
     /// Of a file.
-    File(R),
+    File(F::Records<'l>),
+    /// Of a level below L0.
+    Level(LevelRecords<'l, F>),
 }
 
-/// One match a call: what comes out of it is a graph's or a file's own code.
+/// One match a call: what comes out of it is a graph's, a file's or a level's own code.
 macro_rules! delegate {
     ($records:expr, $method:ident ( $($argument:expr),* )) => {
         match $records {
             HandleRecords::Graph(records) => RecordSource::$method(records, $($argument),*),
             HandleRecords::File(records) => RecordSource::$method(records, $($argument),*),
+            HandleRecords::Level(records) => RecordSource::$method(records, $($argument),*),
         }
     };
 }
 
-impl<R: RecordSource> RecordSource for HandleRecords<'_, R> {
+impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
         delegate!(self, presence(items, found))

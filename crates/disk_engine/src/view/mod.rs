@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! layer      what a pin holds: memory graphs and files, newest first
+//! level_records
+//!            what a level below L0 says: each item is asked of the one file that may have it
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
 //! disk_view  storage's `View`, made of these and of the group table
@@ -10,4 +12,5 @@
 pub mod disk_view;
 pub mod layer;
 pub mod layered;
+pub mod level_records;
 mod lists;

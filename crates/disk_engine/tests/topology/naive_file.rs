@@ -2,11 +2,14 @@
 //! a map; what no topology asks is not answered.
 
 use crate::history::{History, State};
+use evergraph_disk_engine::format::file_head::FileStamps;
+use evergraph_disk_engine::format::file_name::FileNumber;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Replace, Set};
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::merge::list_source::{ListKey, ListSlice, ListSource};
 use evergraph_disk_engine::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use evergraph_disk_engine::stored_file::{KeyedFile, StoredFile, StoredPart, list_key};
 use evergraph_disk_engine::topology::edge_layer::ScannedFile;
 use evergraph_disk_engine::view::layer::Layer;
 use evergraph_graph::error::{Error, Result};
@@ -36,6 +39,14 @@ pub type Records = BTreeMap<(ListId, ItemKey), Vec<NaiveRecord>>;
 pub struct NaiveFile {
     pub is_stamped: bool,
     pub records: Records,
+    /// Of a file of a level.
+    stored: Option<StoredFile>,
+}
+
+impl KeyedFile for NaiveFile {
+    fn stored(&self) -> &StoredFile {
+        self.stored.as_ref().unwrap()
+    }
 }
 
 /// Commits `range` of a history, numbered from 0.
@@ -77,7 +88,7 @@ fn records_of(history: &History, range: Range<usize>) -> Records {
 impl NaiveFile {
     /// The commits `range` of a history with their stamps.
     pub fn stamped(history: &History, range: Range<usize>) -> Self {
-        Self { is_stamped: true, records: records_of(history, range) }
+        Self { is_stamped: true, records: records_of(history, range), stored: None }
     }
 
     /// What the commits `range` of a history come to, one record an item.
@@ -113,7 +124,28 @@ impl NaiveFile {
             let record = NaiveRecord { stamp: Timestamp::ZERO, operation, properties };
             records.insert((list, item), vec![record]);
         }
-        Self { is_stamped: false, records }
+        Self { is_stamped: false, records, stored: None }
+    }
+
+    /// Files of a level with at most `length` records of this one each.
+    pub fn cut(self, length: usize) -> Vec<Self> {
+        let all: Vec<_> = self.records.into_iter().collect();
+        let files = all.chunks(length).map(|piece| {
+            let key = |at: usize| list_key(piece[at].0.0, piece[at].0.1);
+            let stored = StoredFile {
+                number: FileNumber(1),
+                level: 1,
+                stamps: FileStamps::Unstamped,
+                first_ts: Timestamp(1),
+                last_ts: Timestamp(1),
+                first_key: key(0),
+                last_key: key(piece.len() - 1),
+                topology: StoredPart { bytes: 1, footer_crc: 0 },
+                columns: None,
+            };
+            Self { is_stamped: false, records: piece.iter().cloned().collect(), stored: Some(stored) }
+        });
+        files.collect()
     }
 }
 
@@ -268,6 +300,10 @@ impl ListSource for NaiveScan {
 
 impl ScannedFile for NaiveFile {
     type Scan = NaiveScan;
+
+    fn is_newer(&self, _until: Timestamp) -> bool {
+        false
+    }
 
     fn scan_lists(
         file: &Arc<Self>,

@@ -4,9 +4,11 @@ use crate::edges::{Visited, check_counts, expected, visited, visited_each};
 use crate::history::{Action, History, KEYS, TYPES};
 use crate::naive_file::NaiveFile;
 use crate::stored_files::StoredFiles;
+use evergraph_disk_engine::level::Level;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
+use evergraph_disk_engine::stored_file::KeyedFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_disk_engine::topology::edge_layer::ScannedFile;
 use evergraph_disk_engine::tree::SourceHandle;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kept {
     Unstamped,
+    /// Without stamps, in files of at most so many records.
+    Level(usize),
     Stamped,
     Graph,
 }
@@ -106,7 +110,7 @@ fn graph(history: &History, range: Range<usize>) -> MemoryGraph {
 }
 
 /// The history in layers, the newest first, and the first time that can be read. `store` makes a file of some commits.
-fn layers<F>(
+fn layers<F: KeyedFile>(
     history: &History,
     stretches: &[(usize, Kept)],
     mut store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
@@ -118,7 +122,7 @@ fn layers<F>(
         if start == end {
             break;
         }
-        has_stamps |= kept != Kept::Unstamped;
+        has_stamps |= !matches!(kept, Kept::Unstamped | Kept::Level(_));
         let commits = start..end;
         let file = match kept {
             Kept::Graph => None,
@@ -127,7 +131,17 @@ fn layers<F>(
                 first_time = end as u64;
                 Some(NaiveFile::unstamped(history, commits.clone()))
             }
-            Kept::Unstamped | Kept::Stamped => Some(NaiveFile::stamped(history, commits.clone())),
+            Kept::Level(records) if !has_stamps => {
+                first_time = end as u64;
+                let pieces = NaiveFile::unstamped(history, commits.clone()).cut(records).into_iter();
+                let files = pieces.filter_map(|piece| store(piece, commits.clone())).map(Arc::new);
+                sources.push(SourceHandle::Level(Arc::new(Level::new(files.collect()).unwrap())));
+                start = end;
+                continue;
+            }
+            Kept::Unstamped | Kept::Level(_) | Kept::Stamped => {
+                Some(NaiveFile::stamped(history, commits.clone()))
+            }
         };
         sources.extend(match file {
             None => Some(SourceHandle::Graph(Arc::new(graph(history, commits)))),
@@ -140,7 +154,8 @@ fn layers<F>(
 }
 
 fn any_stretches() -> impl Strategy<Value = Vec<(usize, Kept)>> {
-    let kept = prop_oneof![Just(Kept::Unstamped), Just(Kept::Stamped), Just(Kept::Graph)];
+    let level = (1_usize..12).prop_map(Kept::Level);
+    let kept = prop_oneof![Just(Kept::Unstamped), level, Just(Kept::Stamped), Just(Kept::Graph)];
     proptest::collection::vec((1_usize..5, kept), 0..6)
 }
 
@@ -171,7 +186,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-fn check<F: ScannedFile>(
+fn check<F: ScannedFile + KeyedFile>(
     case: &Case,
     store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
 ) -> Result<(), TestCaseError> {

@@ -222,9 +222,9 @@ fn an_index_of_many_records_is_written_in_batches() {
         properties: Properties::EMPTY,
         index: Some((0, value)),
     };
-    // One pair has more versions than half of a batch.
+    // A pair of 3,000 versions begins behind 1,200 records: the first batch ends inside of it.
     for at in 0..3000 {
-        let actions = [action(1, 7), action(2 + at, (at % 20) as u8), action(90_000 - at, 9)];
+        let actions = [action(1, 8), action(2 + at, (at % 20) as u8), action(90_000 - at, 9)];
         let (mutations, entries) = history.commit(&actions, Timestamp(u64::from(at) + 1));
         append(&graph, Timestamp(u64::from(at) + 1), &mutations, entries);
     }

@@ -143,6 +143,16 @@ fn long_values_of_several_properties_share_their_pages() {
 }
 
 #[test]
+fn a_file_of_vertices_alone_ends_with_its_last_vertex() {
+    let vertex = |at| ListId::vertex(VertexId(at));
+    let records =
+        [3, 70_000].map(|at| insert(vertex(at), ItemKey::VERTEX, Timestamp::ZERO, Properties::EMPTY));
+    let (file, read) = through_a_file(FileStamps::Unstamped, &records);
+    assert!(read.records == records && file.columns.is_none());
+    assert_eq!((file.first_key, file.last_key), (records[0].key(), records[1].key()));
+}
+
+#[test]
 #[should_panic(expected = "subjects ascend")]
 fn subjects_out_of_order_are_a_defect() {
     let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));

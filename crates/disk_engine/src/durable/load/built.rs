@@ -5,11 +5,11 @@ use crate::durable::load::present::last_present;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::write::{LoadWrite, WrittenLoad};
 use crate::durable::section::LEVEL_MAX;
-use crate::file_set::{DEEPER_LEVELS, FileSet};
+use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
 use crate::format::subject::{EdgeSide, SubjectKind};
 use crate::groups::GroupTable;
-use crate::stored_file::StoredFile;
+use crate::stored_file::{KeyedFile, StoredFile};
 use crate::tree::{Replaced, SourceHandle, Tree};
 use crate::view::layer::Layer;
 use evergraph_graph::error::Result;
@@ -38,8 +38,6 @@ pub struct LoadContext<'a, F, L> {
     pub set: &'a FileSet<F>,
     /// Opens a file that was written.
     pub open: &'a dyn Fn(&StoredFile) -> CheckpointResult<F>,
-    /// What a manifest says of a file.
-    pub stored: fn(&F) -> &StoredFile,
 }
 
 /// A load that is built, and not installed yet. Dropped without being installed, it removes its files.
@@ -49,7 +47,6 @@ pub struct BuiltLoad<F> {
     newest: Vec<Arc<F>>,
     /// Of new groups: one level below, in key order.
     bottom: Vec<Arc<F>>,
-    stored: fn(&F) -> &StoredFile,
     /// Removes them, unless they are kept. Behind the open files: handles go first.
     files: LoadFiles,
     groups: BTreeMap<GroupId, LabelId>,
@@ -58,7 +55,7 @@ pub struct BuiltLoad<F> {
     staged: GroupTable,
 }
 
-impl<F> BuiltLoad<F> {
+impl<F: KeyedFile> BuiltLoad<F> {
     /// Writes the files of a load and opens them.
     ///
     /// Cost: see `write.rs`; `plan.memory_bytes` for sorting, and beside it a writer's buffers and what open
@@ -81,11 +78,11 @@ impl<F> BuiltLoad<F> {
         limits: OutputLimits,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
-        let LoadContext { directory, next_number, layers, newest, groups, set, open, stored } = *context;
+        let LoadContext { directory, next_number, layers, newest, groups, set, open } = *context;
         let present = |list, neighbor| last_present(layers, newest, list, neighbor);
         let write = LoadWrite { plan, directory, next_number, present: &present, limits };
         let WrittenLoad { mut files, groups: new_groups, touched } = write.write(done)?;
-        let level = free_level(set, stored, &files.bottom);
+        let level = free_level(set, &files.bottom);
         files.bottom.iter_mut().for_each(|file| file.level = level);
         let open_all = |files: &[StoredFile]| -> CheckpointResult<Vec<Arc<F>>> {
             files.iter().map(|file| open(file).map(Arc::new)).collect()
@@ -107,7 +104,7 @@ impl<F> BuiltLoad<F> {
                 staged.add_subject(group, subject);
             }
         }
-        Ok(Self { newest, bottom, stored, files, groups: new_groups, touched: Arc::new(touched), staged })
+        Ok(Self { newest, bottom, files, groups: new_groups, touched: Arc::new(touched), staged })
     }
 
     /// The groups that index checks read: a view of [`BuiltLoad::sources`] and these has the load's new
@@ -157,32 +154,23 @@ impl<F> BuiltLoad<F> {
         self.placed_in(set)
     }
 
-    /// The set with the load's files.
+    /// The set with the load's files. What was compacted since they were built may have taken the place of those of
+    /// new groups; then they go to L0.
     fn placed_in(&self, set: &FileSet<F>) -> FileSet<F> {
-        let mut flushed = self.newest.clone();
-        let mut deeper: [Vec<Arc<F>>; DEEPER_LEVELS] = std::array::from_fn(|at| set.level(at + 1).to_vec());
-        let level = self.bottom.first().map_or(0, |file| usize::from((self.stored)(file).level));
-        match level.checked_sub(1) {
-            Some(at) => {
-                deeper[at].extend(self.bottom.iter().cloned());
-                deeper[at].sort_by(|a, b| (self.stored)(a).first_key.cmp(&(self.stored)(b).first_key));
-            }
-            None => flushed.extend(self.bottom.iter().cloned()),
-        }
-        flushed.extend(set.level(0).iter().cloned());
-        FileSet::of(flushed, deeper)
+        let level = self.bottom.first().map_or(0, |file| file.stored().level);
+        set.with_loaded(&self.newest, level, &self.bottom)
     }
 }
 
 /// The deepest level none of whose files overlaps with `files`, which don't overlap each other; L0 if there
 /// is none.
-fn free_level<F>(set: &FileSet<F>, stored: fn(&F) -> &StoredFile, files: &[StoredFile]) -> u8 {
+fn free_level<F: KeyedFile>(set: &FileSet<F>, files: &[StoredFile]) -> u8 {
     let is_free = |level: &u8| {
         let there = set.level(usize::from(*level));
         // Both ascend. The first file there that ends at or behind the beginning of ours must begin behind its end.
         files.iter().all(|file| {
-            let at = there.partition_point(|other| stored(other).last_key < file.first_key);
-            there.get(at).is_none_or(|other| stored(other).first_key > file.last_key)
+            let at = there.partition_point(|other| other.stored().last_key < file.first_key);
+            there.get(at).is_none_or(|other| other.stored().first_key > file.last_key)
         })
     };
     (1..=LEVEL_MAX).rev().find(is_free).unwrap_or(0)

@@ -63,7 +63,7 @@ impl Database {
     }
 
     fn layers(&self) -> Vec<SourceHandle<CsrFile>> {
-        self.set.iter().map(|file| SourceHandle::File(Arc::clone(file))).collect()
+        self.set.sources().collect()
     }
 
     fn view(&self) -> DiskView<'_, SourceHandle<CsrFile>> {
@@ -85,7 +85,6 @@ impl Database {
             groups: &self.groups,
             set: &self.set,
             open: &|stored| CsrFile::open(&self.directory, stored, &self.reader),
-            stored: CsrFile::stored,
         };
         BuiltLoad::build_within(&plan, &context, limits, done)
     }

@@ -3,7 +3,7 @@
 // Schedules are explored by other tests; outside of them locks of shuttle and loom do not work.
 #![cfg(not(any(shuttle, loom)))]
 
-mod answers;
+pub(crate) mod answers;
 mod damage;
-mod model;
+pub(crate) mod model;
 mod scans;

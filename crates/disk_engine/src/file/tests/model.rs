@@ -22,16 +22,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) const FIRST_TS: u64 = 1000;
-pub(super) const LAST_TS: u64 = 9000;
-pub(super) const NUMBER: FileNumber = FileNumber(7);
+pub(crate) const FIRST_TS: u64 = 1000;
+pub(crate) const LAST_TS: u64 = 9000;
+pub(crate) const NUMBER: FileNumber = FileNumber(7);
 /// Properties that records may have.
-pub(super) const KEYS: u16 = 4;
+pub(crate) const KEYS: u16 = 4;
 
 /// A vertex with long lists in every subject.
-pub(super) const HUB: VertexId = VertexId(4101);
+pub(crate) const HUB: VertexId = VertexId(4101);
 
-pub(super) fn subjects() -> [Subject; 3] {
+pub(crate) fn subjects() -> [Subject; 3] {
     [
         Subject::edges(TypeId(3), EdgeSide::Out),
         Subject::edges(TypeId(3), EdgeSide::In),
@@ -41,7 +41,7 @@ pub(super) fn subjects() -> [Subject; 3] {
 
 /// How many records a history has, about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum HistorySize {
+pub(crate) enum HistorySize {
     /// Several pages of each kind, and items whose records go on over pages.
     Large,
     /// A few pages in all.
@@ -49,28 +49,28 @@ pub(super) enum HistorySize {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Version {
-    pub(super) list: ListId,
-    pub(super) item: ItemKey,
-    pub(super) stamp: Timestamp,
-    pub(super) operation: RecordOperation,
-    pub(super) properties: Properties,
+pub(crate) struct Version {
+    pub(crate) list: ListId,
+    pub(crate) item: ItemKey,
+    pub(crate) stamp: Timestamp,
+    pub(crate) operation: RecordOperation,
+    pub(crate) properties: Properties,
 }
 
 /// Versions in the order of a file.
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) stamps: FileStamps,
-    pub(super) versions: Vec<Version>,
+pub(crate) struct Model {
+    pub(crate) stamps: FileStamps,
+    pub(crate) versions: Vec<Version>,
     items: BTreeMap<(ListId, ItemKey), Range<usize>>,
 }
 
-pub(super) fn below(random: &mut SplitMix64, end: u64) -> u64 {
+pub(crate) fn below(random: &mut SplitMix64, end: u64) -> u64 {
     random.next_u64() % end
 }
 
 impl Model {
-    pub(super) fn random(seed: u64, stamps: FileStamps, size: HistorySize) -> Self {
+    pub(crate) fn random(seed: u64, stamps: FileStamps, size: HistorySize) -> Self {
         let mut random = SplitMix64::new(seed);
         let scale = if size == HistorySize::Large { 1 } else { 40 };
         let mut model = Self { stamps, versions: Vec::new(), items: BTreeMap::new() };
@@ -107,13 +107,19 @@ impl Model {
             model.add(&mut random, list, ItemKey::edge(VertexId(20_001), 5), 6000 / scale);
             model.add(&mut random, list, ItemKey::edge(VertexId(u32::MAX), u16::MAX), 2);
         }
-        model.versions.sort_by_key(|version| (version.list, version.item, u64::MAX - version.stamp.0));
+        Self::of(stamps, model.versions)
+    }
+
+    /// That of some versions in any order.
+    pub(crate) fn of(stamps: FileStamps, mut versions: Vec<Version>) -> Self {
+        versions.sort_by_key(|version| (version.list, version.item, u64::MAX - version.stamp.0));
+        let mut items = BTreeMap::new();
         let mut at = 0;
-        for item in model.versions.chunk_by(|a, b| (a.list, a.item) == (b.list, b.item)) {
-            model.items.insert((item[0].list, item[0].item), at..at + item.len());
+        for item in versions.chunk_by(|a, b| (a.list, a.item) == (b.list, b.item)) {
+            items.insert((item[0].list, item[0].item), at..at + item.len());
             at += item.len();
         }
-        model
+        Self { stamps, versions, items }
     }
 
     /// Adds an exact history of one item.
@@ -144,11 +150,20 @@ impl Model {
     }
 
     /// Writes the file.
-    pub(super) fn write(&self, directory: &Arc<dyn Directory>, number: FileNumber) -> StoredFile {
+    pub(crate) fn write(&self, directory: &Arc<dyn Directory>, number: FileNumber) -> StoredFile {
         let (first_ts, last_ts) = (Timestamp(FIRST_TS), Timestamp(LAST_TS));
         let new = NewFile { number, level: 0, stamps: self.stamps, first_ts, last_ts };
-        let mut writer = FileWriter::create(directory, &new).unwrap();
-        for Version { list, item, stamp, operation, properties } in &self.versions {
+        Self::write_versions(directory, &new, &self.versions)
+    }
+
+    /// Writes versions, which are in the order of a file.
+    pub(crate) fn write_versions(
+        directory: &Arc<dyn Directory>,
+        new: &NewFile,
+        versions: &[Version],
+    ) -> StoredFile {
+        let mut writer = FileWriter::create(directory, new).unwrap();
+        for Version { list, item, stamp, operation, properties } in versions {
             let (vertex, operation, stamp) = (list.vertex, *operation, *stamp);
             if list.subject == Subject::VERTICES {
                 writer.push_vertex(&VertexRecord { vertex, operation, stamp }, properties).unwrap();
@@ -161,13 +176,13 @@ impl Model {
         writer.finish().unwrap()
     }
 
-    pub(super) fn open(&self, directory: &Arc<dyn Directory>, reader: &Arc<PageReader>) -> Arc<CsrFile> {
+    pub(crate) fn open(&self, directory: &Arc<dyn Directory>, reader: &Arc<PageReader>) -> Arc<CsrFile> {
         let stored = self.write(directory, NUMBER);
         Arc::new(CsrFile::open(directory, &stored, reader).unwrap())
     }
 
     /// An item that has records, or one beside it.
-    pub(super) fn any_item(&self, random: &mut SplitMix64) -> (ListId, ItemKey) {
+    pub(crate) fn any_item(&self, random: &mut SplitMix64) -> (ListId, ItemKey) {
         let version = &self.versions[below(random, self.versions.len() as u64) as usize];
         let (mut list, mut item) = (version.list, version.item);
         match below(random, 8) {
@@ -188,11 +203,11 @@ impl Model {
         self.versions[versions].iter().filter(is_visible)
     }
 
-    pub(super) fn presence(&self, item: (ListId, ItemKey), until: Timestamp) -> Option<bool> {
+    pub(crate) fn presence(&self, item: (ListId, ItemKey), until: Timestamp) -> Option<bool> {
         self.visible(item, until).next().map(|version| version.operation != RecordOperation::Delete)
     }
 
-    pub(super) fn property(&self, item: (ListId, ItemKey), key: KeyId, until: Timestamp) -> PropertyAnswer {
+    pub(crate) fn property(&self, item: (ListId, ItemKey), key: KeyId, until: Timestamp) -> PropertyAnswer {
         for version in self.visible(item, until) {
             match (version.properties.get(key), version.operation) {
                 (Some(Some(value)), _) => return PropertyAnswer::Value(value.clone()),
@@ -204,7 +219,7 @@ impl Model {
         PropertyAnswer::Undecided
     }
 
-    pub(super) fn property_map(&self, item: (ListId, ItemKey), until: Timestamp, map: &mut PropertyMap) {
+    pub(crate) fn property_map(&self, item: (ListId, ItemKey), until: Timestamp, map: &mut PropertyMap) {
         for version in self.visible(item, until) {
             for (key, value) in version.properties.as_slice() {
                 map.add(*key, value.clone());
@@ -216,14 +231,14 @@ impl Model {
         }
     }
 
-    pub(super) fn list(&self, list: ListId, until: Timestamp) -> Vec<ListedItem> {
+    pub(crate) fn list(&self, list: ListId, until: Timestamp) -> Vec<ListedItem> {
         let items = self.items.range((list, ItemKey::VERTEX)..=(list, ItemKey::LAST));
         let newest = items.filter_map(|(key, _)| Some((key.1, self.presence(*key, until)?)));
         newest.map(|(item, is_present)| ListedItem { item, is_present }).collect()
     }
 
     /// All visible versions of lists that `is_asked`.
-    pub(super) fn versions_of(
+    pub(crate) fn versions_of(
         &self,
         until: Timestamp,
         is_asked: impl Fn(ListId) -> bool,
@@ -231,7 +246,7 @@ impl Model {
         self.versions.iter().filter(move |version| version.stamp.visible_at(until) && is_asked(version.list))
     }
 
-    pub(super) fn difference(&self, until: Timestamp, is_asked: impl Fn(ListId) -> bool) -> i64 {
+    pub(crate) fn difference(&self, until: Timestamp, is_asked: impl Fn(ListId) -> bool) -> i64 {
         self.versions_of(until, is_asked).map(|version| version.operation.difference()).sum()
     }
 }

@@ -1,7 +1,7 @@
 //! Compaction job: what is merged into which level, and how much memory that takes.
 
 use crate::compact::chain::{ChainFiles, EntryChain, ListChain, chains_of};
-use crate::compact::output::{OutputFiles, OutputForm};
+use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
 use crate::compact::property_copy::PropertyCopy;
 use crate::compact::property_plan::{PlannedPart, PropertyPlan};
 use crate::file::csr_file::CsrFile;
@@ -36,22 +36,6 @@ const SCAN_PAGES_MIN: u64 = 4;
 const SOURCE_BYTES: u64 = 1 << 20;
 /// What a writer takes beside the pages that wait: a stretch of each file, and filters.
 const WRITER_BYTES: u64 = 4 << 20;
-
-/// When an output ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OutputLimits {
-    /// It has at least this many bytes.
-    pub file_bytes: u64,
-    /// Finished column pages of this many bytes wait in memory for the end of their subject.
-    pub waiting_bytes: u64,
-}
-
-impl Default for OutputLimits {
-    /// 64 MiB, of which 32 may wait.
-    fn default() -> Self {
-        Self { file_bytes: 64 << 20, waiting_bytes: 32 << 20 }
-    }
-}
 
 /// A compaction: files that become files of one level.
 #[derive(Clone, Debug)]

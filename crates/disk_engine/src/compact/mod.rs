@@ -29,7 +29,7 @@
 
 mod chain;
 pub mod job;
-mod output;
+pub mod output;
 mod property_copy;
 mod property_plan;
 pub mod retired_files;

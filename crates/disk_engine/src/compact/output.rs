@@ -3,7 +3,6 @@
 //! Until all of them are kept, every file is removed when this is dropped: the one in hand by its writer, those that are
 //! finished here.
 
-use crate::compact::job::OutputLimits;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::stored_file::StoredFile;
@@ -13,6 +12,22 @@ use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::remove_if_there;
 use evergraph_storage::io::directory::Directory;
 use std::sync::Arc;
+
+/// When an output ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutputLimits {
+    /// It has at least this many bytes.
+    pub file_bytes: u64,
+    /// Finished column pages of this many bytes wait in memory for the end of their subject.
+    pub waiting_bytes: u64,
+}
+
+impl Default for OutputLimits {
+    /// 64 MiB, of which 32 may wait.
+    fn default() -> Self {
+        Self { file_bytes: 64 << 20, waiting_bytes: 32 << 20 }
+    }
+}
 
 /// What all outputs have in common.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,8 @@
 
 use crate::history::History;
 use crate::tree::{Tree, check};
-use evergraph_disk_engine::compact::job::{CompactionJob, OutputLimits};
+use evergraph_disk_engine::compact::job::CompactionJob;
+use evergraph_disk_engine::compact::output::OutputLimits;
 use evergraph_disk_engine::format::file_name::{CsrFileName, FileContent, FileNumber, PAGE_BYTES};
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_storage::checkpoint::error::CheckpointError;

@@ -2,7 +2,7 @@
 
 use crate::history::{History, below};
 use crate::tree::{Tree, check};
-use evergraph_disk_engine::compact::job::OutputLimits;
+use evergraph_disk_engine::compact::output::OutputLimits;
 use evergraph_disk_engine::compact::retired_files::RetiredFiles;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
@@ -15,7 +15,7 @@ fn any_limits(random: &mut SplitMix64) -> OutputLimits {
 }
 
 /// A history, and a tree with all of it in L0.
-fn flushed(random: &mut SplitMix64, commits: usize) -> (History, Tree, MemoryDirectory) {
+pub fn flushed(random: &mut SplitMix64, commits: usize) -> (History, Tree, MemoryDirectory) {
     let memory = MemoryDirectory::new("db");
     let mut tree = Tree::new(Arc::new(memory.clone()), any_limits(random));
     let history = History::random(random, commits);

@@ -2,7 +2,7 @@
 
 use crate::history::{Key, State, out_edges, write_record};
 use crate::tree::{Tree, check};
-use evergraph_disk_engine::compact::job::OutputLimits;
+use evergraph_disk_engine::compact::output::OutputLimits;
 use evergraph_disk_engine::format::file_head::FileStamps;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Set};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};

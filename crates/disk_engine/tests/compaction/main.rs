@@ -6,4 +6,5 @@ mod faults;
 mod histories;
 mod history;
 mod long_lists;
+mod picked;
 mod tree;

@@ -1,7 +1,8 @@
 //! Tree: files in levels, compacted in steps, and everything that can be read of them.
 
 use crate::history::{Key, State, Values};
-use evergraph_disk_engine::compact::job::{CompactionJob, OutputLimits};
+use evergraph_disk_engine::compact::job::CompactionJob;
+use evergraph_disk_engine::compact::output::OutputLimits;
 use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::file::entry_scan::EntryScan;
 use evergraph_disk_engine::file::file_scan::FileScan;

@@ -13,6 +13,7 @@
 //! file           reading files
 //! level          the files of one level as one sorted run: level_scan reads them in key order
 //! pick           which files are compacted next
+//! compact        files of some levels become files of one
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
 //! topology       the lists of a snapshot for algorithms, streamed
@@ -24,6 +25,7 @@
 
 pub mod cache;
 pub mod commit_room;
+pub mod compact;
 pub mod counters;
 pub mod durable;
 pub mod engine;

@@ -89,7 +89,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "pick",
             ],
             &["generation", "writer", "file", "graph_supply"],
-            &["flush", "tree"],
+            &["flush", "tree", "compact"],
             &["view"],
             &["topology"],
             &["durable::section", "durable::files", "durable::load"],

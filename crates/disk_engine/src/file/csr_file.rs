@@ -8,8 +8,8 @@ use crate::format::page_index::columns::ColumnIndex;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::Subject;
 use crate::stored_file::{KeyedFile, StoredFile};
-use evergraph_graph::id::GroupId;
-use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl CsrFile {
     /// Cost: three reads a file; memory for indexes and directory, some 25 bytes a page.
     ///
     /// # Errors
-    /// [`CheckpointError::Corrupt`](evergraph_storage::checkpoint::error::CheckpointError::Corrupt), naming file and
+    /// [`CheckpointError::Corrupt`], naming file and
     /// offset, also for a file that is missing, cut, or another one than `stored` says; `NewerFormat`; what the system
     /// says.
     pub fn open(
@@ -104,6 +104,17 @@ impl CsrFile {
     #[must_use]
     pub const fn topology_index(&self) -> &TopologyIndex {
         &self.topology_index
+    }
+
+    /// The properties of `subject` that have columns in the file, ascending. Cost: two binary searches a property.
+    pub fn property_keys(&self, subject: Subject) -> impl Iterator<Item = KeyId> + '_ {
+        self.columns.iter().flat_map(move |columns| columns.index.property_keys(subject))
+    }
+
+    /// The error for records of the file that contradict what was written.
+    #[must_use]
+    pub fn contradiction(&self, problem: impl Into<String>) -> CheckpointError {
+        self.topology.corrupt(0, problem)
     }
 
     /// Bytes on the heap: indexes and directory.

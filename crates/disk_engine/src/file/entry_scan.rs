@@ -4,7 +4,7 @@
 //! over the end of a page are held back until the last of them was read.
 
 use crate::file::csr_file::CsrFile;
-use crate::file::page_scan::PageScan;
+use crate::file::page_scan::{PageScan, ScanWindow};
 use crate::format::entries::entry::EntryRecord;
 use crate::format::entries::page::EntryPage;
 use crate::format::operation::RecordOperation;
@@ -81,13 +81,25 @@ impl EntryScan {
     /// # Errors
     /// As [`EntrySource::advance`].
     pub fn new(file: &Arc<CsrFile>, subjects: RangeInclusive<Subject>) -> CheckpointResult<Self> {
+        Self::with_window(file, subjects, ScanWindow::WIDE)
+    }
+
+    /// As [`EntryScan::new`], in as much memory as `window` says.
+    ///
+    /// # Errors
+    /// As [`EntrySource::advance`].
+    pub fn with_window(
+        file: &Arc<CsrFile>,
+        subjects: RangeInclusive<Subject>,
+        window: ScanWindow,
+    ) -> CheckpointResult<Self> {
         let pages = file.topology_index.pages();
         let is_index = |subject: Subject| {
             matches!(subject.kind(), SubjectKind::Index(_)) && subject >= *subjects.start()
         };
         let start = pages.partition_point(|page| !is_index(page.subject));
         let end = pages.partition_point(|page| page.subject <= *subjects.end()).max(start);
-        let pages = PageScan::new(file, start..end);
+        let pages = PageScan::with_window(file, start..end, window);
         let (entries, held) = (ScannedEntries::default(), ScannedEntries::default());
         let mut scan = Self { file: Arc::clone(file), pages, entries, held, at: 0 };
         scan.fill()?;

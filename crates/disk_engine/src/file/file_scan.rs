@@ -10,7 +10,7 @@
 //! Records of one key that go on over the end of a page are held back until the last of them was read.
 
 use crate::file::csr_file::CsrFile;
-use crate::file::page_scan::PageScan;
+use crate::file::page_scan::{PageScan, ScanWindow};
 use crate::format::file_head::FileStamps;
 use crate::format::lists::buffer::ListBuffer;
 use crate::format::lists::page::ListPage;
@@ -116,7 +116,19 @@ impl FileScan {
     /// # Errors
     /// As [`ListSource::advance`].
     pub fn new(file: &Arc<CsrFile>, lists: RangeInclusive<ListId>) -> CheckpointResult<Self> {
-        let pages = PageScan::new(file, pages_of(file, &lists));
+        Self::with_window(file, lists, ScanWindow::WIDE)
+    }
+
+    /// As [`FileScan::new`], in as much memory as `window` says.
+    ///
+    /// # Errors
+    /// As [`FileScan::new`].
+    pub fn with_window(
+        file: &Arc<CsrFile>,
+        lists: RangeInclusive<ListId>,
+        window: ScanWindow,
+    ) -> CheckpointResult<Self> {
+        let pages = PageScan::with_window(file, pages_of(file, &lists), window);
         let mut scan = Self {
             file: Arc::clone(file),
             pages,
@@ -138,8 +150,16 @@ impl FileScan {
     /// # Errors
     /// As [`FileScan::new`].
     pub fn all(file: &Arc<CsrFile>) -> CheckpointResult<Self> {
+        Self::all_with_window(file, ScanWindow::WIDE)
+    }
+
+    /// Scans all lists of `file`, in as much memory as `window` says.
+    ///
+    /// # Errors
+    /// As [`FileScan::new`].
+    pub fn all_with_window(file: &Arc<CsrFile>, window: ScanWindow) -> CheckpointResult<Self> {
         let last = ListId::edges(VertexId(u32::MAX), TypeId(u16::MAX), EdgeSide::In);
-        Self::new(file, ListId::FIRST..=last)
+        Self::with_window(file, ListId::FIRST..=last, window)
     }
 
     /// Replaces the slices by those of the next page that has any.

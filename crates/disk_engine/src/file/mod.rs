@@ -15,6 +15,7 @@
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
 //! file_scan      lists in key order, for merges
 //! entry_scan     entries of indexes in key order, for merges
+//! column_scan    one column in order of position, for merges
 //! ```
 //!
 //! An edge's record has a rank, its number among those of (file, subject); columns of edges are ordered by it. Columns
@@ -23,6 +24,7 @@
 //!
 //! Source: disk-engine, sections 3 and 5; LSMGraph (SIGMOD 2024), section 4.1.
 
+pub mod column_scan;
 pub mod csr_file;
 pub mod entry_scan;
 pub mod file_records;

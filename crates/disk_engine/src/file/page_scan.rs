@@ -5,7 +5,7 @@
 //! reads    [----------]          [--]      from the first to the last page that is wanted, at most 64
 //! ```
 //!
-//! A read of only filters is left out. Each page is verified when it is handed out.
+//! Who has many scans under way gives each a smaller window. A read of only filters is left out. Each page is verified when it is handed out.
 
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::{PAGE_BYTES, PageNumber};
@@ -18,15 +18,31 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pages of a read: 1 MiB.
-const READ_PAGES: u32 = 64;
-/// Reads under way beside the one that is used.
-const READS_AHEAD: usize = 3;
+/// How much of a file a scan holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScanWindow {
+    /// Pages of a read, at least one.
+    pub read_pages: u32,
+    /// Reads under way beside the one that is used, at least one.
+    pub reads_ahead: usize,
+}
+
+impl ScanWindow {
+    /// Reads of 1 MiB, three of them ahead: as much as a disk gives one reader.
+    pub const WIDE: Self = Self { read_pages: 64, reads_ahead: 3 };
+
+    /// The most bytes that a scan with this window holds.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        (1 + self.reads_ahead as u64) * self.read_pages as u64 * PAGE_BYTES as u64
+    }
+}
 
 /// Hands out pages in order.
 #[derive(Debug)]
 pub struct PageScan {
     file: Arc<CsrFile>,
+    size: ScanWindow,
     /// The pages that are not handed out yet, by their places in the index.
     rest: Range<usize>,
     /// The first of them that no read covers.
@@ -38,8 +54,8 @@ pub struct PageScan {
 }
 
 impl PageScan {
-    /// The most bytes that a scan holds.
-    pub const WINDOW_BYTES_MAX: u64 = (1 + READS_AHEAD as u64) * READ_PAGES as u64 * PAGE_BYTES as u64;
+    /// The most bytes that a scan with a wide window holds.
+    pub const WINDOW_BYTES_MAX: u64 = ScanWindow::WIDE.bytes();
 
     /// Begins to read the pages of `file` at the places `pages` of its index.
     ///
@@ -47,10 +63,21 @@ impl PageScan {
     /// If the index does not have them.
     #[must_use]
     pub fn new(file: &Arc<CsrFile>, pages: Range<usize>) -> Self {
+        Self::with_window(file, pages, ScanWindow::WIDE)
+    }
+
+    /// As [`PageScan::new`], in this much memory.
+    ///
+    /// # Panics
+    /// If the index does not have the pages, or the window has none.
+    #[must_use]
+    pub fn with_window(file: &Arc<CsrFile>, pages: Range<usize>, size: ScanWindow) -> Self {
+        assert!(size.read_pages > 0 && size.reads_ahead > 0, "a window has pages");
         assert!(pages.end <= file.topology_index.pages().len(), "places in the index");
         let (window_first, window) = (PageNumber(0), AlignedBuffer::default());
         let (unread, ahead) = (pages.start, VecDeque::new());
-        let mut scan = Self { file: Arc::clone(file), rest: pages, unread, ahead, window_first, window };
+        let mut scan =
+            Self { file: Arc::clone(file), size, rest: pages, unread, ahead, window_first, window };
         scan.read_ahead();
         scan
     }
@@ -94,10 +121,10 @@ impl PageScan {
 
     fn read_ahead(&mut self) {
         let pages = self.file.topology_index.pages();
-        while self.ahead.len() < READS_AHEAD && self.unread < self.rest.end {
+        while self.ahead.len() < self.size.reads_ahead && self.unread < self.rest.end {
             let wanted = &pages[self.unread..self.rest.end];
             let first = wanted[0].page;
-            let count = wanted.partition_point(|indexed| indexed.page.0 - first.0 < READ_PAGES);
+            let count = wanted.partition_point(|indexed| indexed.page.0 - first.0 < self.size.read_pages);
             let length = (wanted[count - 1].page.0 - first.0 + 1) as usize * PAGE_BYTES;
             let (file, buffer) = (Arc::clone(self.file.topology.handle()), AlignedBuffer::zeroed(length));
             let read = PageRead { file, offset: first.offset(), buffer };

@@ -63,6 +63,9 @@ impl Subject {
     /// The vertices.
     pub const VERTICES: Self = Self(0);
 
+    /// The index with the highest number: no subject is greater.
+    pub const LAST: Self = Self(u32::MAX);
+
     /// The edges of `edge_type`, stored at `side`.
     #[must_use]
     #[inline]

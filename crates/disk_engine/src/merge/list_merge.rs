@@ -145,6 +145,12 @@ impl<S: ListSource> ListMerge<S> {
         Ok(Some(copied))
     }
 
+    /// The sources, the newest first. They stand where the merge reads, which may be behind the run in hand.
+    #[must_use]
+    pub fn sources(&self) -> &[S] {
+        &self.sources
+    }
+
     /// The sources, wherever they stand.
     #[must_use]
     pub fn into_sources(self) -> Vec<S> {

@@ -14,6 +14,7 @@
 
 use crate::format::operation::RecordOperation;
 use crate::merge::list_source::ListKey;
+use std::ops::Range;
 
 /// A record of a source, by the rank of its properties there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,4 +58,33 @@ pub struct MergedRun<'a> {
     pub property_runs: &'a [PropertyRun],
     /// Sets on top, ascending by record, those of one record from the oldest to the newest.
     pub later_sets: &'a [LaterSet],
+}
+
+/// The keys and operations of consecutive records of one list: what a topology file has of them.
+#[derive(Clone, Copy, Debug)]
+pub struct RunKeys<'a> {
+    /// The list.
+    pub list: ListKey,
+    /// The vertices at the other ends; at least one.
+    pub neighbors: &'a [u32],
+    /// Discriminators; empty if all are 0.
+    pub discriminators: &'a [u16],
+    /// Operations; empty if all are Inserts.
+    pub operations: &'a [RecordOperation],
+}
+
+impl<'a> MergedRun<'a> {
+    /// The keys and operations of some of the records.
+    ///
+    /// # Panics
+    /// If the run does not have them.
+    #[must_use]
+    pub fn keys(&self, records: Range<usize>) -> RunKeys<'a> {
+        RunKeys {
+            list: self.list,
+            neighbors: &self.neighbors[records.clone()],
+            discriminators: self.discriminators.get(records.clone()).unwrap_or_default(),
+            operations: self.operations.get(records).unwrap_or_default(),
+        }
+    }
 }

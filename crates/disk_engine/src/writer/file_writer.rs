@@ -15,12 +15,14 @@ use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::lists::record::ListRecord;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::vertices::VertexRecord;
+use crate::merge::merged_run::RunKeys;
 use crate::stored_file::StoredFile;
 use crate::writer::columns_writer::ColumnsWriter;
 use crate::writer::topology_writer::TopologyWriter;
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::io::directory::Directory;
 use std::sync::Arc;
@@ -141,6 +143,47 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Adds records without stamps of one list, or of vertices, without their properties, which are pushed by
+    /// [`FileWriter::push_value`]. Gives the rank of the first; those of the others follow one by one. Cost: about a
+    /// nanosecond an edge that is inserted and has no discriminator, some 15 ns for another, 5 ns for a vertex.
+    ///
+    /// # Errors
+    /// If a write fails.
+    ///
+    /// # Panics
+    /// If they are out of order, or the file has stamps.
+    pub fn push_run(&mut self, run: &RunKeys<'_>) -> CheckpointResult<u64> {
+        assert!(self.new.stamps == FileStamps::Unstamped, "runs have no stamps");
+        self.topology.push_run(run)
+    }
+
+    /// Adds one property of a record that [`FileWriter::push_run`] added, by its vertex, or by its rank in an out list:
+    /// `None` says that a Set removed it. Subjects come in file order, and in each of them the positions of each property.
+    /// Cost: some 50 ns, and a copy of the value.
+    ///
+    /// # Errors
+    /// If a write fails.
+    ///
+    /// # Panics
+    /// If it is out of order, or the file has stamps.
+    pub fn push_value(
+        &mut self,
+        subject: Subject,
+        key: KeyId,
+        position: u64,
+        value: Option<&Value>,
+    ) -> CheckpointResult<()> {
+        assert!(self.new.stamps == FileStamps::Unstamped, "runs have no stamps");
+        self.columns()?.push_value(subject, key, (position, Timestamp::ZERO), value)
+    }
+
+    /// Bytes of finished column pages that wait in memory for the end of their subject: callers that bound memory cut
+    /// files by it.
+    #[must_use]
+    pub fn waiting_bytes(&self) -> u64 {
+        self.columns.as_ref().map_or(0, ColumnsWriter::waiting_bytes)
+    }
+
     /// Adds a record of an index. Cost: some 30 ns.
     ///
     /// # Errors
@@ -164,13 +207,17 @@ impl FileWriter {
         if properties.is_empty() {
             return Ok(());
         }
-        let columns = match &mut self.columns {
+        self.columns()?.push(subject, position, stamp, properties)
+    }
+
+    /// The columns file, which is created with the first property.
+    fn columns(&mut self) -> CheckpointResult<&mut ColumnsWriter> {
+        Ok(match &mut self.columns {
             Some(columns) => columns,
             none => {
                 none.insert(ColumnsWriter::create(&self.directory, &self.new.head(FileContent::Columns))?)
             }
-        };
-        columns.push(subject, position, stamp, properties)
+        })
     }
 
     /// Writes what is left and makes both files durable, with their names. Cost: two or three syncs.

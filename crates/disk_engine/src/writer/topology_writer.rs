@@ -15,11 +15,14 @@ use crate::format::file_name::PAGE_BYTES;
 use crate::format::filter::FilterPageBuilder;
 use crate::format::lists::builder::ListPageBuilder;
 use crate::format::lists::record::ListRecord;
+use crate::format::operation::RecordOperation;
 use crate::format::page::{PageBytes, PageHead, Pushed};
 use crate::format::page_index::topology::TopologyIndexBuilder;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::format::vertices::{VertexPageBuilder, VertexRecord};
+use crate::merge::list_source::ListKey;
+use crate::merge::merged_run::RunKeys;
 use crate::stored_file::{StoredPart, entry_key, list_key};
 use crate::writer::directory_rows::DirectoryRows;
 use crate::writer::page_file::{PageFile, STRETCH_PAGES};
@@ -189,6 +192,52 @@ impl TopologyWriter {
         }
         self.rows.add(subject, vertex.group(), neighbors.len() as i64);
         Ok(first_rank)
+    }
+
+    /// Adds records without stamps of one list, or of vertices; gives the rank of the first. Cost: about a nanosecond an
+    /// edge that is inserted and has no discriminator, some 15 ns for another, 5 ns for a vertex.
+    ///
+    /// # Errors
+    /// If a write fails.
+    ///
+    /// # Panics
+    /// If they don't follow in file order, or the file has stamps.
+    pub(super) fn push_run(&mut self, run: &RunKeys<'_>) -> CheckpointResult<u64> {
+        let ListKey { subject, vertex } = run.list;
+        let operation = |at: usize| run.operations.get(at).copied().unwrap_or(RecordOperation::Insert);
+        let stamp = Timestamp::ZERO;
+        let mut first_rank = None;
+        if subject == Subject::VERTICES {
+            for (at, vertex) in run.neighbors.iter().enumerate() {
+                self.push_vertex(&VertexRecord {
+                    vertex: VertexId(*vertex),
+                    operation: operation(at),
+                    stamp,
+                })?;
+                first_rank.get_or_insert(self.rank - 1);
+            }
+            return Ok(first_rank.unwrap_or(self.rank));
+        }
+        let discriminator = |at: usize| run.discriminators.get(at).copied().unwrap_or(0);
+        let is_plain = |at: usize| operation(at) == RecordOperation::Insert && discriminator(at) == 0;
+        let mut at = 0;
+        while at < run.neighbors.len() {
+            let plain = match (run.operations, run.discriminators) {
+                ([], []) => run.neighbors.len(),
+                _ => (at..run.neighbors.len()).take_while(|at| is_plain(*at)).count(),
+            };
+            let rank = if plain > 0 {
+                self.push_list(subject, vertex, &run.neighbors[at..at + plain])?
+            } else {
+                let (neighbor, discriminator) = (VertexId(run.neighbors[at]), discriminator(at));
+                let operation = operation(at);
+                let record = ListRecord { vertex, neighbor, discriminator, operation, stamp };
+                self.push_edge(subject, &record)?
+            };
+            first_rank.get_or_insert(rank);
+            at += plain.max(1);
+        }
+        Ok(first_rank.unwrap_or(self.rank))
     }
 
     /// Adds a record of an index. Cost: some 30 ns.

@@ -1,0 +1,289 @@
+//! Compaction job: what is merged into which level, and how much memory that takes.
+
+use crate::compact::chain::{ChainFiles, EntryChain, ListChain, chains_of};
+use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
+use crate::compact::property_copy::PropertyCopy;
+use crate::compact::property_plan::{PlannedPart, PropertyPlan};
+use crate::file::csr_file::CsrFile;
+use crate::file::page_scan::ScanWindow;
+use crate::format::entries::entry::{EntryRecord, ItemKind};
+use crate::format::file_name::{FileNumber, PAGE_BYTES};
+use crate::format::subject::{EdgeSide, Subject, SubjectKind};
+use crate::format::tree_key::ItemKey;
+use crate::merge::delete_rule::DeleteRule;
+use crate::merge::entry_merge::EntryMerge;
+use crate::merge::list_merge::ListMerge;
+use crate::merge::list_source::ListKey;
+use crate::merge::merge_error::MergeError;
+use crate::merge::merged_run::MergedRun;
+use crate::stored_file::StoredFile;
+use evergraph_graph::id::VertexId;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::io::directory::Directory;
+use std::sync::Arc;
+
+/// Records whose properties are copied at once: so many that a column is worth going to, so few that they are little
+/// memory, and that files are cut near their limit.
+const PART_RECORDS: usize = 1024;
+/// Bytes that the scans of all sources share.
+const SCAN_BYTES: u64 = 16 << 20;
+/// Bytes that the columns of a subject share.
+const COLUMN_BYTES: u64 = 8 << 20;
+/// The smallest read of a scan, in pages.
+const SCAN_PAGES_MIN: u64 = 4;
+/// What a source takes beside its window: a decoded page, and its records in the merge.
+const SOURCE_BYTES: u64 = 1 << 20;
+/// What a writer takes beside the pages that wait: a stretch of each file, and filters.
+const WRITER_BYTES: u64 = 4 << 20;
+
+/// A compaction: files that become files of one level.
+#[derive(Clone, Debug)]
+pub struct CompactionJob {
+    /// What is merged, newest first; files with disjoint keys, such as those of a level, in any order among themselves.
+    /// Every file between two of them that has keys of both is one of them.
+    pub inputs: Vec<Arc<CsrFile>>,
+    /// The level of the outputs.
+    pub output_level: u8,
+    /// Which Deletes are left out.
+    pub deletes: DeleteRule,
+    /// How long outputs get.
+    pub limits: OutputLimits,
+}
+
+impl CompactionJob {
+    /// A merge of `inputs` into `output_level`, with files of the usual size.
+    #[must_use]
+    pub fn new(inputs: Vec<Arc<CsrFile>>, output_level: u8, deletes: DeleteRule) -> Self {
+        Self { inputs, output_level, deletes, limits: OutputLimits::default() }
+    }
+
+    /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: some 30 MB, the pages that wait, and
+    /// a megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let sources = chains_of(&self.inputs).len() as u64;
+        let windows = sources * scan_window(sources).bytes() + COLUMN_BYTES;
+        windows + sources * SOURCE_BYTES + WRITER_BYTES + self.limits.waiting_bytes
+    }
+
+    /// Merges the inputs: gives the files that take their place, by key, all durable; none if nothing is left. Inputs stay
+    /// as they are, and readable. A number from `numbers` is used once, whatever becomes of the file.
+    ///
+    /// `stop` is asked every thousand records or so.
+    ///
+    /// Cost: some 10 to 100 ns a record, and 100 ns a property; every byte of the inputs is read once, past the cache, and
+    /// what is left is written once. Two or three syncs an output.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Cancelled`] when `stop` says so; [`CheckpointError::Corrupt`], naming file and offset, for
+    /// damaged inputs and for records that contradict each other; what the system says. No output is left then, unless its
+    /// removal fails too.
+    ///
+    /// # Concurrency
+    /// Any thread, for as long as it takes. Nothing is locked.
+    ///
+    /// # Panics
+    /// If there are no inputs.
+    pub fn run(
+        &self,
+        directory: &Arc<dyn Directory>,
+        numbers: &mut dyn FnMut() -> FileNumber,
+        stop: &dyn Fn() -> bool,
+    ) -> CheckpointResult<Vec<StoredFile>> {
+        assert!(!self.inputs.is_empty(), "a compaction has inputs");
+        let stored = || self.inputs.iter().map(|file| file.stored());
+        let form = OutputForm {
+            level: self.output_level,
+            first_ts: stored().map(|file| file.first_ts).min().unwrap_or(Timestamp::ZERO),
+            last_ts: stored().map(|file| file.last_ts).max().unwrap_or(Timestamp::ZERO),
+            limits: self.limits,
+        };
+        let chains = chains_of(&self.inputs);
+        let window = scan_window(chains.len() as u64);
+        let mut output = OutputFiles::new(directory, form, numbers);
+        merge_lists(&chains, (window, form.last_ts, &self.deletes), &mut output, stop)?;
+        merge_entries(chains, (window, form.last_ts, &self.deletes), &mut output, stop)?;
+        output.keep()
+    }
+}
+
+/// How scans read, up to which commit records count (through all of them), and which Deletes go.
+type MergeRules<'a> = (ScanWindow, Timestamp, &'a DeleteRule);
+
+/// The window of each scan, if there are so many.
+fn scan_window(sources: u64) -> ScanWindow {
+    let ScanWindow { read_pages, reads_ahead } = ScanWindow::WIDE;
+    let pages = SCAN_BYTES / sources.max(1) / (1 + reads_ahead as u64) / PAGE_BYTES as u64;
+    ScanWindow { read_pages: pages.clamp(SCAN_PAGES_MIN, read_pages.into()) as u32, reads_ahead }
+}
+
+fn merge_lists(
+    chains: &[ChainFiles],
+    (window, until, deletes): MergeRules<'_>,
+    output: &mut OutputFiles<'_>,
+    stop: &dyn Fn() -> bool,
+) -> CheckpointResult<()> {
+    let sources = chains.iter().map(|files| ListChain::new(files.clone(), window));
+    let sources = sources.collect::<CheckpointResult<Vec<_>>>()?;
+    let mut merge = ListMerge::new(sources, until, deletes.clone());
+    let mut lists = ListOutput {
+        output,
+        stop,
+        copy: PropertyCopy::new(chains.to_vec(), COLUMN_BYTES),
+        plan: PropertyPlan::default(),
+        subject: Subject::VERTICES,
+        last: None,
+    };
+    loop {
+        if let Err(error) = merge.advance() {
+            let file = |source: usize| Arc::clone(merge.sources()[source].file());
+            return Err(merge_failed(error, file));
+        }
+        match merge.run() {
+            Some(run) => lists.write(merge.sources(), &run)?,
+            None => return lists.write_properties(),
+        }
+    }
+}
+
+fn merge_entries(
+    chains: Vec<ChainFiles>,
+    (window, until, deletes): MergeRules<'_>,
+    output: &mut OutputFiles<'_>,
+    stop: &dyn Fn() -> bool,
+) -> CheckpointResult<()> {
+    let sources = chains.into_iter().map(|files| EntryChain::new(files, window));
+    let mut merge = EntryMerge::new(sources.collect::<CheckpointResult<_>>()?, until, deletes.clone());
+    let (mut count, mut kind) = (0_usize, None);
+    loop {
+        match write_entry(&mut merge, output, &mut kind) {
+            Ok(true) => count += 1,
+            Ok(false) => return Ok(()),
+            Err(error) => {
+                let sources = merge.into_sources();
+                return Err(merge_failed(error, |source| Arc::clone(sources[source].file())));
+            }
+        }
+        if count.is_multiple_of(PART_RECORDS) {
+            check_running(stop)?;
+        }
+        if output.is_full() {
+            output.cut()?;
+        }
+    }
+}
+
+/// Writes the next entry; false at the end. `kind` is that of the items of the index before.
+fn write_entry(
+    merge: &mut EntryMerge<EntryChain>,
+    output: &mut OutputFiles<'_>,
+    kind: &mut Option<(Subject, ItemKind)>,
+) -> Result<bool, MergeError<CheckpointError>> {
+    let Some((subject, record)) = merge.next_entry()? else { return Ok(false) };
+    let of_record = ItemKind::of(&record.item);
+    if kind.is_some_and(|(index, kind)| index == subject && kind != of_record) {
+        // An index is of vertices, or of edges: one of the sources is damaged.
+        return Err(MergeError::Disordered { source: 0, subject });
+    }
+    *kind = Some((subject, of_record));
+    // An error of the output is passed on as it is, like one of a source.
+    let written = output.writer().and_then(|writer| {
+        let EntryRecord { value, item, operation, stamp } = record;
+        writer.push_entry(subject, &EntryRecord { value, item, operation, stamp })
+    });
+    written.map(|()| true).map_err(|error| MergeError::Source { source: 0, error })
+}
+
+/// Writes lists and vertices with their properties.
+struct ListOutput<'a, 'o> {
+    output: &'a mut OutputFiles<'o>,
+    stop: &'a dyn Fn() -> bool,
+    copy: PropertyCopy,
+    plan: PropertyPlan,
+    /// The subject of the plan.
+    subject: Subject,
+    /// The key that was written last.
+    last: Option<(ListKey, ItemKey)>,
+}
+
+impl ListOutput<'_, '_> {
+    fn write(&mut self, chains: &[ListChain], run: &MergedRun<'_>) -> CheckpointResult<()> {
+        let ListKey { subject, .. } = run.list;
+        self.check_order(chains, run)?;
+        if subject != self.subject {
+            self.write_properties()?;
+            self.copy.go_to(subject);
+            self.subject = subject;
+        }
+        let is_in = matches!(subject.kind(), SubjectKind::Edges { side: EdgeSide::In, .. });
+        let has_properties = !is_in && self.copy.has_properties();
+        let (mut done, mut at) = (PlannedPart::default(), 0);
+        while at < run.neighbors.len() {
+            check_running(self.stop)?;
+            if self.output.is_full() {
+                self.write_properties()?;
+                self.output.cut()?;
+            }
+            let count = (run.neighbors.len() - at).min(PART_RECORDS);
+            let first_rank = self.output.writer()?.push_run(&run.keys(at..at + count))?;
+            if has_properties {
+                self.plan.add(chains, run, &mut done, count, first_rank)?;
+                if self.plan.records >= PART_RECORDS {
+                    self.write_properties()?;
+                }
+            }
+            at += count;
+        }
+        Ok(())
+    }
+
+    /// A merge passes slices on as they are, and a writer takes none that do not ascend.
+    fn check_order(&mut self, chains: &[ListChain], run: &MergedRun<'_>) -> CheckpointResult<()> {
+        let key = |at: usize| {
+            let discriminator = run.discriminators.get(at).copied().unwrap_or(0);
+            (run.list, ItemKey::edge(VertexId(run.neighbors[at]), discriminator))
+        };
+        let ascends = match run.discriminators {
+            [] => run.neighbors.is_sorted_by(|left, right| left < right),
+            _ => (1..run.neighbors.len()).all(|at| key(at - 1) < key(at)),
+        };
+        if !ascends || self.last.is_some_and(|last| last >= key(0)) {
+            let file = chains[run.property_runs[0].first.source].file();
+            let ListKey { subject, vertex } = run.list;
+            return Err(file.contradiction(format!("{subject} of {vertex}: records in order expected")));
+        }
+        self.last = Some(key(run.neighbors.len() - 1));
+        Ok(())
+    }
+
+    /// Writes the properties of the planned records, all of which are in the file in hand.
+    fn write_properties(&mut self) -> CheckpointResult<()> {
+        if let Some(writer) = self.output.in_hand()
+            && self.plan.records > 0
+        {
+            self.copy.copy(&self.plan, writer)?;
+        }
+        self.plan.clear();
+        Ok(())
+    }
+}
+
+fn check_running(stop: &dyn Fn() -> bool) -> CheckpointResult<()> {
+    if stop() { Err(CheckpointError::Cancelled) } else { Ok(()) }
+}
+
+/// The error of a merge; `file` gives the file that a source is at.
+fn merge_failed(
+    error: MergeError<CheckpointError>,
+    file: impl FnOnce(usize) -> Arc<CsrFile>,
+) -> CheckpointError {
+    match error {
+        MergeError::Source { error, .. } => error,
+        other => {
+            // Of records that exclude each other, either may be wrong: the newest source stands for all.
+            let source = if let MergeError::Disordered { source, .. } = other { source } else { 0 };
+            file(source).contradiction(other.to_string())
+        }
+    }
+}

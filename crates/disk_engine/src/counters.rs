@@ -1,4 +1,4 @@
-//! Counters: what flushes have done and what they cost.
+//! Counters: what flushes and compactions have done and what they cost.
 //!
 //! Concurrency: numbers for statistics, each by itself; nobody takes two for one moment. So all are Relaxed.
 
@@ -49,6 +49,50 @@ impl FlushCounters {
             bytes: self.bytes.load(Ordering::Relaxed),
             flushing: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
             freed_graphs: self.freed_graphs.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// What compactions have done since opening.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CompactionStatistics {
+    /// Compactions that were installed; files that only moved to another level are not counted.
+    pub compactions: u64,
+    /// Bytes of their inputs.
+    pub read_bytes: u64,
+    /// Bytes of their outputs.
+    pub written_bytes: u64,
+    /// Time that they took.
+    pub compacting: Duration,
+}
+
+/// Counts compactions.
+#[derive(Debug, Default)]
+pub struct CompactionCounters {
+    compactions: AtomicU64,
+    read_bytes: AtomicU64,
+    written_bytes: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl CompactionCounters {
+    /// A compaction of `read` bytes to `written` bytes took so long.
+    pub fn compacted(&self, took: Duration, read: u64, written: u64) {
+        self.compactions.fetch_add(1, Ordering::Relaxed);
+        self.read_bytes.fetch_add(read, Ordering::Relaxed);
+        self.written_bytes.fetch_add(written, Ordering::Relaxed);
+        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// The sums so far.
+    #[must_use]
+    pub fn statistics(&self) -> CompactionStatistics {
+        CompactionStatistics {
+            compactions: self.compactions.load(Ordering::Relaxed),
+            read_bytes: self.read_bytes.load(Ordering::Relaxed),
+            written_bytes: self.written_bytes.load(Ordering::Relaxed),
+            compacting: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What it does with them stands above: commits and reads in `transactions`, room for a commit in `commit_room`,
-//! flushes in `flusher`, checkpoints in `durable`.
+//! flushes in `flusher`, compactions in `compactor`, checkpoints in `durable`.
 //!
 //! Lock order: the checkpointer's place, the place of the flush, the log's leader, latch, registry; leaves below them:
 //! the graph that follows the open one, what writers and background wait at, cache shards, the memory budget. No I/O
@@ -15,7 +15,7 @@
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 3; disk-engine, sections 4, 5 and 8.
 
-use crate::counters::FlushCounters;
+use crate::counters::{CompactionCounters, FlushCounters};
 use crate::durable::files::DatabaseFiles;
 use crate::durable::load::touched::RecentLoads;
 use crate::file::csr_file::CsrFile;
@@ -76,6 +76,7 @@ pub struct DiskEngine {
     files: DatabaseFiles,
     background: Background,
     flushes: FlushCounters,
+    compactions: CompactionCounters,
     loads: RecentLoads,
 }
 
@@ -142,7 +143,7 @@ impl DiskEngine {
             groups: GroupTable::new(),
             background,
             graph_bytes,
-            limits: PacingLimits::default(),
+            limits: PacingLimits::UNCOMPACTED,
         };
         Self::open_parts(parts).expect("the budget is many times that of a graph")
     }
@@ -169,6 +170,7 @@ impl DiskEngine {
             files,
             background,
             flushes: FlushCounters::default(),
+            compactions: CompactionCounters::default(),
             loads: RecentLoads::default(),
         })
     }
@@ -221,6 +223,12 @@ impl DiskEngine {
     #[must_use]
     pub fn flushes(&self) -> &FlushCounters {
         &self.flushes
+    }
+
+    /// Counts compactions.
+    #[must_use]
+    pub fn compactions(&self) -> &CompactionCounters {
+        &self.compactions
     }
 
     /// What bulk loads changed, for conflict checks.

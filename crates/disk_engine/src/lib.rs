@@ -26,6 +26,7 @@
 pub mod cache;
 pub mod commit_room;
 pub mod compact;
+pub mod compactor;
 pub mod counters;
 pub mod durable;
 pub mod engine;

@@ -31,11 +31,16 @@ pub struct PacingLimits {
     pub files_max: usize,
 }
 
+impl PacingLimits {
+    /// Where nobody compacts in the background: two graphs, and any number of files, since a wait would never end.
+    pub const UNCOMPACTED: Self =
+        Self { frozen_graphs_max: 2, files_slow: usize::MAX, files_max: usize::MAX };
+}
+
 impl Default for PacingLimits {
-    /// Two graphs, and any number of files: nothing compacts them yet, so a wait would never end. With compaction the
-    /// design has 8 and 12.
+    /// Two graphs; 8 files, 12 files.
     fn default() -> Self {
-        Self { frozen_graphs_max: 2, files_slow: usize::MAX, files_max: usize::MAX }
+        Self { frozen_graphs_max: 2, files_slow: 8, files_max: 12 }
     }
 }
 
@@ -148,6 +153,14 @@ impl Pacing {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Waits until something is flushed or freed, or the engine closes, for at most `timeout`.
+    pub fn wait_for_progress(&self, timeout: Duration) {
+        let progress = self.progress.0.lock();
+        if !self.is_closed() {
+            drop(self.progress.1.wait_timeout(progress, timeout));
+        }
     }
 
     /// Waits for [`Pacing::wake_background`], for at most `timeout`; returns whether it was called since the last wait.

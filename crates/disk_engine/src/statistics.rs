@@ -1,7 +1,7 @@
 //! Statistics: what the tree consists of, level by level, and what it costs.
 
 use crate::cache::CacheStatistics;
-use crate::counters::FlushStatistics;
+use crate::counters::{CompactionStatistics, FlushStatistics};
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::format::subject::{EdgeSide, SubjectKind};
@@ -46,6 +46,8 @@ pub struct TreeStatistics {
     pub retained_bytes: u64,
     /// Flushes since opening.
     pub flushes: FlushStatistics,
+    /// What compactions have done.
+    pub compactions: CompactionStatistics,
     /// Commits that were slowed or waited since opening.
     pub stalls: StallStatistics,
     /// The cache of pages.
@@ -101,6 +103,7 @@ impl DiskEngine {
             retained_graphs,
             retained_bytes,
             flushes: self.flushes().statistics(),
+            compactions: self.compactions().statistics(),
             stalls: self.pacing().statistics(),
             cache: self.page_reader().statistics(),
         }

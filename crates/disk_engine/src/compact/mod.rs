@@ -6,7 +6,7 @@
 //! merge        lists, then entries of indexes ──────────────────┐
 //! property_plan, property_copy   values column by column ───────┤
 //! output       files, cut between any two keys <────────────────┘
-//! job          all of it; memory        retired_files   inputs that no manifest names any more
+//! job          all of it; memory
 //! ```
 //!
 //! *Snapshots.* All stamped records count, whatever readers there are: an older snapshot pinned the set that has the
@@ -32,4 +32,3 @@ pub mod job;
 pub mod output;
 mod property_copy;
 mod property_plan;
-pub mod retired_files;

@@ -1,9 +1,13 @@
-//! Background: flushes frozen graphs as they come, so that writers seldom wait.
+//! Background: flushes frozen graphs as they come, and compacts what is due, so that writers seldom wait.
 //!
 //! ```text
 //! a graph is frozen ──> all of it readable ──> written, in the set ──> writers go on
 //!                          └ not yet: in a moment    └ fails: the cause is told to who waits; again after a second
+//! files are due ──> compacted, in the set ──> looks again
+//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes
 //! ```
+//!
+//! Each has a thread: writers wait for flushes while a compaction takes minutes.
 //!
 //! No manifest names what is flushed here before the next checkpoint does, and the log keeps it until then
 //! (`checkpoint.rs`).
@@ -19,6 +23,11 @@ const READABLE_AFTER: Duration = Duration::from_millis(2);
 /// How long to wait after a failure.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
+/// How long a compaction waits after its first failure.
+const COMPACT_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// How long it waits at most.
+const COMPACT_AGAIN_AFTER_MAX: Duration = Duration::from_secs(300);
+
 /// What came of a look for work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Look {
@@ -32,8 +41,44 @@ enum Look {
     Failed,
 }
 
-/// Flushes until the engine is closed: as `DurableEngine::run_background`.
+/// Flushes and compacts until the engine is closed: as `DurableEngine::run_background`. A compaction that is under way
+/// then is given up.
 pub fn run(engine: &DiskEngine) {
+    std::thread::scope(|scope| {
+        let compactions = std::thread::Builder::new().name("evergraph-compact".to_owned());
+        if let Err(error) = compactions.spawn_scoped(scope, || run_compactions(engine)) {
+            engine.pacing().note_failure(format!("the thread of compactions could not be started: {error}"));
+        }
+        run_flushes(engine);
+    });
+}
+
+fn run_compactions(engine: &DiskEngine) {
+    let mut again_after = COMPACT_AGAIN_AFTER;
+    while !engine.pacing().is_closed() {
+        match engine.compact_once() {
+            Ok(true) => again_after = COMPACT_AGAIN_AFTER,
+            Ok(false) => engine.pacing().wait_for_progress(LOOK_EVERY),
+            Err(CheckpointError::Cancelled) => {}
+            Err(error) => {
+                note_failure(engine, &error);
+                wait_until_closed(engine, again_after);
+                again_after = (again_after * 2).min(COMPACT_AGAIN_AFTER_MAX);
+            }
+        }
+    }
+}
+
+/// Waits so long, unless the engine closes.
+fn wait_until_closed(engine: &DiskEngine, time: Duration) {
+    let clock = engine.timeline().clock();
+    let began = clock.now();
+    while !engine.pacing().is_closed() && clock.now().saturating_sub(began) < time {
+        engine.pacing().wait_for_progress(LOOK_EVERY);
+    }
+}
+
+fn run_flushes(engine: &DiskEngine) {
     while !engine.pacing().is_closed() {
         let pause = match flush_one(engine) {
             Look::Flushed => continue,
@@ -49,6 +94,9 @@ pub fn run(engine: &DiskEngine) {
 /// Does what is due now: as `DurableEngine::step`.
 pub fn step(engine: &DiskEngine) {
     while flush_one(engine) == Look::Flushed {}
+    if let Err(error) = engine.compact_once() {
+        note_failure(engine, &error);
+    }
     engine.free_graphs();
 }
 

@@ -8,8 +8,9 @@
 //! The lock of what is on disk is the *checkpointer's place*: who holds it may replace the manifest, and nobody else
 //! removes a file that a manifest named. It comes before the log's locks, the place of the flush and the latch.
 
-use crate::durable::section::FileList;
+use crate::durable::section::{FileList, file_parts};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::stored_file::StoredFile;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
 use evergraph_storage::io::directory::Directory;
@@ -138,6 +139,11 @@ impl FilesOnDisk {
     /// Notes the files of `list`, whose manifest may be on disk.
     pub fn add(&mut self, list: &FileList) {
         self.present.extend(list.names());
+    }
+
+    /// Notes files that were replaced in the set: they go when a manifest without them is durable.
+    pub fn add_replaced<'a>(&mut self, files: impl IntoIterator<Item = &'a StoredFile>) {
+        self.present.extend(files.into_iter().flat_map(|file| file_parts(file).map(|(name, _)| name)));
     }
 
     /// Notes the files of `list`, which a durable manifest has, and removes all others that a manifest had before. Why

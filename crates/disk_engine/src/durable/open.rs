@@ -20,6 +20,7 @@ use crate::groups::GroupTable;
 use crate::pacing::PacingLimits;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
+use evergraph_storage::io::environment::Background;
 use std::sync::Arc;
 
 const _: () = assert!(DEEPER_LEVELS == LEVEL_MAX as usize);
@@ -71,7 +72,10 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         groups,
         background,
         graph_bytes: None,
-        limits: PacingLimits::default(),
+        limits: match background {
+            Background::Threads => PacingLimits::default(),
+            Background::Stepped => PacingLimits::UNCOMPACTED,
+        },
     };
     let engine = DiskEngine::open_parts(parts).map_err(CheckpointError::Refused)?;
     Ok(OpenedEngine { engine, bytes_count })

@@ -3,7 +3,6 @@
 use crate::history::{History, below};
 use crate::tree::{Tree, check};
 use evergraph_disk_engine::compact::output::OutputLimits;
-use evergraph_disk_engine::compact::retired_files::RetiredFiles;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
@@ -95,29 +94,4 @@ fn at_the_lowest_level_nothing_but_inserts_is_left() {
     let mut found = Tree::new(after, tree.limits);
     found.levels[1] = tree.files().iter().map(|file| found.open(file.stored())).collect();
     check(&found.files(), &history.keys(), &history.state);
-}
-
-#[test]
-fn a_retired_file_is_removed_when_nobody_holds_it() {
-    let random = &mut SplitMix64::new(5);
-    let (history, mut tree, memory) = flushed(random, 300);
-    let mut pinned = tree.levels[0].clone();
-    tree.compact(0, &pinned);
-    let mut retired = RetiredFiles::default();
-    retired.retire(&pinned);
-    let inputs = pinned.len();
-    let files = memory.list().unwrap().len();
-    assert!(retired.sweep(&memory, &tree.reader).is_none());
-    assert_eq!((retired.len(), memory.list().unwrap().len()), (inputs, files), "a pin holds them");
-    let first = pinned.remove(0);
-    drop(pinned);
-    assert!(retired.sweep(&memory, &tree.reader).is_none());
-    assert!(retired.len() == 1 && retired.contains(first.number()));
-    drop(first);
-    assert!(retired.sweep(&memory, &tree.reader).is_none());
-    assert!(retired.is_empty());
-    let left =
-        tree.files().iter().map(|file| 1 + usize::from(file.stored().columns.is_some())).sum::<usize>();
-    assert_eq!(memory.list().unwrap().len(), left);
-    check(&tree.files(), &history.keys(), &history.state);
 }

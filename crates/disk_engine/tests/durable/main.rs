@@ -2,13 +2,15 @@
 //! that are missing.
 //!
 //! ```text
-//! crash    the power fails, or the disk refuses, at every operation of two checkpoints
-//! files    what opening makes of a directory that is not as a manifest says
+//! compaction   files are replaced by others while readers hold them
+//! crash        the power fails, or the disk refuses, at every operation of two checkpoints
+//! files        what opening makes of a directory that is not as a manifest says
 //! ```
 
 #![cfg(not(any(shuttle, loom)))]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+mod compaction;
 mod crash;
 mod files;
 mod support;

@@ -2,6 +2,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
@@ -63,6 +64,8 @@ impl TestEngine for DiskEngine {
     fn maintain(&self) {
         self.freeze_open().expect("a budget for two small graphs");
         while self.flush_oldest().expect("a directory in memory takes every file") {}
+        let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
+        while self.compact_by(&limits).expect("files are sound, and take little memory") {}
     }
 }
 

@@ -1,0 +1,106 @@
+//! Compactor: what is due is compacted, and its outputs take the place of its inputs in the set.
+//!
+//! ```text
+//! set, R ──pick──> inputs ──job──> outputs, durable ──> checkpointer's place, latch: outputs in place of inputs
+//!                    └ one that overlaps nothing: moves to the next level as it is
+//! manifest   the next checkpoint names the outputs; when it is durable, the inputs are removed
+//! ```
+//!
+//! - The manifest on disk names the inputs until then, and so they stay: after a crash the outputs are removed, and what
+//!   the log has after C comes on top of the inputs.
+//! - The swap holds the checkpointer's place. A checkpoint through C takes the files of the set whose last commit is at
+//!   most C. An output has the commits of all its inputs, and must not mix those before C with later ones while a
+//!   checkpoint is made; at the next one all of them are before C, since they are readable now.
+//! - Older snapshots keep the inputs in the sets that they pinned, open as they are, whatever becomes of their names.
+//!
+//! Source: disk-engine, section 4 (Compact), rules D1 to D3; LSMGraph (SIGMOD 2024), section 4.3. Differs: the manifest
+//! follows the set, at the next checkpoint.
+
+use crate::compact::job::CompactionJob;
+use crate::engine::DiskEngine;
+use crate::file::csr_file::CsrFile;
+use crate::format::file_name::FileNumber;
+use crate::merge::delete_rule::DeleteRule;
+use crate::pick::{PickLimits, PickedCompaction, pick};
+use evergraph_graph::budget::Budget;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use std::sync::Arc;
+
+/// What the memory of compactions is called in a budget.
+pub const COMPACTION_PURPOSE: &str = "compaction";
+
+impl DiskEngine {
+    /// Does the compaction that is most urgent; returns whether one was due. One at a time: its thread's affair, or that
+    /// of who steps the engine. Waits for a checkpoint that is under way.
+    ///
+    /// Cost: as [`CompactionJob::run`].
+    ///
+    /// # Errors
+    /// Those of the job: damage, a full disk, the budget, closing. The set is as it was then, and what was written is
+    /// removed.
+    pub fn compact_once(&self) -> CheckpointResult<bool> {
+        self.compact_by(&PickLimits::default())
+    }
+
+    /// The same, by other limits: so a test sees compactions of a few small files.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::compact_once`].
+    pub fn compact_by(&self, limits: &PickLimits) -> CheckpointResult<bool> {
+        let set = Arc::clone(&self.tree().current().set);
+        // R only grows: what is readable now of a set taken before is readable.
+        let picked = pick(&set, self.timeline().readable(), limits);
+        drop(set);
+        let Some(picked) = picked else { return Ok(false) };
+        if picked.may_move() {
+            self.install_compacted(&picked, &picked.inputs)?;
+            return Ok(true);
+        }
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let deletes = DeleteRule::new(picked.below, []);
+        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes);
+        let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
+        let _reserved = reserved.map_err(CheckpointError::Refused)?;
+        let directory = self.files().directory();
+        let stop = || self.pacing().is_closed();
+        let stored = job.run(directory, &mut || self.files().take_number(), &stop)?;
+        let numbers: Vec<FileNumber> = stored.iter().map(|stored| stored.number).collect();
+        let open = |stored| CsrFile::open(directory, &stored, self.page_reader()).map(Arc::new);
+        let outputs: CheckpointResult<Vec<_>> = stored.into_iter().map(open).collect();
+        let installed = outputs.and_then(|outputs| {
+            let written = outputs.iter().map(|file| file.stored().bytes()).sum();
+            Ok(self.install_compacted(&picked, &outputs)?.then_some(written))
+        });
+        if let Ok(Some(written)) = installed {
+            let read = picked.inputs.iter().map(|file| file.stored().bytes()).sum();
+            self.compactions().compacted(clock.now().saturating_sub(began), read, written);
+            return Ok(true);
+        }
+        for number in numbers {
+            // What cannot be removed now goes when the database is opened next.
+            let _ = self.files().remove(number);
+        }
+        installed.map(|_| true)
+    }
+
+    /// Puts `outputs` in the place of the inputs; whether the set was still one that they fit into.
+    fn install_compacted(
+        &self,
+        picked: &PickedCompaction<CsrFile>,
+        outputs: &[Arc<CsrFile>],
+    ) -> CheckpointResult<bool> {
+        let mut on_disk = self.files().hold();
+        let replaced = {
+            let _latch = self.timeline().latch();
+            self.tree().replace_compacted(&picked.inputs, picked.output_level, outputs)
+        };
+        let Some(replaced) = replaced else { return Ok(false) };
+        let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
+        on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
+        drop(on_disk);
+        drop(replaced);
+        self.pacing().wake_writers();
+        Ok(true)
+    }
+}

@@ -1,0 +1,144 @@
+//! Compactions of a database: readers see what they saw, inputs stay until a manifest without them is durable, a power cut
+//! or a failing disk at any operation loses nothing.
+
+use crate::support::{Database, dump, files};
+use evergraph_disk_engine::pick::PickLimits;
+use evergraph_graph::error::Error;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::view::GraphView as _;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
+use std::io::ErrorKind as IoKind;
+use std::sync::Arc;
+
+/// Two files of L0 are due, and every level below has more than it should.
+const LIMITS: PickLimits =
+    PickLimits { flushed_files: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+
+/// Flushes what was committed, without a manifest that names it.
+fn flush(database: &Database) -> Result<(), Error> {
+    let engine = database.open.store().engine();
+    engine.freeze_open()?;
+    while engine.flush_oldest()? {}
+    Ok(())
+}
+
+/// Compacts until nothing is due; how many compactions that took.
+fn compact(database: &Database) -> Result<usize, Error> {
+    let engine = database.open.store().engine();
+    for count in 0.. {
+        if !engine.compact_by(&LIMITS)? {
+            return Ok(count);
+        }
+        assert!(count < 50, "compactions come to an end");
+    }
+    Ok(0)
+}
+
+/// Commits, checkpoints and compactions: of files that a manifest names, and of one that none names yet.
+fn work(database: &mut Database) -> bool {
+    for commits in [8, 6, 5] {
+        if !(database.commit_some(commits) && database.checkpoint().is_ok()) {
+            return false;
+        }
+    }
+    let compacted = database.commit_some(4) && flush(database).is_ok() && compact(database).is_ok();
+    compacted
+        && database.commit_some(4)
+        && database.checkpoint().is_ok_and(|made| made.left_over.is_none())
+        && compact(database).is_ok()
+        && database.commit_some(2)
+        && database.checkpoint().is_ok_and(|made| made.left_over.is_none())
+}
+
+#[test]
+fn what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest() {
+    let directory = MemoryDirectory::new("db");
+    let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 3).unwrap();
+    let mut readers = Vec::new();
+    for round in 0..6 {
+        assert!(database.commit_some(10));
+        readers.push(database.open.store().snapshot());
+        if round % 2 == 0 {
+            database.checkpoint().unwrap();
+        } else {
+            flush(&database).unwrap();
+        }
+        let before = files(&directory);
+        let compacted = compact(&database).unwrap();
+        assert_eq!(compacted > 0, round % 2 == 1, "round {round}: two files of L0 are due");
+        let after = files(&directory);
+        assert!(before.iter().all(|name| after.contains(name)), "round {round}: inputs stay");
+        assert_eq!(&dump(&database.open.store().snapshot()), database.newest(), "round {round}");
+        database.checkpoint().unwrap();
+        let left = files(&directory);
+        let set = Arc::clone(&database.open.store().engine().tree().current().set);
+        let named = set.iter().map(|file| 1 + usize::from(file.stored().columns.is_some())).sum::<usize>();
+        assert_eq!(left.len(), named, "round {round}: {left:?}");
+        for reader in &readers {
+            assert_eq!(dump(reader), database.graphs[&reader.timestamp()], "round {round}");
+        }
+    }
+    drop(readers);
+    let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+    database.check_image(&image, Durability::Sync, database.acknowledged, "after all");
+}
+
+#[test]
+fn a_power_cut_at_any_operation_loses_nothing() {
+    let mut stopped = 0;
+    // Every seventh, which meets each kind of operation.
+    for changes in (1..).step_by(7) {
+        let directory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(directory.clone()));
+        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, 5) else { continue };
+        let is_whole = work(&mut database);
+        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+        let at = format!("operation {changes}");
+        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+        if is_whole {
+            break;
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 20, "only {stopped} operations failed");
+}
+
+#[test]
+fn a_disk_that_fails_in_a_compaction_changes_nothing_and_heals() {
+    use Operation::{Create, Open, Read, Sync, SyncDirectory, Write};
+    for (operation, prefix) in [
+        (Create, "csr-"),
+        (Write, "csr-"),
+        (Write, "col-"),
+        (Sync, "csr-"),
+        (SyncDirectory, ""),
+        (Open, "csr-"),
+        (Read, "csr-"),
+    ] {
+        let directory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(directory.clone()));
+        let mut database = Database::open(Arc::new(failing.clone()), Durability::Sync, 8).unwrap();
+        for _ in 0..2 {
+            assert!(database.commit_some(10));
+            database.checkpoint().unwrap();
+        }
+        let reader = database.open.store().snapshot();
+        let before = files(&directory);
+        failing.plan(Fault::new(operation, prefix, IoKind::StorageFull));
+        let at = format!("{operation} of `{prefix}`");
+        compact(&database).expect_err(&at);
+        assert_eq!(files(&directory), before, "{at}: what was written is removed");
+        assert_eq!(&dump(&reader), database.newest(), "{at}");
+        failing.heal();
+        assert!(compact(&database).unwrap() > 0, "{at}");
+        database.checkpoint().unwrap();
+        assert_eq!(dump(&reader), database.graphs[&reader.timestamp()], "{at}");
+        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+        database.check_image(&image, Durability::Sync, Timestamp(1), &at);
+    }
+}

@@ -72,7 +72,10 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["durable"],
         ],
     ),
-    ("crates/disk_engine/src", &[&["format"], &["cache", "memory_graph", "merge"], &["generation"]]),
+    (
+        "crates/disk_engine/src",
+        &[&["format"], &["cache", "memory_graph", "merge", "source"], &["generation"]],
+    ),
     (
         "crates/evergraph/src",
         &[

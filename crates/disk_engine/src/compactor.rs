@@ -59,7 +59,8 @@ impl DiskEngine {
         let clock = self.timeline().clock();
         let began = clock.now();
         let deletes = DeleteRule::new(picked.below, []);
-        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes);
+        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
+            .within(self.budget().limit_bytes());
         let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
         let _reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();

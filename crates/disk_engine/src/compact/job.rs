@@ -21,15 +21,15 @@ use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Records whose properties are copied at once: so many that a column is worth going to, so few that they are little
 /// memory, and that files are cut near their limit.
 const PART_RECORDS: usize = 1024;
-/// Bytes that the scans of all sources share.
-const SCAN_BYTES: u64 = 16 << 20;
-/// Bytes that the columns of a subject share.
-const COLUMN_BYTES: u64 = 8 << 20;
+/// Bytes for buffers with which a job is fast: of these, scans of all sources share a quarter, and columns of a subject
+/// an eighth; in half of them finished pages wait for the end of their subject.
+const BUFFER_BYTES: RangeInclusive<u64> = 8 << 20..=64 << 20;
 /// The smallest read of a scan, in pages.
 const SCAN_PAGES_MIN: u64 = 4;
 /// What a source takes beside its window: a decoded page, and its records in the merge.
@@ -49,21 +49,33 @@ pub struct CompactionJob {
     pub deletes: DeleteRule,
     /// How long outputs get.
     pub limits: OutputLimits,
+    /// Bytes of buffers: scans of all sources share a quarter, and columns of a subject an eighth.
+    buffer_bytes: u64,
 }
 
 impl CompactionJob {
     /// A merge of `inputs` into `output_level`, with files of the usual size.
     #[must_use]
     pub fn new(inputs: Vec<Arc<CsrFile>>, output_level: u8, deletes: DeleteRule) -> Self {
-        Self { inputs, output_level, deletes, limits: OutputLimits::default() }
+        let limits = OutputLimits::default();
+        Self { inputs, output_level, deletes, limits, buffer_bytes: *BUFFER_BYTES.end() }
     }
 
-    /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: some 30 MB, the pages that wait, and
-    /// a megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
+    /// The same with about an eighth of `budget_bytes` for its buffers, if that is less than it would take: at least
+    /// 8 MiB, at most 64.
+    #[must_use]
+    pub fn within(mut self, budget_bytes: u64) -> Self {
+        self.buffer_bytes = (budget_bytes / 8).clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
+        self.limits.waiting_bytes = self.limits.waiting_bytes.min(self.buffer_bytes / 2);
+        self
+    }
+
+    /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: its buffers, some 4 MB, and a
+    /// megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let sources = chains_of(&self.inputs).len() as u64;
-        let windows = sources * scan_window(sources).bytes() + COLUMN_BYTES;
+        let windows = sources * self.scan_window(sources).bytes() + self.buffer_bytes / 8;
         windows + sources * SOURCE_BYTES + WRITER_BYTES + self.limits.waiting_bytes
     }
 
@@ -100,27 +112,38 @@ impl CompactionJob {
             limits: self.limits,
         };
         let chains = chains_of(&self.inputs);
-        let window = scan_window(chains.len() as u64);
+        let window = self.scan_window(chains.len() as u64);
         let mut output = OutputFiles::new(directory, form, numbers);
-        merge_lists(&chains, (window, form.last_ts, &self.deletes), &mut output, stop)?;
-        merge_entries(chains, (window, form.last_ts, &self.deletes), &mut output, stop)?;
+        let rules = MergeRules { window, until: form.last_ts, deletes: &self.deletes };
+        merge_lists(&chains, self.buffer_bytes / 8, rules, &mut output, stop)?;
+        merge_entries(chains, rules, &mut output, stop)?;
         output.keep()
+    }
+
+    /// The window of each scan, if there are so many.
+    fn scan_window(&self, sources: u64) -> ScanWindow {
+        let ScanWindow { read_pages, reads_ahead } = ScanWindow::WIDE;
+        let bytes = self.buffer_bytes / 4 / sources.max(1);
+        let pages = bytes / (1 + reads_ahead as u64) / PAGE_BYTES as u64;
+        ScanWindow { read_pages: pages.clamp(SCAN_PAGES_MIN, read_pages.into()) as u32, reads_ahead }
     }
 }
 
-/// How scans read, up to which commit records count (through all of them), and which Deletes go.
-type MergeRules<'a> = (ScanWindow, Timestamp, &'a DeleteRule);
-
-/// The window of each scan, if there are so many.
-fn scan_window(sources: u64) -> ScanWindow {
-    let ScanWindow { read_pages, reads_ahead } = ScanWindow::WIDE;
-    let pages = SCAN_BYTES / sources.max(1) / (1 + reads_ahead as u64) / PAGE_BYTES as u64;
-    ScanWindow { read_pages: pages.clamp(SCAN_PAGES_MIN, read_pages.into()) as u32, reads_ahead }
+/// How records are merged.
+#[derive(Clone, Copy)]
+struct MergeRules<'a> {
+    /// How each source is scanned.
+    window: ScanWindow,
+    /// The newest commit whose records count.
+    until: Timestamp,
+    /// Which Deletes go.
+    deletes: &'a DeleteRule,
 }
 
 fn merge_lists(
     chains: &[ChainFiles],
-    (window, until, deletes): MergeRules<'_>,
+    column_bytes: u64,
+    MergeRules { window, until, deletes }: MergeRules<'_>,
     output: &mut OutputFiles<'_>,
     stop: &dyn Fn() -> bool,
 ) -> CheckpointResult<()> {
@@ -130,7 +153,7 @@ fn merge_lists(
     let mut lists = ListOutput {
         output,
         stop,
-        copy: PropertyCopy::new(chains.to_vec(), COLUMN_BYTES),
+        copy: PropertyCopy::new(chains.to_vec(), column_bytes),
         plan: PropertyPlan::default(),
         subject: Subject::VERTICES,
         last: None,
@@ -149,7 +172,7 @@ fn merge_lists(
 
 fn merge_entries(
     chains: Vec<ChainFiles>,
-    (window, until, deletes): MergeRules<'_>,
+    MergeRules { window, until, deletes }: MergeRules<'_>,
     output: &mut OutputFiles<'_>,
     stop: &dyn Fn() -> bool,
 ) -> CheckpointResult<()> {

@@ -90,8 +90,8 @@ fn what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest() {
 #[test]
 fn a_power_cut_at_any_operation_loses_nothing() {
     let mut stopped = 0;
-    // Every seventh, which meets each kind of operation.
-    for changes in (1..).step_by(7) {
+    for changes in 1.. {
+        assert!(changes < 10_000, "without faults everything is done");
         let directory = MemoryDirectory::new("db");
         let failing = FailingDirectory::new(Arc::new(directory.clone()));
         failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());

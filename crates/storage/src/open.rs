@@ -19,6 +19,7 @@ use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::manifest::{self, Manifest};
 use crate::checkpoint::report::{CheckProgress, Report};
+use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
@@ -374,6 +375,25 @@ impl<E: DurableEngine> OpenStore<E> {
         backup(&self.store, &*self.directory, target, salt, progress)
     }
 
+    /// Writes the graph of a snapshot taken now to `target`, an empty directory, as a database of `engine`, one that `T`
+    /// opens: see [`convert`]. `progress` hears of vertices and edges, and may stop it.
+    ///
+    /// # Errors
+    /// `invalid` for an engine that isn't known; as [`convert`]. Nothing is left in `target` then.
+    pub fn convert<T: DurableEngine>(
+        &self,
+        engine: &str,
+        target: &Arc<dyn Directory>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<ConversionSummary> {
+        if !T::opens(engine) {
+            return Err(Error::invalid(format!("there is no engine `{engine}` to convert to")));
+        }
+        let _operation = self.operations.begin()?;
+        let salt = random(&self.environment)?.next_u64();
+        convert::<E, T>(&self.store, engine, target, salt, progress)
+    }
+
     /// Checks the graph of a snapshot taken now: lists sorted, both sides of every edge, its ends alive,
     /// indexes against a scan. Others go on writing.
     ///
@@ -484,7 +504,7 @@ fn read_or_create<E: DurableEngine>(directory: &dyn Directory, create: bool) -> 
     refuse_strangers::<E>(directory, create)?;
     if directory.exists(manifest::FILE_NAME)? {
         let manifest = Manifest::read(directory, E::opens)?;
-        // A crash came right after a backup or salvage had made it a database.
+        // A crash came right after a backup, salvage or conversion had made it a database.
         manifest::remove_if_there(directory, UNFINISHED_NAME)?;
         return Ok((manifest, false));
     }

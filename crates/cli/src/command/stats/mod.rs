@@ -3,3 +3,4 @@
 pub mod degrees;
 pub mod execute;
 pub mod report;
+pub mod tree;

@@ -5,6 +5,7 @@
 //! files        their numbers, and who may replace the manifest
 //! open         a file set out of what a manifest names
 //! checkpoint   frozen graphs to files, then a manifest that names them
+//! memory_limit what everything may take
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
@@ -21,6 +22,7 @@ mod engine;
 pub mod files;
 mod graph_writer;
 pub mod load;
+pub mod memory_limit;
 pub mod open;
 pub mod salvage;
 pub mod section;

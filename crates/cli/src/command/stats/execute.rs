@@ -2,9 +2,9 @@
 
 use crate::command::stats::degrees::{Degrees, degrees};
 use crate::command::stats::report::{
-    Checkpoint, Disk, EngineEntry, Join, LabelEntry, Memory, Property, Seconds, SideDegrees, StatsReport,
-    TypeEntry,
+    Checkpoint, EngineEntry, Join, LabelEntry, Property, Seconds, SideDegrees, StatsReport, TypeEntry,
 };
+use crate::command::stats::sizes::{Disk, Memory};
 use crate::command::stats::tree::{BudgetEntry, TreeEntry};
 use crate::context::Context;
 use clap::Args;

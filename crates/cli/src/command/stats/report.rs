@@ -2,6 +2,7 @@
 //! document for programs.
 
 use crate::command::stats::degrees::{Bin, Distribution};
+use crate::command::stats::sizes::{Disk, Memory};
 use crate::command::stats::tree::{BudgetEntry, TreeEntry};
 use evergraph_terminal::number::{count, counted, percent, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
@@ -105,29 +106,6 @@ pub struct SideDegrees {
     pub r#in: Option<Distribution>,
 }
 
-/// Bytes in memory.
-#[derive(Debug, Serialize)]
-pub struct Memory {
-    /// Lists of edges, both directions.
-    pub topology_bytes: u64,
-    /// Properties.
-    pub property_bytes: u64,
-    /// Orders by value of newest-first edge types, as far as they were read.
-    pub order_bytes: u64,
-    /// Changes that no merge has taken in yet.
-    pub record_bytes: u64,
-    /// Older states that snapshots need.
-    pub retained_bytes: u64,
-    /// Unique indexes.
-    pub index_bytes: u64,
-    /// All of these.
-    pub total_bytes: u64,
-    /// Lists alone; `null` without edges.
-    pub topology_bytes_per_edge: Option<f64>,
-    /// All of it; `null` without edges.
-    pub total_bytes_per_edge: Option<f64>,
-}
-
 /// What the engine has made of the graph.
 #[derive(Debug, Serialize)]
 pub struct EngineEntry {
@@ -145,17 +123,6 @@ pub struct EngineEntry {
     pub fresh_share: f64,
     /// Entries of indexes.
     pub index_entries: u64,
-}
-
-/// Bytes on disk.
-#[derive(Debug, Serialize)]
-pub struct Disk {
-    /// Of all files.
-    pub bytes: u64,
-    /// Files of the log.
-    pub log_files: u64,
-    /// Of those.
-    pub log_bytes: u64,
 }
 
 /// The newest checkpoint, and what opening had to read behind it.

@@ -1,7 +1,7 @@
 //! Tree: what `evergraph stats` shows of a database of the disk engine: its levels, its cache, and what its
 //! background did.
 
-use crate::command::stats::report::{Disk, Memory};
+use crate::command::stats::sizes::{Disk, Memory};
 use evergraph::Statistics;
 use evergraph::disk_engine::statistics::TreeStatistics;
 use evergraph_terminal::number::{count, counted, percent, size, time};

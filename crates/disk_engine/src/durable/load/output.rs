@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// Where a load's files are cut.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::durable) struct OutputLimits {
+pub(crate) struct OutputLimits {
     /// About how long a file gets, in bytes.
     pub file_bytes: u64,
     /// Up to how many records a load is small.
@@ -48,7 +48,7 @@ impl Default for OutputLimits {
 
 /// Which of the two sequences a list belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::durable) enum Sequence {
+pub(crate) enum Sequence {
     /// Lists of vertices that were there before.
     Newest,
     /// What belongs to new groups.
@@ -57,7 +57,7 @@ pub(in crate::durable) enum Sequence {
 
 /// Finished files of a load. Dropped without being kept, they are removed.
 #[derive(Debug)]
-pub(in crate::durable) struct LoadFiles {
+pub(crate) struct LoadFiles {
     directory: Arc<dyn Directory>,
     /// Lists of vertices that were there before, in key order.
     pub newest: Vec<StoredFile>,
@@ -74,7 +74,7 @@ impl LoadFiles {
     }
 
     /// From now on they are a part of the database.
-    pub(in crate::durable) fn keep(&self) {
+    pub(crate) fn keep(&self) {
         self.is_kept.store(true, Ordering::Release);
     }
 
@@ -102,7 +102,7 @@ impl Drop for LoadFiles {
 }
 
 /// Writes a load's files.
-pub(in crate::durable) struct LoadOutput<'a> {
+pub(crate) struct LoadOutput<'a> {
     directory: &'a Arc<dyn Directory>,
     next_number: &'a dyn Fn() -> FileNumber,
     timestamp: Timestamp,
@@ -117,7 +117,7 @@ pub(in crate::durable) struct LoadOutput<'a> {
 
 impl<'a> LoadOutput<'a> {
     /// Nothing yet, of a load of `records` vertices and edges, sides counted apart.
-    pub(in crate::durable) fn new(
+    pub(crate) fn new(
         directory: &'a Arc<dyn Directory>,
         next_number: &'a dyn Fn() -> FileNumber,
         timestamp: Timestamp,
@@ -138,18 +138,14 @@ impl<'a> LoadOutput<'a> {
     }
 
     /// Adds a new vertex; vertices ascend and come before all edges.
-    pub(in crate::durable) fn push_vertex(
-        &mut self,
-        vertex: VertexId,
-        properties: &Properties,
-    ) -> CheckpointResult<()> {
+    pub(crate) fn push_vertex(&mut self, vertex: VertexId, properties: &Properties) -> CheckpointResult<()> {
         let record = VertexRecord { vertex, operation: RecordOperation::Insert, stamp: Timestamp::ZERO };
         self.writer(Sequence::Bottom, Subject::VERTICES)?.push_vertex(&record, properties)
     }
 
     /// Adds a new edge to a list. Subjects, lists and items ascend.
     #[inline]
-    pub(in crate::durable) fn push_edge(
+    pub(crate) fn push_edge(
         &mut self,
         sequence: Sequence,
         (subject, vertex): (Subject, VertexId),
@@ -196,7 +192,7 @@ impl<'a> LoadOutput<'a> {
     }
 
     /// Finishes the last files, which are synced as all before them.
-    pub(in crate::durable) fn finish(mut self) -> CheckpointResult<LoadFiles> {
+    pub(crate) fn finish(mut self) -> CheckpointResult<LoadFiles> {
         for (writer, sequence) in
             [(self.newest.take(), Sequence::Newest), (self.bottom.take(), Sequence::Bottom)]
         {

@@ -60,8 +60,8 @@ def open(  # noqa: A001 - as the standard library's modules do
         A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
         last handle closes.
     engine : {"memory", "disk"}, optional
-        Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the default), or on
-        disk within a memory limit, for a graph larger than memory. An existing database knows its engine; naming
+        Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the default), or
+        on disk within a memory limit, for a graph larger than memory. An existing database knows its engine; naming
         another one is an error, and ``Database.convert`` changes it. See the guide, "Graphs larger than memory".
     durability : {"sync", "interval", "none"}, optional
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
@@ -79,9 +79,9 @@ def open(  # noqa: A001 - as the standard library's modules do
     stall_max : float, optional
         Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
-        Bytes of memory. A database of the disk engine takes no more in all: half of the machine's memory by default, at
-        least 64 MiB. With the memory engine it limits what algorithms and queries take together in addition to the
-        graph; no limit by default.
+        Bytes of memory. With the disk engine it limits everything but indexes: half of the machine's memory by
+        default, at least 64 MiB. With the memory engine it limits what algorithms and queries take together in
+        addition to the graph; no limit by default.
     io_threads : int, optional
         Threads that read pages of a database of the disk engine: 8 by default.
     checkpoint_after_bytes : int, optional
@@ -530,8 +530,8 @@ class Database(Loading, Files, Handle):
     def stats(self) -> dict[str, Any]:
         """Counts and sizes: vertices by label, edges by type, commits, conflicts, bytes of memory and log.
 
-        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree`` has its
-        ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and ``property_bytes``; its
+        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree`` has
+        its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and ``property_bytes``; its
         ``cache``, ``memory_graphs``, ``flushes``, ``compactions`` and ``stalls``. It is ``None`` with the memory
         engine.
 
@@ -583,8 +583,8 @@ class Database(Loading, Files, Handle):
     def convert(self, path: StrPath, *, engine: Engine, progress: Progress = None) -> dict[str, Any]:
         """Write the graph as it is now to a new database of an engine, while others read and write.
 
-        Vertices and edges keep their ids; properties, names and indexes are the same. This database is not changed. A
-        database in memory becomes one on disk by it.
+        Vertices and edges keep their ids; properties, names and indexes are the same. This database is not
+        changed. A database in memory becomes one on disk by it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The disk engine: chosen at creation, limited in memory, and a database of either engine becomes one of the other."""
+"""The disk engine: chosen at creation, limited in memory; a database of one engine becomes one of the other."""
 
 from __future__ import annotations
 

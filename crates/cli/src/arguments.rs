@@ -107,7 +107,7 @@ pub struct Global {
     /// the background), none (it is visible). Demo and bench choose their own mode.
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
-    /// Memory limit, such as 4GiB. A database of the disk engine takes no more in all [default: half of the
+    /// Memory limit, such as 4GiB. With the disk engine it limits all but indexes [default: half of the
     /// machine's memory]; with the memory engine it limits what algorithms and queries take in addition to
     /// the graph [default: unlimited].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]

@@ -60,9 +60,10 @@ def open(  # noqa: A001 - as the standard library's modules do
         A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
         last handle closes.
     engine : {"memory", "disk"}, optional
-        Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the default), or
-        on disk within a memory limit, for a graph larger than memory. An existing database knows its engine; naming
-        another one is an error, and ``Database.convert`` changes it. See the guide, "Graphs larger than memory".
+        Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the
+        default), or on disk within a memory limit, for a graph larger than memory. An existing database knows
+        its engine; naming another one is an error, and ``Database.convert`` changes it. See the guide, "Graphs
+        larger than memory".
     durability : {"sync", "interval", "none"}, optional
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
@@ -530,10 +531,10 @@ class Database(Loading, Files, Handle):
     def stats(self) -> dict[str, Any]:
         """Counts and sizes: vertices by label, edges by type, commits, conflicts, bytes of memory and log.
 
-        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree`` has
-        its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and ``property_bytes``; its
-        ``cache``, ``memory_graphs``, ``flushes``, ``compactions`` and ``stalls``. It is ``None`` with the memory
-        engine.
+        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
+        has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and
+        ``property_bytes``; its ``cache``, ``memory_graphs``, ``flushes``, ``compactions`` and ``stalls``. It is
+        ``None`` with the memory engine.
 
         Examples
         --------

@@ -63,6 +63,16 @@ fn content<E: DurableEngine>(open: &OpenStore<E>) -> Content {
     Content { vertices, labels, edges, values, schema: catalogue.changes(), at: snapshot.timestamp() }
 }
 
+fn convert<E: DurableEngine, T: DurableEngine>(
+    from: &OpenStore<E>,
+    target: &Arc<dyn Directory>,
+) -> Result<ConversionSummary> {
+    from.convert::<T>(T::NEW, target, &mut |_, done, total| {
+        assert!(done <= total);
+        ControlFlow::Continue(())
+    })
+}
+
 /// A database of `T` with the content of `from`, which was closed and opened once more since.
 fn converted<E: DurableEngine, T: DurableEngine>(from: &OpenStore<E>) -> OpenStore<T> {
     let directory = MemoryDirectory::new("new");

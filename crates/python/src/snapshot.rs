@@ -13,7 +13,7 @@ use crate::shared_snapshot::SharedSnapshot;
 use crate::tables;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
-use evergraph::{Freeze, GraphView, ReadByName, VertexId};
+use evergraph::{Error, Freeze, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

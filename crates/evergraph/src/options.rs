@@ -1,7 +1,10 @@
 //! Options: how a database is opened.
 
+use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
+use evergraph_graph::error::Result;
 use evergraph_graph::transaction::Isolation;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
 use std::time::Duration;
@@ -74,6 +77,16 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a database could be created with these: opening asks before it makes a folder, and so should whoever
+    /// has long work to do before.
+    ///
+    /// # Errors
+    /// `invalid` if the memory limit is too low for the engine.
+    pub fn check_new(&self) -> Result<()> {
+        let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
+        AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes).map(drop)
+    }
+
     pub(crate) fn to_open_options(&self) -> OpenOptions {
         OpenOptions {
             create: self.create,

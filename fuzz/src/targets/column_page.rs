@@ -21,7 +21,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let values = samples::values();
     let mut mixed = ColumnPageBuilder::new(Subject::VERTICES, KeyId(3), ColumnBase::Vertices, Some(FIRST_TS));
     for (value, at) in values.iter().zip(0..) {
-        push(&mut mixed, at * 3, Some(value), FIRST_TS.0 + 9);
+        push(&mut mixed, at * 3, Some(value), FIRST_TS.0 + 100);
         push(&mut mixed, at * 3, None, FIRST_TS.0 + at);
     }
     let reference = LongReference { page: PageNumber(4), offset: 77, length: 5000 };

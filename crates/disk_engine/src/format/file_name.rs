@@ -11,6 +11,7 @@
 //! have different seeds.
 
 use crc32c::{crc32c, crc32c_append};
+use evergraph_storage::planted::{Bug, planted};
 use std::fmt;
 
 /// Bytes of a page.
@@ -99,6 +100,9 @@ impl FileSeed {
     #[must_use]
     #[inline]
     pub fn page(self, page: PageNumber) -> PageSeed {
+        if planted(Bug::PageWithoutSeed) {
+            return PageSeed(0);
+        }
         PageSeed(crc32c_append(self.0, &page.0.to_le_bytes()))
     }
 

@@ -24,6 +24,7 @@ use crate::merge::delete_rule::DeleteRule;
 use crate::pick::{PickLimits, PickedCompaction, pick};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::planted::{Bug, planted};
 use std::sync::Arc;
 
 /// What the memory of compactions is called in a budget.
@@ -98,6 +99,9 @@ impl DiskEngine {
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
+        if planted(Bug::InputsRemovedEarly) {
+            picked.inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
+        }
         on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);

@@ -32,6 +32,7 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
 use std::sync::Arc;
@@ -241,7 +242,9 @@ impl DiskEngine {
         let is_visible = |source: &SourceHandle<CsrFile>| match source {
             // A level leaves out what is newer file by file.
             SourceHandle::Graph(_) | SourceHandle::Level(_) => true,
-            SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
+            SourceHandle::File(file) => {
+                file.stored().first_ts.visible_at(timestamp) || planted(Bug::LoadSeenEarly)
+            }
         };
         pin.sources(timestamp).filter(is_visible).collect()
     }

@@ -31,6 +31,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::stored_file::KeyedFile;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::ArcCell;
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
@@ -267,7 +268,8 @@ impl<F> Tree<F> {
     /// Whether the last commit of `generation` is readable, so that it may be installed (rule D1).
     #[must_use]
     pub fn is_readable(&self, generation: &Generation<F>) -> bool {
-        generation.last().is_none_or(|last| last <= self.timeline.readable())
+        let is_readable = |last| last <= self.timeline.readable() || planted(Bug::FlushBeforeSync);
+        generation.last().is_none_or(is_readable)
     }
 
     /// Puts the file of the oldest frozen generation into the set, in place of the generation; `None` if there was
@@ -290,6 +292,9 @@ impl<F> Tree<F> {
         let oldest = current.frozen().first().expect("a generation is installed once, and never an open one");
         assert!(Arc::ptr_eq(oldest, generation), "generations are installed in the order of their commits");
         current.generations.remove(0);
+        if planted(Bug::SwappedApart) {
+            drop(self.current.swap(Arc::new(current.clone())));
+        }
         current.covered_through = current.covered_through.max(generation.last().unwrap_or(Timestamp::ZERO));
         match &file {
             Some(file) => current.set = Arc::new(current.set.with_flushed(Arc::clone(file), is_newer)),

@@ -10,6 +10,7 @@
 
 use crate::cache::{AwaitedPage, CacheStatistics, CachedPageId, Claim, PageCache, PageRead, PageWorth};
 use crate::file::paged_file::PagedFile;
+use crate::file::read_buffers::{ReadBuffers, RoundPages};
 use crate::format::file_name::{FileNumber, PAGE_BYTES, PageNumber};
 use crate::format::page::PageBytes;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
@@ -41,6 +42,8 @@ impl VerifiedPage {
 pub struct PageReader {
     cache: Arc<PageCache<VerifiedPage>>,
     pool: ReadPool,
+    buffers: ReadBuffers,
+    budget: MemoryBudget,
 }
 
 /// What came of claiming a page.
@@ -55,11 +58,24 @@ impl PageReader {
     /// for a store that is stepped.
     ///
     /// # Errors
-    /// [`CheckpointError::Thread`].
+    /// [`CheckpointError::Thread`]; [`CheckpointError::Refused`] if the budget has no memory for pages of batches.
     pub fn start(budget: &MemoryBudget, background: Background) -> CheckpointResult<Arc<Self>> {
         let pool = ReadPool::start(READERS, background);
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
-        Ok(Arc::new(Self { cache: PageCache::new(budget, PAGE_BYTES), pool }))
+        let buffers = ReadBuffers::reserve(budget).map_err(CheckpointError::Refused)?;
+        let (cache, budget) = (PageCache::new(budget, PAGE_BYTES), budget.clone());
+        Ok(Arc::new(Self { cache, pool, buffers, budget }))
+    }
+
+    /// Pages that a reader of a batch may hold at once: `wanted` of them, or fewer.
+    pub(super) fn round(&self, wanted: usize) -> RoundPages<'_> {
+        self.buffers.take(wanted)
+    }
+
+    /// What indexes of pages, the cache and the pages of batches are reserved from.
+    #[must_use]
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// The threads that read, for reads past the cache.
@@ -99,6 +115,25 @@ impl PageReader {
             file.handle().read_at(&mut buffer, page.offset())?;
             verified(file, page, buffer)
         })
+    }
+
+    /// Reads those of `pages` into the cache that are not there, side by side. A read that fails is forgotten: who needs
+    /// the page reads it again, and gets the error.
+    pub fn read_ahead(&self, file: &PagedFile, pages: impl IntoIterator<Item = PageNumber>) {
+        let (mut promises, mut reads) = (Vec::new(), Vec::new());
+        for page in pages {
+            if let Some(promise) = self.cache.claim_missing(page_id(file, page)) {
+                let (handle, buffer) = (Arc::clone(file.handle()), AlignedBuffer::zeroed(PAGE_BYTES));
+                reads.push(pool::PageRead { file: handle, offset: page.offset(), buffer });
+                promises.push(promise);
+            }
+        }
+        for (promise, read) in promises.into_iter().zip(self.pool.read_all(reads)) {
+            let page = promise.id().page;
+            if let Some(read) = read.ok().and_then(|buffer| verified(file, page, buffer).ok()) {
+                promise.put(read, PageWorth::Ordinary);
+            }
+        }
     }
 
     /// Appends `pages`, in their order; those that are not cached are read side by side.

@@ -3,22 +3,28 @@
 //! ```text
 //! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
 //!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
-//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┘
+//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┤
+//! Pin ── lends its files and levels, and counts graphs alone ─────────┘
 //! ```
+//!
+//! A view is made for each question, so it allocates nothing and counts no file: it asks its [`Layers`] for their
+//! sources, which come out of the pin as they lie there.
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_records::FileRecords;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
+use crate::generation::GenerationSource;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
 use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
-use crate::tree::SourceHandle;
+use crate::tree::{Pin, SourceHandle};
 use crate::view::level_records::LevelRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
+use std::sync::Arc;
 
 /// A memory graph or a file, held for as long as it is read.
 pub trait Layer: Send + Sync {
@@ -29,6 +35,90 @@ pub trait Layer: Send + Sync {
 
     /// The records until `timestamp`. Cost: a few loads; nothing is read.
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
+}
+
+/// All layers that a reader asks.
+pub trait Layers: Send + Sync {
+    /// The records of one of them, as of one timestamp.
+    type Records<'l>: RecordSource
+    where
+        Self: 'l;
+
+    /// The records until `timestamp` of each layer, newest first. Cost: a few loads a layer; nothing is read.
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = Self::Records<'_>>;
+}
+
+impl<L: Layer> Layers for [L] {
+    type Records<'l>
+        = L::Records<'l>
+    where
+        L: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = L::Records<'_>> {
+        self.iter().map(move |layer| layer.at(timestamp))
+    }
+}
+
+impl<L: Layer> Layers for Vec<L> {
+    type Records<'l>
+        = L::Records<'l>
+    where
+        L: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = L::Records<'_>> {
+        self.as_slice().sources(timestamp)
+    }
+}
+
+/// The layers of a snapshot, or of a load that nobody else reads yet.
+#[derive(Debug)]
+pub enum ViewLayers<'a, F> {
+    /// Those of a pin.
+    Pin(&'a Pin<F>),
+    /// Others, newest first.
+    List(Vec<SourceHandle<F>>),
+}
+
+impl<F: Layer> Layers for ViewLayers<'_, F> {
+    type Records<'l>
+        = HandleRecords<'l, F>
+    where
+        Self: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = HandleRecords<'_, F>> {
+        let (pin, list) = match self {
+            Self::Pin(pin) => (Some(pin), &[][..]),
+            Self::List(list) => (None, list.as_slice()),
+        };
+        let pinned = pin.into_iter().flat_map(move |pin| pin.records(timestamp));
+        pinned.chain(list.sources(timestamp))
+    }
+}
+
+impl<F: Layer> Pin<F> {
+    /// As [`Pin::sources`], as of that timestamp. Files and levels are lent; a graph is counted, since its memory may go
+    /// while the pin stays (rule D2).
+    #[inline]
+    pub fn records(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = HandleRecords<'_, F>> {
+        let generations = self.generations().iter().rev().filter_map(move |generation| {
+            let first = match generation.source() {
+                GenerationSource::Graph(graph) => {
+                    let is_seen = graph.first().is_some_and(|first| first.visible_at(timestamp));
+                    return is_seen.then_some(HandleRecords::HeldGraph(graph, timestamp));
+                }
+                GenerationSource::File(_) => generation.first(),
+            };
+            let file = generation.file().filter(|_| first.is_some_and(|first| first.visible_at(timestamp)));
+            file.map(|file| HandleRecords::File(file.at(timestamp)))
+        });
+        let flushed = self.set().flushed().iter().map(move |file| HandleRecords::File(file.at(timestamp)));
+        let deeper = self.set().deeper().iter().filter(|level| !level.files().is_empty());
+        let deeper = deeper.map(move |level| HandleRecords::Level(LevelRecords::new(level, timestamp)));
+        generations.chain(flushed).chain(deeper)
+    }
 }
 
 impl Layer for MemoryGraph {
@@ -69,6 +159,8 @@ impl<F: Layer> Layer for SourceHandle<F> {
 pub enum HandleRecords<'l, F: Layer + 'l> {
     /// Of a memory graph.
     Graph(VisibleRecords<'l>),
+    /// Of a memory graph that is held here, until a timestamp.
+    HeldGraph(Arc<MemoryGraph>, Timestamp),
     /// Of a file.
     File(F::Records<'l>),
     /// Of a level below L0.
@@ -80,6 +172,7 @@ macro_rules! delegate {
     ($records:expr, $method:ident ( $($argument:expr),* )) => {
         match $records {
             HandleRecords::Graph(records) => RecordSource::$method(records, $($argument),*),
+            HandleRecords::HeldGraph(graph, until) => RecordSource::$method(&graph.at(*until), $($argument),*),
             HandleRecords::File(records) => RecordSource::$method(records, $($argument),*),
             HandleRecords::Level(records) => RecordSource::$method(records, $($argument),*),
         }
@@ -121,6 +214,16 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()> {
         delegate!(self, between(list, neighbor, items))
+    }
+
+    #[inline]
+    fn between_each(&self, pairs: &[(ListId, VertexId)], items: &mut Vec<(usize, ListedItem)>) -> Result<()> {
+        delegate!(self, between_each(pairs, items))
+    }
+
+    #[inline]
+    fn read_ahead(&self, lists: &[ListId]) {
+        delegate!(self, read_ahead(lists));
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
 use crate::view::disk_view::DiskView;
-use crate::view::layer::ViewLayers;
+use crate::view::view_layers::ViewLayers;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};

@@ -11,7 +11,7 @@ use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
-use evergraph_disk_engine::view::layer::ViewLayers;
+use evergraph_disk_engine::view::view_layers::ViewLayers;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::Directory;

@@ -89,6 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
         let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2} x"));
         println!("{:34} {:>12.0} {:>12.3} {ratio:>14}", cost.kind, cost.nanoseconds, cost.page_reads);
     }
+    println!("memory of the process, the benchmark's own edges with it: {}", resident());
     for (purpose, bytes) in open.store().budget().reservations() {
         println!("{bytes:>12} bytes for {purpose}");
     }
@@ -122,6 +123,13 @@ fn show_tree(open: &OpenStore<DiskEngine>) {
         println!("L{number}: {} files, {mib} MiB, indexes of {heap} KiB", level.files);
     }
     println!("memory graphs of {} MiB; direct I/O: {}", tree.graph_bytes >> 20, tree.direct_io);
+}
+
+/// What the system says of the process' memory, now and at most.
+fn resident() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let lines = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
+    lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join(", ")
 }
 
 /// Takes all memory from the cache, so that it gives up its pages.

@@ -9,6 +9,8 @@
 //! that the system's page cache holds none of them. What would make figures lie: a file system without direct I/O
 //! (said in the first lines), a busy machine, a graph that fits into the limit (`--limit-mib`).
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures time, and waits for compactions")]
+
 mod graph;
 mod options;
 mod reads;

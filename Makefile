@@ -11,6 +11,7 @@
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
+#   DISK_FLAGS        passed to `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -68,7 +69,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
+    bench-disk bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
 
@@ -185,6 +186,9 @@ bench-machine: build ## Measure this machine alone, as `evergraph bench` does fo
 
 bench-builds: toolchain ## Measure how long builds take, cold and after a change (half an hour); PARTS=program for some
 	$(Q)CARGO="$(CARGO)" tools/build-times "$(abspath $(BUILT))/build-times" $(PARTS)
+
+bench-disk: toolchain ## Measure the disk engine's reads on a graph of several times its memory limit (a minute; DISK_FLAGS)
+	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_FLAGS)
 
 bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
 	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)

@@ -183,11 +183,23 @@ impl<P: Send + Sync + 'static> PageCache<P> {
         if let Some(flight) = shard.reads.get(&id) {
             return Claim::Awaited(AwaitedPage(Arc::clone(flight)));
         }
+        Claim::Read(self.begin_read(&mut shard, id))
+    }
+
+    /// The promise to read a page, unless it is there or somebody reads it. The look does not count as a use. Cost: a
+    /// look-up under the lock of a shard.
+    pub fn claim_missing(&self, id: CachedPageId) -> Option<PageRead<'_, P>> {
+        let mut shard = self.shard(id).lock();
+        let is_known = shard.places.contains_key(&id) || shard.reads.contains_key(&id);
+        (!is_known).then(|| self.begin_read(&mut shard, id))
+    }
+
+    fn begin_read(&self, shard: &mut Shard<P>, id: CachedPageId) -> PageRead<'_, P> {
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
         let flight =
             Arc::new(ReadInFlight { outcome: Mutex::new(ReadOutcome::UnderWay), done: Condvar::new() });
         shard.reads.insert(id, Arc::clone(&flight));
-        Claim::Read(PageRead { cache: self, id, flight, is_kept: false })
+        PageRead { cache: self, id, flight, is_kept: false }
     }
 
     /// One page: the cached one, or what `read` returns, which runs at most once at a time for all readers.

@@ -132,6 +132,11 @@ impl<F> Pin<F> {
         &self.0.set
     }
 
+    /// The generations that were not in the files, newest last.
+    pub(crate) fn generations(&self) -> &[Arc<Generation<F>>] {
+        &self.0.generations
+    }
+
     /// The sources that a reader at `timestamp` asks, newest first: generations that have a commit it sees, from
     /// their graph or file, then the files of L0, then each level below it that has files. Cost: a few loads a generation,
     /// and a count a source.

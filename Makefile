@@ -67,7 +67,7 @@ PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FL
 NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+.PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-disk bench-smoke \
     bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
@@ -175,6 +175,9 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    BINDGEN_EXTRA_CLANG_ARGS="$(BINDGEN_EXTRA_CLANG_ARGS) -isystem $(shell $${CC:-cc} -print-file-name=include)" \
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
+
+bench-disk: ENGINES_FLAGS += --only disk-writes
+bench-disk: bench-engines ## Measure the disk engine on a graph of several times the memory (ten minutes)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"

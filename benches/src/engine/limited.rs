@@ -27,7 +27,7 @@ const EDGE: &str = "EDGE";
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How often it is looked whether that is so, and how often in a row it must be.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const LOOKS: u32 = 10;
+const LOOKS: u32 = 4;
 
 /// An engine that is measured.
 pub trait MeasuredEngine: DurableEngine {
@@ -84,8 +84,7 @@ impl<E: MeasuredEngine> LimitedStore<E> {
             Commit::Unsynced => Durability::None,
             Commit::Durable => Durability::Sync,
         };
-        let options =
-            OpenOptions { durability, memory_limit_bytes: limit_bytes, ..OpenOptions::default() };
+        let options = OpenOptions { durability, memory_limit_bytes: limit_bytes, ..OpenOptions::default() };
         let directory = Arc::new(DiskDirectory::open_or_create(folder)?);
         let open = OpenStore::<E>::open(directory, &options)?;
         let edge_type = match open.store().catalogue().edge_type(EDGE) {
@@ -118,9 +117,9 @@ impl<E: MeasuredEngine> LimitedStore<E> {
         let load = Load { vertices: vec![table], edges: vec![edges] };
         // As much as `Database::import` gives a load beside what it keeps itself.
         let memory_bytes = self.limit_bytes / 2;
-        let loaded = self.open.load_within(memory_bytes, &load, &mut |_| Ok(()), &mut |_| {
-            ControlFlow::Continue(())
-        })?;
+        let loaded = self
+            .open
+            .load_within(memory_bytes, &load, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()))?;
         if loaded.first_vertices.first() != Some(&VertexId(0)) {
             return Err(Error::new(ErrorKind::Corrupt, "the first vertex of a new database isn't number 0"));
         }

@@ -11,7 +11,7 @@
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
-#   DISK_FLAGS        passed to `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
+#   DISK_FLAGS        passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -177,6 +177,10 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
+bench-disk: ENGINES_FLAGS += --only disk-writes
+bench-disk: bench-engines ## Measure the disk engine: writes beside RocksDB, reads, kernels; graphs larger than memory (15 minutes)
+	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_FLAGS)
+
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
@@ -186,9 +190,6 @@ bench-machine: build ## Measure this machine alone, as `evergraph bench` does fo
 
 bench-builds: toolchain ## Measure how long builds take, cold and after a change (half an hour); PARTS=program for some
 	$(Q)CARGO="$(CARGO)" tools/build-times "$(abspath $(BUILT))/build-times" $(PARTS)
-
-bench-disk: toolchain ## Measure the disk engine's reads on a graph of several times its memory limit (a minute; DISK_FLAGS)
-	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_FLAGS)
 
 bench-transactions: build ## Measure transactions: isolation, hubs, old snapshots, recovery (BENCH_FLAGS, LINKBENCH)
 	$(Q)"$(BUILT)/release/evergraph" bench transactions $(if $(LINKBENCH),--linkbench $(LINKBENCH)) $(BENCH_FLAGS)

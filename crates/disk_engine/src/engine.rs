@@ -25,6 +25,7 @@ use crate::graph_supply::{GraphSupply, graph_capacity};
 use crate::groups::GroupTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
 use crate::pacing::{Pacing, PacingLimits};
+use crate::pick::PickLimits;
 use crate::tree::{Pin, Replaced, SourceHandle, Tree};
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
@@ -72,6 +73,7 @@ pub struct DiskEngine {
     supply: GraphSupply,
     pacing: Pacing,
     limits: PacingLimits,
+    pick_limits: PickLimits,
     budget: Arc<MemoryBudget>,
     reader: Arc<PageReader>,
     files: DatabaseFiles,
@@ -166,6 +168,7 @@ impl DiskEngine {
             supply,
             pacing: Pacing::default(),
             limits,
+            pick_limits: PickLimits::of_graphs(capacity_bytes),
             budget,
             reader,
             files,
@@ -251,6 +254,10 @@ impl DiskEngine {
 
     pub(crate) fn supply(&self) -> &GraphSupply {
         &self.supply
+    }
+
+    pub(crate) fn pick_limits(&self) -> &PickLimits {
+        &self.pick_limits
     }
 
     pub(crate) fn limits(&self) -> &PacingLimits {

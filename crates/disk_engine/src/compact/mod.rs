@@ -21,11 +21,9 @@
 //! cut when as many column pages wait for the end of their subject as may. Decoded pages come on top, some 100 KB a
 //! source and column.
 //!
-//! Not yet: pages that one source alone has are merged like others, list by list. `ListMerge::copy_past` is for that;
-//! whether it pays is to be measured.
-//!
 //! Source: disk-engine, section 4 (Compact); LSMGraph (SIGMOD 2024), section 4.3, vertex-aware compaction. Differs:
-//! outputs are cut inside of lists too, and properties have ranks, which move.
+//! outputs are cut inside of lists too, and properties have ranks, which move; and pages that one source alone has are
+//! merged like others, list by list: where changes are spread evenly few pages have none.
 
 mod chain;
 pub mod job;

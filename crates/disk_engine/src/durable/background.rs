@@ -4,7 +4,8 @@
 //! a graph is frozen ──> all of it readable ──> written, in the set ──> writers go on
 //!                          └ not yet: in a moment    └ fails: the cause is told to who waits; again after a second
 //! files are due ──> compacted, in the set ──> looks again
-//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes
+//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes;
+//!                       without memory for it, after the next flush
 //! ```
 //!
 //! Each has a thread: writers wait for flushes while a compaction takes minutes.
@@ -60,6 +61,11 @@ fn run_compactions(engine: &DiskEngine) {
             Ok(true) => again_after = COMPACT_AGAIN_AFTER,
             Ok(false) => engine.pacing().wait_for_progress(LOOK_EVERY),
             Err(CheckpointError::Cancelled) => {}
+            // Memory comes back sooner than a disk that fails: with the next flush.
+            Err(error @ CheckpointError::Refused(_)) => {
+                note_failure(engine, &error);
+                engine.pacing().wait_for_progress(LOOK_EVERY);
+            }
             Err(error) => {
                 note_failure(engine, &error);
                 wait_until_closed(engine, again_after);

@@ -11,6 +11,7 @@
 //! A step ends where a slice ends, so a list of any length takes the memory of a slice a source.
 
 use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
 use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::lane::{Lane, inexact};
@@ -19,6 +20,7 @@ use crate::merge::merge_error::MergeError;
 use crate::merge::merged_run::{MergedRun, Origin};
 use crate::merge::net::Net;
 use crate::merge::run_buffer::RunBuffer;
+use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// Records that a run has at most, unless it is a slice that was passed on.
@@ -30,7 +32,7 @@ pub struct ListMerge<S> {
     /// The newest first.
     sources: Vec<S>,
     /// The list of each source's lane, or else of its slice in front.
-    heads: Vec<Option<ListKey>>,
+    heads: Vec<Head>,
     lanes: Vec<Lane>,
     until: Timestamp,
     deletes: DeleteRule,
@@ -52,6 +54,26 @@ enum Step {
     Merged(ListKey),
     /// Nothing is left.
     End,
+}
+
+/// A list as one number, in the order of lists; [`Head::END`] behind all of them. A merge compares the heads of all sources
+/// once a list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Head(u64);
+
+impl Head {
+    /// The source has no more lists. Subjects of lists are far below the largest number.
+    const END: Self = Self(u64::MAX);
+
+    #[inline]
+    fn of(list: ListKey) -> Self {
+        Self(u64::from(list.subject.number()) << 32 | u64::from(list.vertex.0))
+    }
+
+    #[inline]
+    fn list(self) -> ListKey {
+        ListKey { subject: Subject::numbered((self.0 >> 32) as u32), vertex: VertexId(self.0 as u32) }
+    }
 }
 
 impl<S: ListSource> ListMerge<S> {
@@ -117,34 +139,6 @@ impl<S: ListSource> ListMerge<S> {
         }
     }
 
-    /// Lets `copy` take what it likes from the only source that has the next list, past the merge: whole pages.
-    /// It gets the source, its number, and the first list of another source, before which it must stop. `None` if
-    /// several sources have the next list, or none is left.
-    ///
-    /// `copy` must leave out Deletes where the merge would, and stamped records that are too new: it is meant
-    /// for sources without stamps, and for pages without Deletes.
-    ///
-    /// # Errors
-    /// Those of the source.
-    pub fn copy_past<R>(
-        &mut self,
-        copy: impl FnOnce(&mut S, usize, Option<ListKey>) -> Result<R, S::Error>,
-    ) -> Result<Option<R>, MergeError<S::Error>> {
-        self.current = Step::End;
-        self.finish_passing()?;
-        let Some(list) = self.find_sharing() else { return Ok(None) };
-        let &[source] = self.sharing.as_slice() else { return Ok(None) };
-        if !self.lanes[source].is_empty() {
-            return Ok(None);
-        }
-        let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
-        let end = others.filter_map(|(_, head)| *head).min();
-        let copied = copy(&mut self.sources[source], source, end);
-        let copied = copied.map_err(|error| MergeError::Source { source, error })?;
-        self.refresh_head(source, list)?;
-        Ok(Some(copied))
-    }
-
     /// The sources, the newest first. They stand where the merge reads, which may be behind the run in hand.
     #[must_use]
     pub fn sources(&self) -> &[S] {
@@ -178,17 +172,17 @@ impl<S: ListSource> ListMerge<S> {
 
     fn finish_passing(&mut self) -> Result<(), MergeError<S::Error>> {
         let Some(source) = self.passed.take() else { return Ok(()) };
-        let list = self.heads[source].expect("a slice that is passed on has a list");
+        let list = self.heads[source].list();
         self.sources[source].advance().map_err(|error| MergeError::Source { source, error })?;
         self.refresh_head(source, list)
     }
 
     /// The least list, and in `sharing` the sources that have it, the newest first.
     fn find_sharing(&mut self) -> Option<ListKey> {
-        let list = self.heads.iter().flatten().min().copied()?;
+        let least = self.heads.iter().copied().min().filter(|head| *head != Head::END)?;
         self.sharing.clear();
-        self.sharing.extend((0..self.heads.len()).filter(|source| self.heads[*source] == Some(list)));
-        Some(list)
+        self.sharing.extend((0..self.heads.len()).filter(|source| self.heads[*source] == least));
+        Some(least.list())
     }
 
     fn can_pass(&self, source: usize, drops_deletes: bool) -> bool {
@@ -270,21 +264,22 @@ impl<S: ListSource> ListMerge<S> {
     /// Looks what `source` has next, after it had `last`.
     fn refresh_head(&mut self, source: usize, last: ListKey) -> Result<(), MergeError<S::Error>> {
         let next = head(&self.sources[source]);
-        if let Some(next) = next.filter(|next| *next < last) {
-            return Err(MergeError::Disordered { source, subject: next.subject });
+        if next < Head::of(last) {
+            return Err(MergeError::Disordered { source, subject: next.list().subject });
         }
         self.heads[source] = next;
         Ok(())
     }
 }
 
-fn head<S: ListSource>(source: &S) -> Option<ListKey> {
-    source.slice().map(|slice| slice.list)
+#[inline]
+fn head<S: ListSource>(source: &S) -> Head {
+    source.slice().map_or(Head::END, |slice| Head::of(slice.list))
 }
 
 /// Moves the next `count` records of `lane` to the buffer, without Deletes if those are dropped.
 fn take_run(buffer: &mut RunBuffer, lane: &mut Lane, source: usize, count: usize, drops_deletes: bool) {
-    if !drops_deletes {
+    if !drops_deletes || lane.is_plain() {
         return buffer.take_from(lane, source, count);
     }
     let mut left = count;

@@ -13,6 +13,7 @@
 //! group_records  live vertices, rows with edges, counts
 //!
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
+//! shared_window  pages that several scans read together, by reads ahead, through the cache where it has them
 //! file_scan      lists in key order, for merges
 //! entry_scan     entries of indexes in key order, for merges
 //! column_scan    one column in order of position, for merges
@@ -38,6 +39,7 @@ pub mod page_scan;
 pub mod paged_file;
 mod properties;
 mod record_source;
+pub mod shared_window;
 #[cfg(test)]
 pub(crate) mod tests;
 mod visibility;

@@ -36,6 +36,8 @@ pub struct ListMerge<S> {
     deletes: DeleteRule,
     /// The source whose slice was passed on by the last step, and is still in front.
     passed: Option<usize>,
+    /// The first list of a source beside the one in `passed`, up to which its slices are passed on.
+    passed_until: Option<ListKey>,
     /// The sources that have the list of the step.
     sharing: Vec<usize>,
     buffer: RunBuffer,
@@ -62,8 +64,8 @@ impl<S: ListSource> ListMerge<S> {
         let heads: Vec<_> = sources.iter().map(head).collect();
         let lanes = sources.iter().map(|_| Lane::default()).collect();
         let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
-        let current = Step::End;
-        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer, current }
+        let (current, passed_until) = (Step::End, None);
+        Self { sources, heads, lanes, until, deletes, passed, passed_until, sharing, buffer, current }
     }
 
     /// The next records, in key order; `None` at the end.
@@ -158,16 +160,26 @@ impl<S: ListSource> ListMerge<S> {
     }
 
     fn step(&mut self) -> Result<Step, MergeError<S::Error>> {
-        self.finish_passing()?;
-        self.buffer.clear();
-        while let Some(list) = self.find_sharing() {
-            let drops_deletes = self.deletes.drops(list.subject);
-            if let &[source] = self.sharing.as_slice()
-                && self.can_pass(source, drops_deletes)
-            {
+        if let Some(source) = self.passed {
+            self.finish_passing()?;
+            // Mostly one source has many lists before the next one of another.
+            let is_alone = |list: &ListKey| self.passed_until.is_none_or(|until| *list < until);
+            if self.heads[source].as_ref().is_some_and(is_alone) && self.can_pass(source) {
                 self.passed = Some(source);
                 return Ok(Step::Passed(source));
             }
+        }
+        self.buffer.clear();
+        while let Some(list) = self.find_sharing() {
+            if let &[source] = self.sharing.as_slice()
+                && self.can_pass(source)
+            {
+                let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
+                self.passed_until = others.filter_map(|(_, head)| *head).min();
+                self.passed = Some(source);
+                return Ok(Step::Passed(source));
+            }
+            let drops_deletes = self.deletes.drops(list.subject);
             self.merge(list, drops_deletes)?;
             if self.buffer.len() > 0 {
                 return Ok(Step::Merged(list));
@@ -191,11 +203,12 @@ impl<S: ListSource> ListMerge<S> {
         Some(list)
     }
 
-    fn can_pass(&self, source: usize, drops_deletes: bool) -> bool {
+    fn can_pass(&self, source: usize) -> bool {
         let Some(slice) = self.sources[source].slice() else { return false };
         self.lanes[source].is_empty()
             && slice.stamps.is_none()
-            && !(drops_deletes && slice.operations.contains(&RecordOperation::Delete))
+            && !(slice.operations.contains(&RecordOperation::Delete)
+                && self.deletes.drops(slice.list.subject))
     }
 
     /// Merges `list` until a source must bring more of it, or the buffer is full.

@@ -2,6 +2,7 @@
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_scan::FileScan;
+use crate::file::shared_window::SharedWindow;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -30,8 +31,11 @@ pub trait ScannedFile: Layer + 'static {
     /// Whether a reader at `until` sees nothing of the file.
     fn is_newer(&self, until: Timestamp) -> bool;
 
+    /// How many pages of lists, vertices and entries it has.
+    fn pages_count(&self) -> u64;
+
     /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
-    /// may be among them.
+    /// may be among them. Scans of one topology read pages together, in its `window`.
     ///
     /// # Errors
     /// `io` or `corrupt`, naming file and offset.
@@ -40,6 +44,7 @@ pub trait ScannedFile: Layer + 'static {
         subject: Subject,
         vertices: Range<u32>,
         until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<Self::Scan>;
 }
 
@@ -50,15 +55,21 @@ impl ScannedFile for CsrFile {
         self.at(until).sees_nothing()
     }
 
+    fn pages_count(&self) -> u64 {
+        self.topology_index().pages().len() as u64
+    }
+
     fn scan_lists(
         file: &Arc<Self>,
         subject: Subject,
         vertices: Range<u32>,
         _until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<FileScan> {
         let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
         debug_assert!(!vertices.is_empty(), "a walk asks for vertices that have lists");
-        Ok(FileScan::new(file, list(vertices.start)..=list(vertices.end.saturating_sub(1)))?)
+        let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
+        Ok(FileScan::sharing(file, lists, window)?)
     }
 }
 
@@ -156,12 +167,22 @@ impl<F: ScannedFile> EdgeLayer<F> {
         subject: Subject,
         vertices: Range<u32>,
         until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
             Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
-            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until)?),
-            Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until)?),
+            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until, window)?),
+            Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until, window)?),
         })
+    }
+
+    /// Pages of its files.
+    pub(super) fn pages_count(&self) -> u64 {
+        match self {
+            Self::Graphs(_) => 0,
+            Self::File(file) => file.pages_count(),
+            Self::Level(level) => level.files().iter().map(|file| file.pages_count()).sum(),
+        }
     }
 
     /// As [`RecordSource::property`].
@@ -239,13 +260,15 @@ fn scan_level<F: ScannedFile>(
     subject: Subject,
     vertices: Range<u32>,
     until: Timestamp,
+    window: &Arc<SharedWindow>,
 ) -> Result<LevelScan<F, Lists<F::Scan>, Error>> {
     let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
     let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
+    let window = Arc::clone(window);
     LevelScan::lists(level, level.places_of_lists(&lists), move |file| {
         // A bulk load's may be newer than the reader.
         let is_seen = !file.is_newer(until);
-        is_seen.then(|| F::scan_lists(file, subject, vertices.clone(), until)).transpose()
+        is_seen.then(|| F::scan_lists(file, subject, vertices.clone(), until, &window)).transpose()
     })
 }
 

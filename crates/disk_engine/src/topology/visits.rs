@@ -24,19 +24,14 @@ impl<F: ScannedFile> FrozenGraph<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut start = range.start;
-        while start < range.end {
-            let end = self.scan_end(start, range.end);
-            let mut walk = Walk::new(self, self.subjects_of(direction)?, start..end)?;
-            while let Some(next) = walk.next()? {
-                if delivery.wants(next.vertex)
-                    && chosen(next.vertex)
-                    && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
-                {
-                    return Ok(false);
-                }
+        let mut walk = Walk::new(self, self.subjects_of(direction)?, range)?;
+        while let Some(next) = walk.next()? {
+            if delivery.wants(next.vertex)
+                && chosen(next.vertex)
+                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
+            {
+                return Ok(false);
             }
-            start = end;
         }
         Ok(true)
     }

@@ -60,7 +60,12 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
             let Some(vertices) = vertices_with_lists(frozen, range.clone()) else { continue };
             let mut scans = Vec::with_capacity(topology.layers.len());
             for layer in &topology.layers {
-                scans.push(layer.scan(frozen.subject, vertices.clone(), topology.timestamp)?);
+                scans.push(layer.scan(
+                    frozen.subject,
+                    vertices.clone(),
+                    topology.timestamp,
+                    &topology.window,
+                )?);
             }
             let deletes = DeleteRule::new(Below::Nothing, []);
             let mut lane =

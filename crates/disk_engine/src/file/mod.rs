@@ -14,6 +14,7 @@
 //!
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
 //! shared_window  pages that several scans read together, by reads ahead, through the cache where it has them
+//! ranked_numbers weights of consecutive edges, a column page at a time
 //! file_scan      lists in key order, for merges
 //! entry_scan     entries of indexes in key order, for merges
 //! column_scan    one column in order of position, for merges
@@ -38,6 +39,7 @@ mod page_rounds;
 pub mod page_scan;
 pub mod paged_file;
 mod properties;
+pub mod ranked_numbers;
 mod record_source;
 pub mod shared_window;
 #[cfg(test)]

@@ -17,8 +17,9 @@
 //! Source: disk-engine, section 6. Differs: the cache is looked at first; it holds graphs that fit.
 
 use crate::file::csr_file::CsrFile;
-use crate::file::page_reader::VerifiedPage;
-use crate::format::file_name::{FileNumber, PAGE_BYTES, PageNumber};
+use crate::file::page_reader::{PageReader, VerifiedPage};
+use crate::file::paged_file::PagedFile;
+use crate::format::file_name::{CsrFileName, PAGE_BYTES, PageNumber};
 use crate::format::page::PageBytes;
 use crate::format::page_index::topology::IndexedPage;
 use evergraph_graph::budget::{Budget, Reservation};
@@ -73,7 +74,7 @@ impl WindowSize {
 /// Where a span lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct SpanId {
-    file: FileNumber,
+    file: CsrFileName,
     /// Its pages divided by those of a span.
     number: u32,
 }
@@ -119,15 +120,29 @@ impl fmt::Debug for SharedWindow {
     }
 }
 
+/// Pages of a file that somebody reads in order.
+pub(super) struct PageSequence<'s> {
+    pub file: &'s PagedFile,
+    pub reader: &'s PageReader,
+    /// The last page that the reader wants.
+    pub last_wanted: PageNumber,
+    /// The last page that whoever comes next may want.
+    pub last: PageNumber,
+    /// The first and the last page of a range that anybody wants.
+    pub bounds: &'s dyn Fn(Range<u32>) -> Option<[PageNumber; 2]>,
+    /// The span of the last page that was not cached.
+    pub entered: &'s mut Option<u32>,
+}
+
 /// A verified page.
 #[derive(Debug)]
-enum SharedPage {
+pub(super) enum SharedPage {
     Cached(Arc<VerifiedPage>),
     Spanned(Arc<AlignedBuffer>, usize),
 }
 
 impl SharedPage {
-    fn bytes(&self) -> &PageBytes {
+    pub(super) fn bytes(&self) -> &PageBytes {
         match self {
             Self::Cached(page) => page.bytes(),
             Self::Spanned(buffer, place) => buffer[*place..].first_chunk().expect("a span has whole pages"),
@@ -157,32 +172,50 @@ impl SharedWindow {
         }
     }
 
-    fn span_of(&self, page: PageNumber) -> u32 {
-        page.0 / self.size.span_pages
+    /// A page of `pages`, from the cache or else from its span.
+    ///
+    /// # Errors
+    /// `Corrupt`, naming file and offset; what the system says.
+    pub(super) fn page(
+        &self,
+        pages: &mut PageSequence<'_>,
+        page: PageNumber,
+    ) -> CheckpointResult<SharedPage> {
+        if let Some(cached) = pages.reader.cached(pages.file, page) {
+            return Ok(SharedPage::Cached(cached));
+        }
+        let number = page.0 / self.size.span_pages;
+        let span = self.span(pages, number);
+        *pages.entered = Some(number);
+        span.page(pages, page)
     }
 
-    /// The span `number`, in which the next page of `scan` is. Whoever enters it begins those behind it: through the end
-    /// of the scan, or of its subject if the span before is here.
-    fn span(&self, scan: &SharedScan, number: u32) -> Arc<SharedSpan> {
-        let (file, mut begun) = (&*scan.file, Vec::new());
+    /// The span `number`. Whoever enters it begins those behind it: through the end of what it reads, or of the whole
+    /// sequence if the span before is here.
+    fn span(&self, pages: &PageSequence<'_>, number: u32) -> Arc<SharedSpan> {
+        let (file, mut begun) = (pages.file, Vec::new());
         let mut spans = self.spans.lock();
         let span = self.get(&mut spans, file, number, &mut begun);
-        if scan.entered != Some(number) {
-            let before = number.checked_sub(1).map(|number| SpanId { file: file.number(), number });
+        if *pages.entered != Some(number) {
+            let before = number.checked_sub(1).map(|number| SpanId { file: file.name(), number });
             let is_read_on = before.is_some_and(|before| spans.by_id.contains_key(&before));
-            let end = if is_read_on { scan.subject_end } else { scan.rest.end };
-            let pages = file.topology_index.pages();
-            let last = self.span_of(pages[end - 1].page);
-            for ahead in (number + 1..=last).take(self.size.ahead as usize) {
-                let id = SpanId { file: file.number(), number: ahead };
-                if !spans.by_id.contains_key(&id) && !self.is_cached(file, ahead, &pages[..end]) {
+            let last = if is_read_on { pages.last } else { pages.last_wanted };
+            let last_number = last.0 / self.size.span_pages;
+            for ahead in (number + 1..=last_number).take(self.size.ahead as usize) {
+                let id = SpanId { file: file.name(), number: ahead };
+                let first = ahead * self.size.span_pages;
+                let bounds = (pages.bounds)(first..(first + self.size.span_pages).min(last.0 + 1));
+                // Where the first and the last page are cached, mostly all are.
+                let is_cached = |page: &PageNumber| pages.reader.cached(file, *page).is_some();
+                let is_wanted = bounds.is_some_and(|bounds| !bounds.iter().all(is_cached));
+                if is_wanted && !spans.by_id.contains_key(&id) {
                     self.get(&mut spans, file, ahead, &mut begun);
                 }
             }
         }
         drop(spans);
         // The span that is waited for comes first.
-        begun.iter().for_each(|span| span.begin(file));
+        begun.iter().for_each(|span| span.begin(pages));
         span
     }
 
@@ -190,11 +223,11 @@ impl SharedWindow {
     fn get(
         &self,
         spans: &mut Spans,
-        file: &CsrFile,
+        file: &PagedFile,
         number: u32,
         begun: &mut Vec<Arc<SharedSpan>>,
     ) -> Arc<SharedSpan> {
-        let id = SpanId { file: file.number(), number };
+        let id = SpanId { file: file.name(), number };
         if let Some(span) = spans.by_id.get(&id) {
             return Arc::clone(span);
         }
@@ -204,7 +237,7 @@ impl SharedWindow {
             spans.by_id.remove(&oldest);
         }
         let first = number * self.size.span_pages;
-        let pages = self.size.span_pages.min(file.topology.pages() - first);
+        let pages = self.size.span_pages.min(file.pages() - first);
         let (read, verified) = (Mutex::new(SpanRead::Wanted), AtomicU64::new(0));
         let span = Arc::new(SharedSpan { first: PageNumber(first), pages, read, verified });
         spans.by_id.insert(id, Arc::clone(&span));
@@ -212,38 +245,25 @@ impl SharedWindow {
         begun.push(Arc::clone(&span));
         span
     }
-
-    /// Whether the first and the last of `pages` in a span are cached: then mostly all are.
-    fn is_cached(&self, file: &CsrFile, number: u32, pages: &[IndexedPage]) -> bool {
-        let first = number * self.size.span_pages;
-        let start = pages.partition_point(|indexed| indexed.page.0 < first);
-        let end = pages.partition_point(|indexed| indexed.page.0 < first + self.size.span_pages);
-        let is_cached = |indexed: &IndexedPage| file.reader.cached(&file.topology, indexed.page).is_some();
-        match &pages[start..end] {
-            [] => true,
-            [one] => is_cached(one),
-            [first, .., last] => is_cached(first) && is_cached(last),
-        }
-    }
 }
 
 impl SharedSpan {
     /// Begins the read, unless somebody did.
-    fn begin(&self, file: &CsrFile) {
+    fn begin(&self, pages: &PageSequence<'_>) {
         let mut read = self.read.lock();
         if matches!(*read, SpanRead::Wanted) {
-            *read = SpanRead::UnderWay(self.read_from(file));
+            *read = SpanRead::UnderWay(self.read_from(pages));
         }
     }
 
-    fn read_from(&self, file: &CsrFile) -> PendingRead {
+    fn read_from(&self, pages: &PageSequence<'_>) -> PendingRead {
         let buffer = AlignedBuffer::zeroed(self.pages as usize * PAGE_BYTES);
-        let handle = Arc::clone(file.topology.handle());
-        file.reader.pool().begin(PageRead { file: handle, offset: self.first.offset(), buffer })
+        let file = Arc::clone(pages.file.handle());
+        pages.reader.pool().begin(PageRead { file, offset: self.first.offset(), buffer })
     }
 
     /// The bytes, waiting for them.
-    fn wait(&self, file: &CsrFile) -> CheckpointResult<Arc<AlignedBuffer>> {
+    fn wait(&self, pages: &PageSequence<'_>) -> CheckpointResult<Arc<AlignedBuffer>> {
         let mut read = self.read.lock();
         let pending = match std::mem::replace(&mut *read, SpanRead::Wanted) {
             SpanRead::Done(buffer) => {
@@ -251,7 +271,7 @@ impl SharedSpan {
                 return Ok(buffer);
             }
             SpanRead::UnderWay(pending) => pending,
-            SpanRead::Wanted => self.read_from(file),
+            SpanRead::Wanted => self.read_from(pages),
         };
         // After a failure it is wanted still: whoever comes next reads it again and has an error of its own.
         let buffer = Arc::new(pending.wait()?);
@@ -260,13 +280,13 @@ impl SharedSpan {
     }
 
     /// A page of it, verified, and offered to the cache by whoever verifies it first.
-    fn page(&self, file: &CsrFile, page: PageNumber) -> CheckpointResult<SharedPage> {
+    fn page(&self, pages: &PageSequence<'_>, page: PageNumber) -> CheckpointResult<SharedPage> {
         let at = page.0 - self.first.0;
-        let found = SharedPage::Spanned(self.wait(file)?, at as usize * PAGE_BYTES);
+        let found = SharedPage::Spanned(self.wait(pages)?, at as usize * PAGE_BYTES);
         if self.verified.load(Ordering::Relaxed) >> at & 1 == 0 {
-            file.topology.verify(page, found.bytes())?;
+            pages.file.verify(page, found.bytes())?;
             self.verified.fetch_or(1 << at, Ordering::Relaxed);
-            file.reader.offer(&file.topology, page, found.bytes());
+            pages.reader.offer(pages.file, page, found.bytes());
         }
         Ok(found)
     }
@@ -324,12 +344,21 @@ impl SharedScan {
     }
 
     fn read(&mut self, page: PageNumber) -> CheckpointResult<SharedPage> {
-        if let Some(cached) = self.file.reader.cached(&self.file.topology, page) {
-            return Ok(SharedPage::Cached(cached));
-        }
-        let number = self.window.span_of(page);
-        let span = self.window.span(self, number);
-        self.entered = Some(number);
-        span.page(&self.file, page)
+        let Self { file, window, rest, subject_end, entered, .. } = self;
+        let all = &file.topology_index.pages()[..*subject_end];
+        let bounds = |range: Range<u32>| {
+            let start = all.partition_point(|indexed| indexed.page.0 < range.start);
+            let end = all.partition_point(|indexed| indexed.page.0 < range.end);
+            Some([all[start..end].first()?.page, all[start..end].last()?.page])
+        };
+        let mut pages = PageSequence {
+            file: &file.topology,
+            reader: &file.reader,
+            last_wanted: all[rest.end - 1].page,
+            last: all[*subject_end - 1].page,
+            bounds: &bounds,
+            entered,
+        };
+        window.page(&mut pages, page)
     }
 }

@@ -119,6 +119,15 @@ impl<S: ListSource> ListMerge<S> {
         }
     }
 
+    /// The source whose slice the run is, if it is passed on as it is.
+    #[must_use]
+    pub fn passed(&self) -> Option<&S> {
+        match self.current {
+            Step::Passed(source) => self.sources.get(source),
+            Step::Merged(_) | Step::End => None,
+        }
+    }
+
     /// Lets `copy` take what it likes from the only source that has the next list, past the merge: whole pages.
     /// It gets the source, its number, and the first list of another source, before which it must stop. `None` if
     /// several sources have the next list, or none is left.

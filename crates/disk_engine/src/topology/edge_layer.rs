@@ -2,6 +2,7 @@
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_scan::FileScan;
+use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use crate::file::shared_window::SharedWindow;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
@@ -46,6 +47,19 @@ pub trait ScannedFile: Layer + 'static {
         until: Timestamp,
         window: &Arc<SharedWindow>,
     ) -> Result<Self::Scan>;
+
+    /// As [`CsrFile::numbers`]; false too if the file has another way to its properties.
+    ///
+    /// # Errors
+    /// `io` or `corrupt`, naming file and offset.
+    fn numbers_of(
+        &self,
+        column: &NumberColumn,
+        ranks: Range<u64>,
+        window: &SharedWindow,
+        numbers: &mut RankedNumbers,
+        out: &mut Vec<f64>,
+    ) -> Result<bool>;
 }
 
 impl ScannedFile for CsrFile {
@@ -70,6 +84,17 @@ impl ScannedFile for CsrFile {
         debug_assert!(!vertices.is_empty(), "a walk asks for vertices that have lists");
         let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
         Ok(FileScan::sharing(file, lists, window)?)
+    }
+
+    fn numbers_of(
+        &self,
+        column: &NumberColumn,
+        ranks: Range<u64>,
+        window: &SharedWindow,
+        numbers: &mut RankedNumbers,
+        out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        Ok(self.numbers(column, ranks, window, numbers, out)?)
     }
 }
 
@@ -171,7 +196,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
     ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
             Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
-            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until, window)?),
+            Self::File(file) => EdgeScan::File(file, F::scan_lists(file, subject, vertices, until, window)?),
             Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until, window)?),
         })
     }
@@ -248,9 +273,20 @@ pub(super) enum EdgeScan<'l, F: ScannedFile> {
     /// Of memory graphs.
     Run(RunScan<'l>),
     /// Of a file.
-    File(F::Scan),
+    File(&'l Arc<F>, F::Scan),
     /// Of a level below L0.
     Level(LevelScan<F, Lists<F::Scan>, Error>),
+}
+
+impl<F: ScannedFile> EdgeScan<'_, F> {
+    /// The file that the slice in front is of, unless it is of memory graphs.
+    pub(super) fn file(&self) -> Option<&Arc<F>> {
+        match self {
+            Self::Run(_) => None,
+            Self::File(file, _) => Some(file),
+            Self::Level(scan) => scan.file(),
+        }
+    }
 }
 
 /// A scan of the lists of `vertices` in a level, through those of its files that may have them and that a reader at
@@ -279,7 +315,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
     fn slice(&self) -> Option<ListSlice<'_>> {
         match self {
             Self::Run(scan) => scan.slice(),
-            Self::File(scan) => scan.slice(),
+            Self::File(_, scan) => scan.slice(),
             Self::Level(scan) => scan.slice(),
         }
     }
@@ -288,7 +324,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
     fn advance(&mut self) -> Result<()> {
         match self {
             Self::Run(scan) => scan.advance(),
-            Self::File(scan) => scan.advance().map_err(Into::into),
+            Self::File(_, scan) => scan.advance().map_err(Into::into),
             Self::Level(scan) => scan.advance(),
         }
     }

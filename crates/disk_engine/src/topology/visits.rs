@@ -28,7 +28,7 @@ impl<F: ScannedFile> FrozenGraph<F> {
         while let Some(next) = walk.next()? {
             if delivery.wants(next.vertex)
                 && chosen(next.vertex)
-                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
+                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run), next.file)?
             {
                 return Ok(false);
             }
@@ -58,7 +58,8 @@ impl<F: ScannedFile> FrozenGraph<F> {
                 reads.begin(self, list)?;
                 while delivery.wants(*vertex) && reads.next(self, list)? {
                     let PointReads { neighbors, discriminators, layers, .. } = &*reads;
-                    if !delivery.take(*vertex, at, &Records::Present { neighbors, discriminators, layers })? {
+                    let records = Records::Present { neighbors, discriminators, layers };
+                    if !delivery.take(*vertex, at, &records, None)? {
                         return Ok(false);
                     }
                 }

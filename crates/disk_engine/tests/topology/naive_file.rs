@@ -2,6 +2,7 @@
 //! a map; what no topology asks is not answered.
 
 use crate::history::{History, State};
+use evergraph_disk_engine::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use evergraph_disk_engine::file::shared_window::SharedWindow;
 use evergraph_disk_engine::format::file_head::FileStamps;
 use evergraph_disk_engine::format::file_name::FileNumber;
@@ -308,6 +309,17 @@ impl ScannedFile for NaiveFile {
 
     fn pages_count(&self) -> u64 {
         0
+    }
+
+    fn numbers_of(
+        &self,
+        _column: &NumberColumn,
+        _ranks: Range<u64>,
+        _window: &SharedWindow,
+        _numbers: &mut RankedNumbers,
+        _out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        Ok(false)
     }
 
     fn scan_lists(

@@ -10,6 +10,7 @@
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
+#   DISK_FLAGS        passed to the harness of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
@@ -68,7 +69,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
+    bench-disk bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
 
@@ -179,6 +180,9 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
+
+bench-disk: toolchain ## Measure the disk engine's kernels beside the memory engine's; DISK_FLAGS=--scale 20, --limit-mib 64, ...
+	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --release -p evergraph-bench-disk -- $(DISK_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

@@ -23,7 +23,7 @@ pub const CRATES: Floors = &[
     &["evergraph-measure", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
-    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
+    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-bench-disk", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
 ];
 
@@ -94,7 +94,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["topology"],
             &["durable::section", "durable::files", "durable::load"],
             &["engine"],
-            &["commit_room", "flusher", "statistics"],
+            &["commit_room", "flusher", "compactor", "statistics"],
             &["transactions"],
             &["durable"],
         ],

@@ -142,7 +142,7 @@ where
     }
 
     fn empty_stretch(&mut self) -> Result<bool> {
-        let Self { topology, buffer, wanted, stretch, visitor, done_with } = self;
+        let Self { topology, buffer, wanted, stretch, visitor, done_with, .. } = self;
         if stretch.len() == 0 {
             return Ok(true);
         }

@@ -202,6 +202,27 @@ impl<P: Send + Sync + 'static> PageCache<P> {
         PageRead { cache: self, id, flight, is_kept: false }
     }
 
+    /// The page if it is cached; it does not stay longer for that, and nothing is counted. Cost: as [`PageCache::claim`].
+    #[must_use]
+    pub fn peek(&self, id: CachedPageId) -> Option<Arc<P>> {
+        let shard = self.shard(id).lock();
+        shard.places.get(&id).map(|place| Arc::clone(&shard.slots[*place].page))
+    }
+
+    /// Caches the page that `make` gives if there is memory for it that nobody reserved, and it is not cached yet or
+    /// being read. No other page goes for it.
+    pub fn offer(&self, id: CachedPageId, make: impl FnOnce() -> P) {
+        let mut shard = self.shard(id).lock();
+        let is_known = shard.places.contains_key(&id) || shard.reads.contains_key(&id);
+        if !is_known && self.reservation.grow(self.page_bytes) {
+            let worth = PageWorth::Ordinary;
+            let slot = Slot { id, page: Arc::new(make()), worth, lives: 0 };
+            let place = shard.slots.len();
+            shard.places.insert(id, place);
+            shard.slots.push(slot);
+        }
+    }
+
     /// One page: the cached one, or what `read` returns, which runs at most once at a time for all readers.
     ///
     /// # Errors

@@ -15,6 +15,8 @@
 //! group_records  live vertices and counts of a reader in the past
 //!
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
+//! shared_window  pages that several scans read together, by reads ahead, through the cache where it has them
+//! ranked_numbers weights of consecutive edges, a column page at a time
 //! file_scan      lists in key order, for merges
 //! entry_scan     entries of indexes in key order, for merges
 //! column_scan    one column in order of position, for merges
@@ -40,8 +42,10 @@ mod page_rounds;
 pub mod page_scan;
 pub mod paged_file;
 mod properties;
+pub mod ranked_numbers;
 mod read_buffers;
 mod record_source;
+pub mod shared_window;
 #[cfg(test)]
 pub(crate) mod tests;
 mod visibility;

@@ -157,6 +157,17 @@ impl PageReader {
         }
     }
 
+    /// A page if it is cached, without making it stay longer: for scans. Cost: a look-up.
+    #[must_use]
+    pub fn cached(&self, file: &PagedFile, page: PageNumber) -> Option<Arc<VerifiedPage>> {
+        self.cache.peek(page_id(file, page))
+    }
+
+    /// Caches a page that was verified, if nobody else needs the memory: no page goes for it. Cost: a copy of it.
+    pub fn offer(&self, file: &PagedFile, page: PageNumber, bytes: &PageBytes) {
+        self.cache.offer(page_id(file, page), || VerifiedPage(Box::from(bytes.as_slice())));
+    }
+
     /// Appends `pages`, in their order; those that are not cached are read side by side.
     ///
     /// # Errors

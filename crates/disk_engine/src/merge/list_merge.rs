@@ -38,6 +38,8 @@ pub struct ListMerge<S> {
     deletes: DeleteRule,
     /// The source whose slice was passed on by the last step, and is still in front.
     passed: Option<usize>,
+    /// The first list of a source beside the one in `passed`, up to which its slices are passed on.
+    passed_until: Head,
     /// The sources that have the list of the step.
     sharing: Vec<usize>,
     buffer: RunBuffer,
@@ -84,8 +86,8 @@ impl<S: ListSource> ListMerge<S> {
         let heads: Vec<_> = sources.iter().map(head).collect();
         let lanes = sources.iter().map(|_| Lane::default()).collect();
         let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
-        let current = Step::End;
-        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer, current }
+        let (current, passed_until) = (Step::End, Head::END);
+        Self { sources, heads, lanes, until, deletes, passed, passed_until, sharing, buffer, current }
     }
 
     /// The next records, in key order; `None` at the end.
@@ -139,6 +141,15 @@ impl<S: ListSource> ListMerge<S> {
         }
     }
 
+    /// The source whose slice the run is, if it is passed on as it is.
+    #[must_use]
+    pub fn passed(&self) -> Option<&S> {
+        match self.current {
+            Step::Passed(source) => self.sources.get(source),
+            Step::Merged(_) | Step::End => None,
+        }
+    }
+
     /// The sources, the newest first. They stand where the merge reads, which may be behind the run in hand.
     #[must_use]
     pub fn sources(&self) -> &[S] {
@@ -152,16 +163,25 @@ impl<S: ListSource> ListMerge<S> {
     }
 
     fn step(&mut self) -> Result<Step, MergeError<S::Error>> {
-        self.finish_passing()?;
-        self.buffer.clear();
-        while let Some(list) = self.find_sharing() {
-            let drops_deletes = self.deletes.drops(list.subject);
-            if let &[source] = self.sharing.as_slice()
-                && self.can_pass(source, drops_deletes)
-            {
+        if let Some(source) = self.passed {
+            self.finish_passing()?;
+            // Mostly one source has many lists before the next one of another.
+            if self.heads[source] < self.passed_until && self.can_pass(source) {
                 self.passed = Some(source);
                 return Ok(Step::Passed(source));
             }
+        }
+        self.buffer.clear();
+        while let Some(list) = self.find_sharing() {
+            if let &[source] = self.sharing.as_slice()
+                && self.can_pass(source)
+            {
+                let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
+                self.passed_until = others.map(|(_, head)| *head).min().unwrap_or(Head::END);
+                self.passed = Some(source);
+                return Ok(Step::Passed(source));
+            }
+            let drops_deletes = self.deletes.drops(list.subject);
             self.merge(list, drops_deletes)?;
             if self.buffer.len() > 0 {
                 return Ok(Step::Merged(list));
@@ -185,11 +205,12 @@ impl<S: ListSource> ListMerge<S> {
         Some(least.list())
     }
 
-    fn can_pass(&self, source: usize, drops_deletes: bool) -> bool {
+    fn can_pass(&self, source: usize) -> bool {
         let Some(slice) = self.sources[source].slice() else { return false };
         self.lanes[source].is_empty()
             && slice.stamps.is_none()
-            && !(drops_deletes && slice.operations.contains(&RecordOperation::Delete))
+            && !(slice.operations.contains(&RecordOperation::Delete)
+                && self.deletes.drops(slice.list.subject))
     }
 
     /// Merges `list` until a source must bring more of it, or the buffer is full.

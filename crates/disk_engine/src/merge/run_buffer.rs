@@ -90,7 +90,8 @@ impl RunBuffer {
 
     /// Makes the buffer the plan of a run that is passed on as it is.
     pub(super) fn plan_whole(&mut self, first: Origin, count: usize) {
-        self.clear();
+        debug_assert!(self.neighbors.is_empty(), "a run of this buffer was handed out before");
+        self.property_runs.clear();
         self.property_runs.push(PropertyRun { first, count });
     }
 

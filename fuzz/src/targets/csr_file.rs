@@ -10,9 +10,11 @@ use evergraph_disk_engine::format::footer::{FOOTER_BYTES, Footer};
 use evergraph_disk_engine::format::page::{PageHead, PageKind};
 use evergraph_disk_engine::format::page_index::columns::{ColumnIndex, ColumnIndexBuilder};
 use evergraph_disk_engine::format::page_index::topology::{TopologyIndex, TopologyIndexBuilder};
+use evergraph_disk_engine::format::row_set::RowSet;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
-use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
+use evergraph_graph::id::{GROUP_SIZE, GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::view::GroupBits;
 
 /// The target: the first byte of an input says which part the rest is.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 << 16, per_byte: 64 } };
@@ -43,8 +45,18 @@ fn seeds() -> Vec<Vec<u8>> {
     ] {
         columns.push(&PageHead { property_key: KeyId(key), ..PageHead::new(kind, subject) });
     }
-    let rows = [(Subject::VERTICES, 0, 17), (EDGES, 0, -3), (EDGES, 9, 40_000)]
-        .map(|(subject, group, difference)| DirectoryRow { subject, group: GroupId(group), difference });
+    let rows = [
+        (Subject::VERTICES, 0, 297, row_set(0..300), row_set([7, 9, 11])),
+        (EDGES, 0, -3, row_set([4]), RowSet::default()),
+        (EDGES, 9, 40_000, row_set(0..GROUP_SIZE as usize), RowSet::default()),
+    ];
+    let rows = rows.map(|(subject, group, difference, rows, deleted)| DirectoryRow {
+        subject,
+        group: GroupId(group),
+        difference,
+        rows,
+        deleted,
+    });
     let (topology, columns, directory) = (topology.finish(), columns.finish(), encode_directory(&rows));
     let (_, end) = Footer::encode(FILE, 5, &topology, &directory);
     let footer = &end[end.len() - FOOTER_BYTES..];
@@ -53,6 +65,12 @@ fn seeds() -> Vec<Vec<u8>> {
         .zip(0..)
         .map(|(part, number)| [&[number], *part].concat())
         .collect()
+}
+
+fn row_set(rows: impl IntoIterator<Item = usize>) -> RowSet {
+    let mut bits: GroupBits = [0; _];
+    rows.into_iter().for_each(|row| bits[row / 64] |= 1 << (row % 64));
+    RowSet::of_bits(&bits)
 }
 
 fn promise(input: &[u8]) {

@@ -4,6 +4,7 @@ use crate::durable::background;
 use crate::durable::check::files::check_files;
 use crate::durable::checkpoint::checkpoint;
 use crate::durable::copy::PinnedCsrFiles;
+use crate::durable::graph_writer::write_graph;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::memory_limit::memory_limit;
 use crate::durable::open::open;
@@ -20,6 +21,7 @@ use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSourc
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
@@ -27,6 +29,8 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
+use evergraph_storage::view::View;
+use std::sync::Arc;
 
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
@@ -119,6 +123,14 @@ impl DurableEngine for DiskEngine {
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
         check_files(directory, manifest, report, progress)
+    }
+
+    fn write_graph<V: View>(
+        _engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)> {
+        write_graph(source, directory)
     }
 
     fn salvage(

@@ -9,6 +9,7 @@
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
+//! graph_writer files of a whole graph, for a conversion
 //! check        verifies all files; salvage: saves what verifies, not yet
 //! engine       all of it behind `DurableEngine`
 //! ```
@@ -19,6 +20,7 @@ pub mod checkpoint;
 pub mod copy;
 mod engine;
 pub mod files;
+mod graph_writer;
 pub mod load;
 pub mod memory_limit;
 pub mod open;

@@ -28,7 +28,7 @@
 pub mod built;
 mod edges;
 mod ends;
-mod output;
+pub(super) mod output;
 mod parts;
 mod present;
 mod spill;

@@ -154,7 +154,7 @@ where
     let (one, batches) = graph.later.split_at(graph.later.len() / 2);
     thread::scope(|scope| {
         let sampler = scope.spawn(|| sample_memory(&store, &is_done));
-        let run = || -> Result<Contents> {
+        let mut run = || -> Result<Contents> {
             let began = Instant::now();
             store.load_graph(graph.vertices, &graph.loaded)?;
             measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();

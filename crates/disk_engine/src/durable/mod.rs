@@ -5,7 +5,7 @@
 //! files        their numbers, and who may replace the manifest
 //! open         a file set out of what a manifest names
 //! checkpoint   frozen graphs to files, then a manifest that names them
-//! memory_limit what everything may take
+//! memory_limit what everything in memory may take together
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files

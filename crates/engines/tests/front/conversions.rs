@@ -98,6 +98,7 @@ fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
         .transact(|tx| {
             let (follows, at) = (tx.edge_type("FOLLOWS")?, tx.key("at")?);
             tx.declare_simple_type("LIKES")?;
+            tx.declare_edge_property(follows, at, ValueType::I64)?;
             tx.declare_newest_first(follows, at)
         })
         .unwrap();

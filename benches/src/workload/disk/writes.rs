@@ -264,7 +264,8 @@ fn deleted(stretch: &[Edge], batch: usize) -> impl Iterator<Item = Edge> {
 fn expected(loaded: &[Edge], inserted: &[(&[Edge], usize)]) -> Contents {
     let left = inserted.iter().flat_map(|(edges, batch)| {
         edges.chunks(batch * INSERTS_A_DELETION).flat_map(|stretch| {
-            let is_left = |at: &usize| !at.is_multiple_of(INSERTS_A_DELETION) || at / INSERTS_A_DELETION >= *batch;
+            let is_left =
+                |at: &usize| !at.is_multiple_of(INSERTS_A_DELETION) || at / INSERTS_A_DELETION >= *batch;
             (0..stretch.len()).filter(is_left).map(|at| &stretch[at])
         })
     });

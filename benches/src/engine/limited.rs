@@ -16,7 +16,7 @@ use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::snapshot::handle::Snapshot;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -69,7 +69,6 @@ impl MeasuredEngine for MemoryEngine {
 /// A database of ours.
 pub struct LimitedStore<E: MeasuredEngine> {
     open: OpenStore<E>,
-    folder: PathBuf,
     edge_type: TypeId,
     limit_bytes: u64,
 }
@@ -91,19 +90,13 @@ impl<E: MeasuredEngine> LimitedStore<E> {
             Some(edge_type) => edge_type,
             None => open.store().transact(|tx| tx.declare_simple_type(EDGE))?,
         };
-        Ok(Self { open, folder: folder.to_owned(), edge_type, limit_bytes })
+        Ok(Self { open, edge_type, limit_bytes })
     }
 
     /// The database.
     #[must_use]
     pub fn open_store(&self) -> &OpenStore<E> {
         &self.open
-    }
-
-    /// Where its files are.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Adds `vertices` vertices, numbered from 0, and `edges` in one load, as an import into a new database does.

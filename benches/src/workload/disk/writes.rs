@@ -12,8 +12,8 @@ use crate::engine::limited::{LimitedStore, MeasuredEngine};
 #[cfg(feature = "rocksdb")]
 use crate::engine::rocksdb::RocksDbStore;
 use crate::engine::store::{Commit, Edge, Store};
-use crate::plan::{Plan, Work};
-use crate::race::Race;
+use crate::plan::{Plan, Work, wrong};
+use crate::race::{Race, order};
 use crate::results::Heading;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
@@ -75,7 +75,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let mut opens = Vec::new();
     for round in 0..plan.disk_rounds {
         let mut measured: Vec<Option<Measured>> = names().map(|_| None).collect();
-        for place in crate::race::order(round, measured.len()) {
+        for place in order(round, measured.len()) {
             let folder = work.place(&format!("disk-writes-{round}-{place}"));
             fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
             let limit = plan.disk_limit_bytes;
@@ -149,43 +149,14 @@ where
     let home = folder.join("store");
     let store = LimitedStore::<E>::open(&home, limit_bytes, Commit::Unsynced)?;
     let is_done = AtomicBool::new(false);
-    let mut peaks = BTreeMap::new();
-    let mut measured = Measured::default();
-    let (one, batches) = graph.later.split_at(graph.later.len() / 2);
-    thread::scope(|scope| {
+    let (done, peaks) = thread::scope(|scope| {
         let sampler = scope.spawn(|| sample_memory(&store, &is_done));
-        let mut run = || -> Result<Contents> {
-            let began = Instant::now();
-            store.load_graph(graph.vertices, &graph.loaded)?;
-            measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
-            store.settle()?;
-            measured.load_bytes = disk_bytes(&home)? as f64 / graph.loaded.len() as f64;
-            work_note(work, &store, "loaded");
-            measured.one = insert(&store, one, 1)?;
-            work_note(work, &store, "one edge a transaction");
-            let copy = folder.join("copy");
-            copy_files(&home, &copy)?;
-            let began = Instant::now();
-            let opened = LimitedStore::<E>::open(&copy, limit_bytes, Commit::Unsynced)?;
-            measured.open = Some(began.elapsed().as_secs_f64());
-            // What a copy of files has that are written meanwhile is a prefix of the commits.
-            let found = Contents::read(&opened)?.edges;
-            let expected = expected(&graph.loaded, &[(one, 1)]).edges;
-            if found < expected / 2 || found > expected {
-                return Err(crate::plan::wrong(E::MEASURED, "opened after a kill", found, expected));
-            }
-            Box::new(opened).close()?;
-            measured.batches = insert(&store, batches, BATCH)?;
-            work_note(work, &store, "batches");
-            store.settle()?;
-            work_note(work, &store, "settled");
-            Ok(expected_all(graph))
-        };
-        let done = run();
+        let done = run_ours(work, &store, (&home, &folder.join("copy"), limit_bytes), graph);
         is_done.store(true, Ordering::Release);
-        peaks = sampler.join().expect("a sampler looks at numbers alone");
-        done?.check(E::MEASURED, &store)
-    })?;
+        (done, sampler.join().expect("a sampler looks at numbers alone"))
+    });
+    let measured = done?;
+    expected_all(graph).check(E::MEASURED, &store)?;
     let total = peaks.values().max().copied().unwrap_or(0);
     let text: Vec<String> =
         peaks.iter().map(|(name, bytes)| format!("{name} {}", ByteSize(*bytes))).collect();
@@ -195,6 +166,44 @@ where
         return Err(Error::new(ErrorKind::Limit, text));
     }
     Box::new(store).close()?;
+    Ok(measured)
+}
+
+/// All that is measured of a store of ours; its home and its limit are given for a copy.
+fn run_ours<E: MeasuredEngine>(
+    work: &mut Work<'_>,
+    store: &LimitedStore<E>,
+    (home, copy, limit_bytes): (&Path, &Path, u64),
+    graph: &Graph,
+) -> Result<Measured>
+where
+    LimitedStore<E>: Store,
+{
+    let (one, batches) = graph.later.split_at(graph.later.len() / 2);
+    let mut measured = Measured::default();
+    let began = Instant::now();
+    store.load_graph(graph.vertices, &graph.loaded)?;
+    measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
+    store.settle()?;
+    measured.load_bytes = disk_bytes(home)? as f64 / graph.loaded.len() as f64;
+    note_tree(work, store, "loaded");
+    measured.one = insert(store, one, 1)?;
+    note_tree(work, store, "one edge a transaction");
+    copy_files(home, copy)?;
+    let began = Instant::now();
+    let opened = LimitedStore::<E>::open(copy, limit_bytes, Commit::Unsynced)?;
+    measured.open = Some(began.elapsed().as_secs_f64());
+    // A kill loses commits that were not written to the log yet, and nothing that was loaded.
+    let found = Contents::read(&opened)?.edges;
+    let newest = expected(&graph.loaded, &[(one, 1)]).edges;
+    if found < graph.loaded.len() as u64 || found > newest + 1 {
+        return Err(wrong(E::MEASURED, "edges after a kill", found, newest));
+    }
+    Box::new(opened).close()?;
+    measured.batches = insert(store, batches, BATCH)?;
+    note_tree(work, store, "batches");
+    store.settle()?;
+    note_tree(work, store, "settled");
     Ok(measured)
 }
 
@@ -255,7 +264,8 @@ fn deleted(stretch: &[Edge], batch: usize) -> impl Iterator<Item = Edge> {
 fn expected(loaded: &[Edge], inserted: &[(&[Edge], usize)]) -> Contents {
     let left = inserted.iter().flat_map(|(edges, batch)| {
         edges.chunks(batch * INSERTS_A_DELETION).flat_map(|stretch| {
-            let is_left = |at: &usize| at % INSERTS_A_DELETION != 0 || at / INSERTS_A_DELETION >= *batch;
+            let is_left =
+                |at: &usize| !at.is_multiple_of(INSERTS_A_DELETION) || at / INSERTS_A_DELETION >= *batch;
             (0..stretch.len()).filter(is_left).map(|at| &stretch[at])
         })
     });
@@ -284,7 +294,7 @@ fn sample_memory<E: MeasuredEngine>(store: &LimitedStore<E>, is_done: &AtomicBoo
 }
 
 /// Notes what flushes and compactions did up to now.
-fn work_note<E: MeasuredEngine>(work: &mut Work<'_>, store: &LimitedStore<E>, moment: &str) {
+fn note_tree<E: MeasuredEngine>(work: &mut Work<'_>, store: &LimitedStore<E>, moment: &str) {
     let Some(tree) = store.open_store().store().engine().tree() else { return };
     let TreeStatistics { flushes, compactions, stalls, levels, .. } = &tree;
     let megabytes = |bytes: u64| bytes as f64 / 1e6;

@@ -98,10 +98,11 @@ impl DiskEngine {
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
+        picked.inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
         on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
-        self.pacing().wake_writers();
+        self.pacing().note_compaction();
         Ok(true)
     }
 }

@@ -6,7 +6,7 @@ use crate::durable::checkpoint::checkpoint;
 use crate::durable::copy::PinnedCsrFiles;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::open::open;
-use crate::durable::salvage::salvage;
+use crate::durable::salvage::run::salvage;
 use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;

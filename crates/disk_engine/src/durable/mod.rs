@@ -8,7 +8,8 @@
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
-//! check        verifies all files; salvage: saves what verifies, not yet
+//! check        verifies all files
+//! salvage      saves what verifies of damaged ones
 //! engine       all of it behind `DurableEngine`
 //! ```
 

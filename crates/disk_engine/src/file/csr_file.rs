@@ -11,6 +11,7 @@ use crate::stored_file::{KeyedFile, StoredFile};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// An open CSR file.
@@ -25,6 +26,24 @@ pub struct CsrFile {
     pub(super) topology_index: TopologyIndex,
     directory_rows: Box<[DirectoryRow]>,
     pub(super) columns: Option<ColumnsFile>,
+    cached: CachedPages,
+}
+
+/// The cached pages of a file, which go with the last of those who hold it, if it was replaced by then.
+#[derive(Debug)]
+struct CachedPages {
+    reader: Arc<PageReader>,
+    number: FileNumber,
+    /// Relaxed: counts that drop the file order it.
+    is_replaced: AtomicBool,
+}
+
+impl Drop for CachedPages {
+    fn drop(&mut self) {
+        if self.is_replaced.load(Ordering::Relaxed) {
+            self.reader.forget_file(self.number);
+        }
+    }
 }
 
 /// The columns of a CSR file.
@@ -48,8 +67,20 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
+        Self::open_in(directory.as_ref(), stored, reader)
+    }
+
+    /// As [`CsrFile::open`], in a directory that is only lent.
+    ///
+    /// # Errors
+    /// As [`CsrFile::open`].
+    pub fn open_in(
+        directory: &dyn Directory,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
-        let (topology, tail) = PagedFile::open(directory.as_ref(), stored, content, &stored.topology)?;
+        let (topology, tail) = PagedFile::open(directory, stored, content, &stored.topology)?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
         let topology_index = index
             .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -58,7 +89,7 @@ impl CsrFile {
             topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
         })?;
         let columns = stored.columns.as_ref().map(|part| {
-            let (file, tail) = PagedFile::open(directory.as_ref(), stored, FileContent::Columns, part)?;
+            let (file, tail) = PagedFile::open(directory, stored, FileContent::Columns, part)?;
             let index = ColumnIndex::decode(tail.index(), file.pages());
             let index = index
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -71,7 +102,17 @@ impl CsrFile {
             topology_index,
             directory_rows: rows.into(),
             columns: columns.transpose()?,
+            cached: CachedPages {
+                reader: Arc::clone(reader),
+                number: stored.number,
+                is_replaced: AtomicBool::new(false),
+            },
         })
+    }
+
+    /// Notes that others took its place: its cached pages make room when the last one who holds it lets go of it.
+    pub fn note_replaced(&self) {
+        self.cached.is_replaced.store(true, Ordering::Relaxed);
     }
 
     /// What the manifest says of it.

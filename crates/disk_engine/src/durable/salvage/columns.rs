@@ -122,7 +122,10 @@ impl SalvagedColumns {
     /// A page that the index knows hides the positions up to the next one of its column; one of long values
     /// hides what references it.
     fn lose_indexed(&mut self, index: &ColumnIndex, page: PageNumber, damage: Damage) {
-        let Some(at) = index.pages().iter().position(|indexed| indexed.page == page) else { return };
+        let Some(at) = index.pages().iter().position(|indexed| indexed.page == page) else {
+            self.file.damage.push(damage);
+            return;
+        };
         let lost = &index.pages()[at];
         let next = index.pages().get(at + 1);
         let of_column =
@@ -144,7 +147,7 @@ impl SalvagedColumns {
     }
 
     /// The properties of records of `subject`, by where they stand. Calls `put` with a record's number and a
-    /// value of it; lost ones whose property nobody knows are only counted.
+    /// value of it, or that it is lost.
     ///
     /// # Errors
     /// What the system says, unless it tells of damage.
@@ -192,9 +195,7 @@ impl SalvagedColumns {
             let end = records.partition_point(|record| record.at < lost.positions.end);
             for record in first..end.max(first) {
                 lost.records += 1;
-                if let Some(key) = lost.key {
-                    put(record, (key, SavedValue::Lost));
-                }
+                put(record, lost.key.map_or((KeyId(0), SavedValue::AllLost), |key| (key, SavedValue::Lost)));
             }
         }
     }

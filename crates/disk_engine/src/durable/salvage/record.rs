@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! key 14 | age 4 | !timestamp 8 | !mutation 4 | side 1 | operation 1 | properties
-//! properties    key u16, kind 1 (0 removed, 1 lost, 2 value), the value
+//! properties    key u16, kind 1 (0 removed, 1 lost, 2 value, 3 all lost), the value
 //! ```
 //!
 //! The key is that of a vertex, or of an edge in its out list, whichever side says it: what both sides say stands
@@ -28,6 +28,8 @@ pub(super) enum SavedValue {
     Removed,
     /// What was said is damaged.
     Lost,
+    /// What was said of this and every other property may be damaged; the key says nothing.
+    AllLost,
     /// Its value.
     Value(Value),
 }
@@ -70,6 +72,7 @@ impl SavedRecord {
             match value {
                 SavedValue::Removed => out.push(0),
                 SavedValue::Lost => out.push(1),
+                SavedValue::AllLost => out.push(3),
                 SavedValue::Value(value) => {
                     out.push(2);
                     value.encode(out);
@@ -96,6 +99,7 @@ impl SavedRecord {
             let value = match reader.u8()? {
                 0 => SavedValue::Removed,
                 1 => SavedValue::Lost,
+                3 => SavedValue::AllLost,
                 _ => SavedValue::Value(Value::decode(&mut reader)?),
             };
             properties.push((key, value));
@@ -164,6 +168,7 @@ mod tests {
                 (KeyId(1), SavedValue::Value(Value::from("a"))),
                 (KeyId(2), SavedValue::Lost),
                 (KeyId(9), SavedValue::Removed),
+                (KeyId(0), SavedValue::AllLost),
             ],
         };
         let (source, target) = (VertexId(7), VertexId(9));

@@ -104,7 +104,7 @@ pub(super) struct SavedProperties {
 /// What `records`, newest first, say of properties.
 pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> SavedProperties {
     let mut saved = SavedProperties::default();
-    let mut said: Vec<KeyId> = Vec::new();
+    let (mut said, mut is_closed): (Vec<KeyId>, bool) = (Vec::new(), false);
     for record in records {
         let is_flushed = record.age > Age::LOG && record.age < hidden.first_level;
         if record.speaker == Speaker::InList && !is_flushed {
@@ -115,10 +115,13 @@ pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> S
         if record.operation == RecordOperation::Delete {
             break;
         }
-        let (lost, known): (Vec<_>, Vec<_>) =
-            record.properties.into_iter().partition(|(_, value)| *value == SavedValue::Lost);
+        let is_lost =
+            |(_, value): &(KeyId, SavedValue)| matches!(value, SavedValue::Lost | SavedValue::AllLost);
+        let (lost, known): (Vec<_>, Vec<_>) = record.properties.into_iter().partition(is_lost);
+        // Of what is lost with its keys, older records say nothing that counts.
+        let closes = lost.iter().any(|(_, value)| *value == SavedValue::AllLost);
         for (key, value) in known.into_iter().chain(lost) {
-            if said.contains(&key) {
+            if is_closed || said.contains(&key) {
                 continue;
             }
             said.push(key);
@@ -127,6 +130,7 @@ pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> S
                 saved.is_stale |= saved.gap.is_some();
             }
         }
+        is_closed |= closes;
         if matches!(record.operation, RecordOperation::Insert | RecordOperation::Replace) {
             saved.is_whole = true;
             // Had the out list of this file said so, it would stand before.
@@ -201,6 +205,11 @@ mod tests {
         let bare = vec![record(1, Own, Set, &[(1, 3)]), record(2, InList, Insert, &[])];
         let saved = properties_of(bare, &hidden(&[(Age(2), 5)]));
         assert!(saved.is_bare && saved.is_whole && saved.gap == Some(5) && !saved.is_stale);
+        // A columns file is missing: older values may have been replaced.
+        let mut lost = record(1, Own, Set, &[(1, 3)]);
+        lost.properties.push((KeyId(0), SavedValue::AllLost));
+        let saved = properties_of(vec![lost, record(4, Own, Insert, &[(1, 1), (2, 2)])], &hidden(&[]));
+        assert_eq!((saved.values, saved.is_whole), (vec![(KeyId(1), Value::I64(3))], true));
         let half = properties_of(vec![record(1, Own, Set, &[(1, 3)])], &hidden(&[(Age(3), 5)]));
         assert!(!half.is_whole && half.gap == Some(5));
     }

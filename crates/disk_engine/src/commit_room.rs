@@ -216,7 +216,7 @@ impl DiskEngine {
             Backlog::FrozenGraphs(count) => format!("{count} memory graphs wait to be written to files"),
             Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),
         };
-        let cause = self.pacing().failure().unwrap_or_else(|| {
+        let cause = self.pacing().failure_of(backlog).unwrap_or_else(|| {
             "the disk cannot keep up with writes, or the log's sync takes too long; try again later"
                 .to_owned()
         });

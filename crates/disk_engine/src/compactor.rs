@@ -111,10 +111,11 @@ impl DiskEngine {
         if planted(Bug::InputsRemovedEarly) {
             picked.inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
         }
+        picked.inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
         on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
-        self.pacing().wake_writers();
+        self.pacing().note_compaction();
         Ok(true)
     }
 }

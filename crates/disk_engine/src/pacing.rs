@@ -99,7 +99,7 @@ pub struct StallStatistics {
 /// the commit latch, too.
 #[derive(Debug, Default)]
 pub struct Pacing {
-    /// Counts what was flushed or freed; why the last flush failed, if it did.
+    /// Counts what was flushed, compacted or freed; why the last flush and the last compaction failed, if they did.
     progress: (Mutex<Progress>, Condvar),
     /// Whether there may be work for the background.
     work: (Mutex<bool>, Condvar),
@@ -115,6 +115,7 @@ pub struct Pacing {
 struct Progress {
     steps: u64,
     failure: Option<String>,
+    compaction_failure: Option<String>,
 }
 
 /// Relaxed: for statistics alone.
@@ -143,6 +144,30 @@ impl Pacing {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.progress.0.lock().failure.clone()
+    }
+
+    /// Files were compacted: writers look again. It clears the failure of the compaction before.
+    pub fn note_compaction(&self) {
+        let mut progress = self.progress.0.lock();
+        progress.steps += 1;
+        progress.compaction_failure = None;
+        self.progress.1.notify_all();
+    }
+
+    /// Notes why a compaction failed. Flushes go on, and don't clear it: writers who wait for the compaction in the end
+    /// say so.
+    pub fn note_compaction_failure(&self, failure: String) {
+        self.progress.0.lock().compaction_failure = Some(failure);
+    }
+
+    /// Why the last step that `backlog` waits for failed, if it did.
+    #[must_use]
+    pub fn failure_of(&self, backlog: Backlog) -> Option<String> {
+        let progress = self.progress.0.lock();
+        match backlog {
+            Backlog::FrozenGraphs(_) => progress.failure.clone(),
+            Backlog::Files(_) => progress.compaction_failure.clone(),
+        }
     }
 
     /// There is a graph to flush, or the engine closes.
@@ -301,12 +326,19 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_known_until_something_is_flushed() {
+    fn a_failure_is_known_until_something_is_flushed_or_compacted() {
         let pacing = Pacing::default();
         pacing.note_failure("no space".to_owned());
         assert_eq!(pacing.failure().as_deref(), Some("no space"));
         pacing.wake_writers();
         assert_eq!(pacing.failure(), None);
+        pacing.note_compaction_failure("csr-1 is corrupt".to_owned());
+        pacing.wake_writers();
+        let failures =
+            || [Backlog::FrozenGraphs(2), Backlog::Files(12)].map(|backlog| pacing.failure_of(backlog));
+        assert_eq!(failures(), [None, Some("csr-1 is corrupt".to_owned())], "a flush doesn't clear it");
+        pacing.note_compaction();
+        assert_eq!(failures(), [None, None]);
         assert!(!pacing.wait_for_work(Duration::ZERO));
         pacing.wake_background();
         assert!(pacing.wait_for_work(Duration::MAX) && !pacing.wait_for_work(Duration::ZERO));

@@ -301,7 +301,7 @@ fn check_running(stop: &dyn Fn() -> bool) -> CheckpointResult<()> {
 }
 
 /// The error of a merge; `file` gives the file that a source is at.
-fn merge_failed(
+pub(super) fn merge_failed(
     error: MergeError<CheckpointError>,
     file: impl FnOnce(usize) -> Arc<CsrFile>,
 ) -> CheckpointError {

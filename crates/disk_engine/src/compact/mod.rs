@@ -7,6 +7,7 @@
 //! property_plan, property_copy   values column by column ───────┤
 //! output       files, cut between any two keys <────────────────┘
 //! job          all of it; memory
+//! exactness    a merge of everything that writes nothing, for checks
 //! ```
 //!
 //! *Snapshots.* All stamped records count, whatever readers there are: an older snapshot pinned the set that has the
@@ -26,6 +27,7 @@
 //! merged like others, list by list: where changes are spread evenly few pages have none.
 
 mod chain;
+pub mod exactness;
 pub mod job;
 pub mod output;
 mod property_copy;

@@ -48,7 +48,8 @@ pub fn run(engine: &DiskEngine) {
     std::thread::scope(|scope| {
         let compactions = std::thread::Builder::new().name("evergraph-compact".to_owned());
         if let Err(error) = compactions.spawn_scoped(scope, || run_compactions(engine)) {
-            engine.pacing().note_failure(format!("the thread of compactions could not be started: {error}"));
+            let failure = format!("the thread of compactions could not be started: {error}");
+            engine.pacing().note_compaction_failure(failure);
         }
         run_flushes(engine);
     });
@@ -63,11 +64,11 @@ fn run_compactions(engine: &DiskEngine) {
             Err(CheckpointError::Cancelled) => {}
             // Memory comes back sooner than a disk that fails: with the next flush.
             Err(error @ CheckpointError::Refused(_)) => {
-                note_failure(engine, &error);
+                engine.pacing().note_compaction_failure(error.to_string());
                 engine.pacing().wait_for_progress(LOOK_EVERY);
             }
             Err(error) => {
-                note_failure(engine, &error);
+                engine.pacing().note_compaction_failure(error.to_string());
                 wait_until_closed(engine, again_after);
                 again_after = (again_after * 2).min(COMPACT_AGAIN_AFTER_MAX);
             }
@@ -104,7 +105,7 @@ pub fn step(engine: &DiskEngine) {
     if !engine.files().is_held()
         && let Err(error) = engine.compact_once()
     {
-        note_failure(engine, &error);
+        engine.pacing().note_compaction_failure(error.to_string());
     }
     engine.free_graphs();
 }
@@ -119,12 +120,8 @@ fn flush_one(engine: &DiskEngine) -> Look {
         Ok(false) if has_frozen() => Look::NotReadable,
         Ok(false) => Look::Nothing,
         Err(error) => {
-            note_failure(engine, &error);
+            engine.pacing().note_failure(error.to_string());
             Look::Failed
         }
     }
-}
-
-fn note_failure(engine: &DiskEngine, error: &CheckpointError) {
-    engine.pacing().note_failure(error.to_string());
 }

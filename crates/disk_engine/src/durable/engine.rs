@@ -8,7 +8,7 @@ use crate::durable::graph_writer::write_graph;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::memory_limit::memory_limit;
 use crate::durable::open::open;
-use crate::durable::salvage::salvage;
+use crate::durable::salvage::run::salvage;
 use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;

@@ -13,6 +13,7 @@ use evergraph_graph::budget::{Budget as _, Reservation};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub struct CsrFile {
     pub(super) columns: Option<ColumnsFile>,
     /// Set once it is known how much the others take.
     memory: Option<IndexMemory>,
+    cached: CachedPages,
 }
 
 /// What an open file has of the budget.
@@ -42,6 +44,23 @@ struct IndexMemory(Reservation);
 impl fmt::Debug for IndexMemory {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} bytes", self.0.bytes())
+    }
+}
+
+/// The cached pages of a file, which go with the last of those who hold it, if it was replaced by then.
+#[derive(Debug)]
+struct CachedPages {
+    reader: Arc<PageReader>,
+    number: FileNumber,
+    /// Relaxed: counts that drop the file order it.
+    is_replaced: AtomicBool,
+}
+
+impl Drop for CachedPages {
+    fn drop(&mut self) {
+        if self.is_replaced.load(Ordering::Relaxed) {
+            self.reader.forget_file(self.number);
+        }
     }
 }
 
@@ -68,8 +87,20 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
+        Self::open_in(directory.as_ref(), stored, reader)
+    }
+
+    /// As [`CsrFile::open`], in a directory that is only lent.
+    ///
+    /// # Errors
+    /// As [`CsrFile::open`].
+    pub fn open_in(
+        directory: &dyn Directory,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
-        let (topology, tail) = PagedFile::open(directory.as_ref(), stored, content, &stored.topology)?;
+        let (topology, tail) = PagedFile::open(directory, stored, content, &stored.topology)?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
         let topology_index = index
             .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -78,7 +109,7 @@ impl CsrFile {
             topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
         })?;
         let columns = stored.columns.as_ref().map(|part| {
-            let (file, tail) = PagedFile::open(directory.as_ref(), stored, FileContent::Columns, part)?;
+            let (file, tail) = PagedFile::open(directory, stored, FileContent::Columns, part)?;
             let index = ColumnIndex::decode(tail.index(), file.pages());
             let index = index
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -92,10 +123,20 @@ impl CsrFile {
             directory: GroupDirectory::new(rows),
             columns: columns.transpose()?,
             memory: None,
+            cached: CachedPages {
+                reader: Arc::clone(reader),
+                number: stored.number,
+                is_replaced: AtomicBool::new(false),
+            },
         };
         let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
         file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
         Ok(file)
+    }
+
+    /// Notes that others took its place: its cached pages make room when the last one who holds it lets go of it.
+    pub fn note_replaced(&self) {
+        self.cached.is_replaced.store(true, Ordering::Relaxed);
     }
 
     /// What the manifest says of it.

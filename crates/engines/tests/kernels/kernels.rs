@@ -59,14 +59,14 @@ pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str
     let parameters = EigenvectorParameters { direction: one_way, iterations: 5, ..Default::default() };
     tell("eigenvector", eigenvector(lists, &parameters, &control).map(|a| text(a.scores)));
     let parameters = PeerPressureParameters { direction: one_way, ..Default::default() };
-    tell("peer_pressure", peer_pressure(lists, &parameters, &control).map(|a| text(a)));
+    tell("peer_pressure", peer_pressure(lists, &parameters, &control).map(text));
     let parameters = PersonalizedPageRankParameters { direction: one_way, ..Default::default() };
     tell(
         "personalized_pagerank",
         personalized_pagerank(lists, &[source], &parameters, &control).map(|a| text(a.scores)),
     );
     let parameters = TopologicalOrderParameters { direction: one_way };
-    tell("topological_order", topological_order(lists, &parameters, &control).map(|a| text(a)));
+    tell("topological_order", topological_order(lists, &parameters, &control).map(text));
     let parameters = ClosenessParameters { direction: one_way, ..Default::default() };
     tell("closeness", closeness(lists, &parameters, &control).map(|a| text(a.scores)));
     if direction != Direction::Both {
@@ -82,7 +82,7 @@ pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str
     tell("triangles", triangles(lists, &control).map(|a| text(a.counts())));
     tell("lcc", lcc(lists, &LccParameters { directed: true }, &control).map(|a| text(a.coefficients)));
     let parameters = CyclesParameters { length_max: 4, limit: 100, ..Default::default() };
-    tell("cycles", cycles(lists, &parameters, &control).map(|a| text(a)));
+    tell("cycles", cycles(lists, &parameters, &control).map(text));
     tell(
         "louvain",
         louvain(lists, &LouvainParameters::default(), &control).map(|a| text(a.labels.as_slice())),

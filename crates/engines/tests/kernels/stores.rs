@@ -115,7 +115,7 @@ fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut
     store
         .transact(|tx| {
             let labels = [tx.label("A")?, tx.label("B")?];
-            (tx.edge_type("X")?, tx.edge_type("Y")?, tx.key("weight")?);
+            let _ = (tx.edge_type("X")?, tx.edge_type("Y")?, tx.key("weight")?);
             (0..changes.vertices)
                 .try_for_each(|at| tx.add_vertex(labels[usize::from(at % 5 == 4)], &[]).map(drop))
         })

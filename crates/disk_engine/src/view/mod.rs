@@ -4,12 +4,15 @@
 //! layer      what a pin holds: memory graphs and files, newest first
 //! level_records
 //!            what a level below L0 says: each item is asked of the one file that may have it
+//! handle_records
+//!            a source of any kind, as a layer
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
 //! disk_view  storage's `View`, made of these and of the group table
 //! ```
 
 pub mod disk_view;
+pub mod handle_records;
 pub mod layer;
 pub mod layered;
 pub mod level_records;

@@ -27,7 +27,7 @@ pub(crate) fn directory() -> Arc<dyn Directory> {
 const INDEXES_BYTES: u64 = 12 << 10;
 
 pub(crate) fn reader(budget_bytes: u64, background: Background) -> Arc<PageReader> {
-    PageReader::start(&MemoryBudget::new(INDEXES_BYTES + budget_bytes), background).unwrap()
+    PageReader::start(&MemoryBudget::new(INDEXES_BYTES.saturating_add(budget_bytes)), background).unwrap()
 }
 
 /// Asks a file.

@@ -79,7 +79,9 @@ fn on_disk(bug: Bug) -> Option<Catcher> {
     let (tests, name, says): (_, _, &[&str]) = match bug {
         ForgetInEdge => ("durable", COMPACTED, &["both sides have the same edges"]),
         LengthBeforeRecord => ("schedules_memory_graph", GROWING, &["is not its prefix", "misses a"]),
-        LengthRelaxed => ("disk_engine/weak_orders", COUNT, &["half a record"]),
+        LengthRelaxed => {
+            ("disk_engine/weak_orders", COUNT, &["half a record", "a payload of another record"])
+        }
         PruneBeforeManifest => ("durable", DISK_POWER, &["is missing: db/log-"]),
         NeedNotSynced => ("durable", UNSYNCED_POWER, &["was synced"]),
         BeginOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),

@@ -374,11 +374,13 @@ fn a_compaction_that_cannot_read_lets_flushes_go_on_until_writers_are_refused_wi
     assert!(text.contains("csr-0000000000000002"), "{text}");
     let pin = engine.pin(Timestamp(13));
     let view = engine.view(&pin, Timestamp(13));
-    let error = view.live(GroupId(0)).unwrap_err();
+    let of_second = || view.vertex_property(VertexId(1), KEY);
+    let error = of_second().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
     assert!(error.to_string().contains("csr-0000000000000002"), "{error}");
     failing.heal();
-    assert_eq!(view.live(GroupId(0)).unwrap()[0], 0xfff | 1 << 20, "the failure is not cached");
+    assert_eq!(of_second().unwrap(), None, "the failure is not cached");
+    assert_eq!(view.live(GroupId(0)).unwrap()[0], 0xfff | 1 << 20);
     drop(view);
     drop(pin);
     step(&engine);

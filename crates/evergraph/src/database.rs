@@ -18,7 +18,6 @@ use evergraph_storage::bulk::load::{LoadProgress, LoadSummary};
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointProgress};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::conversion::run::ConversionSummary;
-use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
@@ -142,13 +141,7 @@ impl Database {
     /// `engine`, or the memory limit is too low for its engine.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
-        if options.create && !path.exists() {
-            // What would be refused leaves no directory behind.
-            AnyEngine::memory_limit(
-                options.engine.unwrap_or(EngineKind::DEFAULT).name(),
-                options.memory_limit_bytes,
-            )?;
-        }
+        options.check_new(path)?;
         let directory = match options.create {
             true => DiskDirectory::open_or_create(path)?,
             false => existing(path)?,

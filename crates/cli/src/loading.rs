@@ -45,9 +45,8 @@ impl Destination {
         let Options { memory_limit_bytes, io_threads, .. } = context.options;
         let options = Options { engine, memory_limit_bytes, io_threads, ..Options::default() };
         let database = if has_content(path) { Some(open(path, &options)?) } else { None };
-        if database.is_none() {
-            options.check_new()?;
-        }
+        // Before an hour of reading.
+        options.check_new(path)?;
         Ok(Self { path: path.to_owned(), options, database })
     }
 

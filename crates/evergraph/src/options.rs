@@ -7,6 +7,7 @@ use evergraph_graph::transaction::Isolation;
 use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
+use std::path::Path;
 use std::time::Duration;
 
 /// Options for opening a database. None of them changes stored data; `engine` is recorded when one is created.
@@ -77,14 +78,17 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a database could be created with these: opening asks before it makes a folder, and so should whoever
-    /// has long work to do before.
+    /// Refuses what a database at `path` would refuse if it had to be created, so that no directory is left behind, and
+    /// no long work is done before.
     ///
     /// # Errors
     /// `invalid` if the memory limit is too low for the engine.
-    pub fn check_new(&self) -> Result<()> {
-        let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
-        AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes).map(drop)
+    pub fn check_new(&self, path: &Path) -> Result<()> {
+        if self.create && !path.exists() {
+            let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
+            AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn to_open_options(&self) -> OpenOptions {

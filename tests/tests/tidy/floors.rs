@@ -23,7 +23,13 @@ pub const CRATES: Floors = &[
     &["evergraph-measure", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
-    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
+    &[
+        "evergraph-tests",
+        "evergraph-tinkerpop",
+        "evergraph-benches",
+        "evergraph-bench-disk",
+        "evergraph-fuzz",
+    ],
     &["evergraph-libfuzzer"],
 ];
 
@@ -44,7 +50,13 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],
-            &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],
+            &[
+                "salvage::known_names",
+                "salvage::loss",
+                "salvage::salvaged",
+                "salvage::source",
+                "salvage::new_database",
+            ],
             &["memory_budget", "conversion::source"],
             &["durable_engine"],
             &["vertex_ids"],

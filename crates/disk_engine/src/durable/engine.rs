@@ -8,12 +8,13 @@ use crate::durable::graph_writer::write_graph;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::memory_limit::memory_limit;
 use crate::durable::open::open;
-use crate::durable::salvage::salvage;
+use crate::durable::salvage::run::salvage;
 use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
 use crate::view::disk_view::DiskView;
+use crate::view::view_layers::ViewLayers;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -95,7 +96,7 @@ impl DurableEngine for DiskEngine {
     }
 
     fn view_load<'a>(&'a self, load: &'a BuiltLoad<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(load.groups(), load.sources(), timestamp)
+        DiskView::new(load.groups(), ViewLayers::List(load.sources()), timestamp)
     }
 
     fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad<CsrFile>) -> DisplacedState {

@@ -10,7 +10,8 @@
 //! copy         files held open, for a backup
 //! load         bulk loads become files
 //! graph_writer files of a whole graph, for a conversion
-//! check        verifies all files; salvage: saves what verifies, not yet
+//! check        verifies all files
+//! salvage      saves what verifies of damaged ones
 //! engine       all of it behind `DurableEngine`
 //! ```
 

@@ -109,15 +109,17 @@ fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
     let vertices: Vec<VertexId> = store
         .transact(|tx| {
             let labels = [tx.label("Person")?, tx.label("Post")?];
-            let keys = [tx.key("id")?, tx.key("text")?, tx.key("mixed")?];
+            let keys = [tx.key("id")?, tx.key("text")?, tx.key("third")?];
             let vertex = |number: u64| {
-                let text = if number % 500 == 0 { "long ".repeat(2000) } else { format!("text {number}") };
-                let mixed = if number % 2 == 0 { Value::F64(number as f64) } else { Value::Bool(true) };
+                let text =
+                    if number.is_multiple_of(500) { "long ".repeat(2000) } else { format!("text {number}") };
+                let third =
+                    if number.is_multiple_of(2) { Value::F64(number as f64) } else { Value::F64(-0.5) };
                 let mut values = vec![(keys[0], Value::I64(number as i64)), (keys[1], text.as_str().into())];
-                if number % 3 == 0 {
-                    values.push((keys[2], mixed));
+                if number.is_multiple_of(3) {
+                    values.push((keys[2], third));
                 }
-                tx.add_vertex(labels[usize::from(number % 8 == 0)], &values)
+                tx.add_vertex(labels[usize::from(number.is_multiple_of(8))], &values)
             };
             (0..VERTICES).map(vertex).collect()
         })
@@ -128,7 +130,7 @@ fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
             let mut any = || vertices[1 + random.next_u64() as usize % (vertices.len() - 1)];
             for number in 0..HUB_EDGES {
                 tx.add_edge(vertices[0], follows, any(), &[(at, Value::I64(number as i64))])?;
-                if number % 4 == 0 {
+                if number.is_multiple_of(4) {
                     let (source, target) = (any(), any());
                     tx.add_edge(source, follows, target, &[])?;
                     tx.put_edge(target, likes, source, &[(at, Value::I64(1))])?;

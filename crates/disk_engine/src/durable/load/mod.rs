@@ -31,7 +31,7 @@ mod ends;
 pub(super) mod output;
 mod parts;
 mod present;
-mod spill;
+pub(crate) mod spill;
 #[cfg(all(test, not(any(shuttle, loom))))]
 mod tests;
 pub mod touched;

@@ -46,6 +46,9 @@ impl Default for OutputLimits {
     }
 }
 
+/// Edges of a list that are added between two looks at a file's length.
+const PIECE_EDGES: usize = 1 << 16;
+
 /// Which of the two sequences a list belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sequence {
@@ -160,6 +163,22 @@ impl<'a> LoadOutput<'a> {
             stamp: Timestamp::ZERO,
         };
         self.writer(sequence, subject)?.push_edge(subject, &record, properties)
+    }
+
+    /// Adds new edges without discriminators and properties to a list: as [`LoadOutput::push_edge`] of each, at a fraction
+    /// of its cost.
+    #[inline]
+    pub(super) fn push_list(
+        &mut self,
+        sequence: Sequence,
+        (subject, vertex): (Subject, VertexId),
+        neighbors: &[u32],
+    ) -> CheckpointResult<()> {
+        // Pieces, so that files are cut inside of long lists, too.
+        for piece in neighbors.chunks(PIECE_EDGES) {
+            self.writer(sequence, subject)?.push_list(subject, vertex, piece)?;
+        }
+        Ok(())
     }
 
     /// The writer of a sequence for a record of `subject`: a new one if the file is long enough, or has

@@ -495,8 +495,10 @@ impl Database {
     }
 
     /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while
-    /// others continue to read and write: vertices and edges keep their ids, names and indexes are the same, and commits
-    /// go on counting. A database in memory alone becomes one on disk by it. `progress` may cancel.
+    /// others continue to read and write: vertices and edges keep their ids, names and indexes are the same, and
+    /// commits go on counting. So a graph that outgrows memory goes on as a database of the disk engine, and one in
+    /// memory alone becomes one on disk. `progress` is told what is written, how far it is, and how far there is to
+    /// go; it may cancel.
     ///
     /// Cost: one pass over the graph, each edge in both directions; memory for the properties of 64 MiB of files, or, to
     /// the memory engine, for a group of 4,096 vertices and its edges of one type. Indexes are built when the new database is opened.
@@ -505,7 +507,8 @@ impl Database {
     /// use evergraph::{Database, EngineKind};
     /// use std::ops::ControlFlow;
     ///
-    /// # let path = tempfile::tempdir().unwrap().path().join("social.eg");
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("social.eg");
     /// let db = Database::in_memory()?;
     /// let ada = db.transact(|tx| tx.add_vertex("Person", &[("name", "Ada".into())]))?;
     /// db.convert(&path, EngineKind::Disk, &mut |_, _, _| ControlFlow::Continue(()))?;

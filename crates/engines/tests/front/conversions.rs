@@ -99,9 +99,6 @@ fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
             let (follows, at) = (tx.edge_type("FOLLOWS")?, tx.key("at")?);
             tx.declare_simple_type("LIKES")?;
             tx.declare_edge_property(follows, at, ValueType::I64)?;
-            let (person, post, mixed) = (tx.label("Person")?, tx.label("Post")?, tx.key("mixed")?);
-            tx.declare_vertex_property(person, mixed, ValueType::Any)?;
-            tx.declare_vertex_property(post, mixed, ValueType::Any)?;
             tx.declare_newest_first(follows, at)
         })
         .unwrap();

@@ -84,7 +84,7 @@ fn a_damaged_page_is_an_error_of_the_visit_that_names_file_and_offset() {
     let names = evergraph_storage::io::directory::Directory::list(&directory).unwrap();
     let mut damaged = 0;
     for name in names.iter().filter(|name| DiskEngine::is_file(name) && name.starts_with("csr-")) {
-        stores::flip_bits_of_pages(&directory, name);
+        stores::flip_a_bit(&directory, name);
         damaged += 1;
     }
     assert!(damaged > 0);

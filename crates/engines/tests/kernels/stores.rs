@@ -69,11 +69,10 @@ pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>
     OpenStore::open(Arc::new(directory), &options)
 }
 
-/// Flips a bit of each page of a file.
-pub fn flip_bits_of_pages(directory: &MemoryDirectory, name: &str) {
+/// Flips a bit of the first page of a file.
+pub fn flip_a_bit(directory: &MemoryDirectory, name: &str) {
     let file = directory.open(name, OpenMode::Write).unwrap();
     let length = file.len().unwrap();
-    // The index begins behind the pages; what is broken of it is found when the file is opened.
     let mut byte = [0];
     file.read_at(&mut byte, 4096 + 100).unwrap();
     assert!(length > 4096 + 16384);

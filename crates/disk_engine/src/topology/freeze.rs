@@ -36,9 +36,12 @@ impl Freezer<'_> {
         let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
         let layers = layers(sources, self.timestamp, wanted, self.budget)?;
         let vertices = self.scope(&layers, count, &mut reservations)?;
-        let pages = layers.iter().map(EdgeLayer::pages_count).sum();
+        // Weights are read beside the lists, and are longer.
+        let columns = u64::from(self.projection.weight.is_some());
+        let pages: u64 = layers.iter().map(EdgeLayer::pages_count).sum();
         let streams = layers.len() as u64 * subjects.len() as u64;
-        let window = Arc::new(SharedWindow::new(&**self.budget, streams, pages)?);
+        let window = SharedWindow::new(&**self.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
+        let window = Arc::new(window);
         let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
             key: weight.key,
             name: self.catalogue.key_name(weight.key),

@@ -13,8 +13,12 @@
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
-//! The run, the scope and the counts are reserved by name for as long as the topology lives. A visit takes windows of
-//! some MiB in all, and a stretch of a few thousand edges; these are not reserved.
+//! The run, the scope, the counts and the window are reserved by name for as long as the topology lives. All visits read
+//! files through that window: up to 12 MiB, less where the budget has less. Beside it a visit takes a decoded page for
+//! each layer and type, and a stretch of a few thousand edges; these are not reserved.
+//!
+//! Weights of out lists that one file alone has are read by rank, a column page at a time; those of lists that several
+//! layers have, and of look-ups, by batches of edges.
 //!
 //! In sides have no properties: weights and filters of in lists are looked up in the out lists of the other ends,
 //! batched and sorted by place, source after source. That costs a page for each edge whose out list is not cached; the

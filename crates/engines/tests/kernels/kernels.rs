@@ -62,14 +62,14 @@ pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str
     let parameters = EigenvectorParameters { direction: one_way, iterations: 5, ..Default::default() };
     tell("eigenvector", eigenvector(lists, &parameters, &control).map(|a| digits(&a.scores)));
     let parameters = PeerPressureParameters { direction: one_way, ..Default::default() };
-    tell("peer_pressure", peer_pressure(lists, &parameters, &control).map(|a| text(a)));
+    tell("peer_pressure", peer_pressure(lists, &parameters, &control).map(text));
     let parameters = PersonalizedPageRankParameters { direction: one_way, ..Default::default() };
     tell(
         "personalized_pagerank",
         personalized_pagerank(lists, &[source], &parameters, &control).map(|a| digits(&a.scores)),
     );
     let parameters = TopologicalOrderParameters { direction: one_way };
-    tell("topological_order", topological_order(lists, &parameters, &control).map(|a| text(a)));
+    tell("topological_order", topological_order(lists, &parameters, &control).map(text));
     let parameters = ClosenessParameters { direction: one_way, ..Default::default() };
     tell("closeness", closeness(lists, &parameters, &control).map(|a| digits(&a.scores)));
     if direction != Direction::Both {

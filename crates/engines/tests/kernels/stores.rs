@@ -71,7 +71,7 @@ pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>
 
 /// Flips a bit of the first page of a file.
 pub fn flip_a_bit(directory: &MemoryDirectory, name: &str) {
-    let file = directory.open(name, OpenMode::Write).unwrap();
+    let file = directory.open(name, OpenMode::ReadWrite).unwrap();
     let length = file.len().unwrap();
     let mut byte = [0];
     file.read_at(&mut byte, 4096 + 100).unwrap();
@@ -114,7 +114,9 @@ fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut
     store
         .transact(|tx| {
             let labels = [tx.label("A")?, tx.label("B")?];
-            (tx.edge_type("X")?, tx.edge_type("Y")?, tx.key("weight")?);
+            tx.edge_type("X")?;
+            tx.edge_type("Y")?;
+            tx.key("weight")?;
             (0..changes.vertices)
                 .try_for_each(|at| tx.add_vertex(labels[usize::from(at % 5 == 4)], &[]).map(drop))
         })

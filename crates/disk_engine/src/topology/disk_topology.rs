@@ -13,7 +13,7 @@ use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
@@ -28,6 +28,9 @@ const BLOCK_VERTICES: usize = 256;
 const SCANNED_SHARE: u64 = 8;
 /// A block of fewer vertices is looked up one by one.
 const SCANNED_VERTICES_MIN: usize = 8;
+
+/// Vertices no farther apart are scanned together where weights are read by rank: their lists are mostly in one page.
+const NEAR_VERTICES: u32 = 64;
 
 /// Adjacency lists of one snapshot, for algorithms.
 ///
@@ -120,7 +123,7 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     }
 
     /// `vertices` ascend, each once. Cost: where they are dense, a scan that skips the others; else a look-up of each
-    /// list in each layer, through the page cache.
+    /// list in each layer, through the page cache. With weights of out lists, scans of those that are near each other.
     fn visit_each<V>(
         &self,
         direction: Direction,
@@ -136,15 +139,16 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         let _ = self.frozen.subjects_of(direction)?;
         let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
         let mut reads = PointReads::default();
+        let weighs_by_rank = self.frozen.weighs_by_rank(direction);
         for (block, is_dense) in (Blocks { vertices }) {
             let goes_on = if is_dense {
-                let mut left = block.iter().peekable();
-                let is_chosen = |vertex: u32| {
-                    while left.next_if(|next| **next < vertex).is_some() {}
-                    left.peek().is_some_and(|next| **next == vertex)
-                };
-                let end = block[block.len() - 1].saturating_add(1).min(self.frozen.bound);
-                self.frozen.scan(direction, block[0]..end, is_chosen, &mut delivery)?
+                self.frozen.scan_chosen(direction, block, &mut delivery)?
+            } else if weighs_by_rank {
+                // A look-up would search for each edge once more, to find its weight.
+                let mut near = block.chunk_by(|left, right| right - left <= NEAR_VERTICES);
+                near.try_fold(true, |goes_on, block| {
+                    Ok::<_, Error>(goes_on && self.frozen.scan_chosen(direction, block, &mut delivery)?)
+                })?
             } else {
                 self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
             };

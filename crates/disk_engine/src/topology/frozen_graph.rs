@@ -71,4 +71,9 @@ impl<F> FrozenGraph<F> {
         let sides = EdgeSide::of(direction);
         Ok((0..self.subjects.len()).filter(move |at| sides.contains(&self.subjects[*at].side)))
     }
+
+    /// Whether visits read weights by rank where one file alone has a list: in out lists, as no filter reads properties.
+    pub(super) fn weighs_by_rank(&self, direction: Direction) -> bool {
+        direction == Direction::Out && self.weight.is_some() && self.filters.is_empty()
+    }
 }

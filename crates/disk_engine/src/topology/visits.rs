@@ -36,6 +36,26 @@ impl<F: ScannedFile> FrozenGraph<F> {
         Ok(true)
     }
 
+    /// Delivers the lists of `vertices`, some of those between the first and the last one. Whether the visitor goes on.
+    pub(super) fn scan_chosen<V>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        delivery: &mut Delivery<'_, F, V>,
+    ) -> Result<bool>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let [first, ..] = vertices else { return Ok(true) };
+        let end = vertices[vertices.len() - 1].saturating_add(1).min(self.bound);
+        let mut left = vertices.iter().peekable();
+        let is_chosen = |vertex: u32| {
+            while left.next_if(|next| **next < vertex).is_some() {}
+            left.peek().is_some_and(|next| **next == vertex)
+        };
+        self.scan(direction, *first..end, is_chosen, delivery)
+    }
+
     /// Delivers the lists of `vertices`, looked up one by one. Whether the visitor goes on.
     pub(super) fn look_up<V>(
         &self,

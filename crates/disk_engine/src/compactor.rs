@@ -24,6 +24,7 @@ use crate::merge::delete_rule::DeleteRule;
 use crate::pick::{PickLimits, PickedCompaction, pick};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::planted::{Bug, planted};
 use std::sync::Arc;
 
 /// What the memory of compactions is called in a budget.
@@ -39,7 +40,7 @@ impl DiskEngine {
     /// Those of the job: damage, a full disk, the budget, closing. The set is as it was then, and what was written is
     /// removed.
     pub fn compact_once(&self) -> CheckpointResult<bool> {
-        self.compact_by(&PickLimits::default())
+        self.compact_by(self.pick_limits())
     }
 
     /// The same, by other limits: so a test sees compactions of a few small files.
@@ -70,12 +71,14 @@ impl DiskEngine {
         let open = |stored| CsrFile::open(directory, &stored, self.page_reader()).map(Arc::new);
         let outputs: CheckpointResult<Vec<_>> = stored.into_iter().map(open).collect();
         let installed = outputs.and_then(|outputs| {
-            let written = outputs.iter().map(|file| file.stored().bytes()).sum();
-            Ok(self.install_compacted(&picked, &outputs)?.then_some(written))
+            let written: u64 = outputs.iter().map(|file| file.stored().bytes()).sum();
+            let rows = outputs.iter().flat_map(|file| file.directory_rows());
+            let records: u64 = rows.map(|row| row.difference.unsigned_abs()).sum();
+            Ok(self.install_compacted(&picked, &outputs)?.then_some((written, records)))
         });
-        if let Ok(Some(written)) = installed {
+        if let Ok(Some((written, records))) = installed {
             let read = picked.inputs.iter().map(|file| file.stored().bytes()).sum();
-            self.compactions().compacted(clock.now().saturating_sub(began), read, written);
+            self.compactions().compacted(clock.now().saturating_sub(began), read, written, records);
             return Ok(true);
         }
         for number in numbers {
@@ -83,6 +86,13 @@ impl DiskEngine {
             let _ = self.files().remove(number);
         }
         installed.map(|_| true)
+    }
+
+    /// Whether a compaction is due or under way. Cost: a pick.
+    #[must_use]
+    pub fn is_compaction_due(&self) -> bool {
+        let set = Arc::clone(&self.tree().current().set);
+        pick(&set, self.timeline().readable(), self.pick_limits()).is_some()
     }
 
     /// Puts `outputs` in the place of the inputs; whether the set was still one that they fit into.
@@ -98,10 +108,14 @@ impl DiskEngine {
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
+        if planted(Bug::InputsRemovedEarly) {
+            picked.inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
+        }
+        picked.inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
         on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
-        self.pacing().wake_writers();
+        self.pacing().note_compaction();
         Ok(true)
     }
 }

@@ -4,7 +4,7 @@
 //! open        manifest, its section ──> open ──> replay (log after C) ──> recovered: a store
 //! work        run_background, or step by step; checkpoint when the front or the engine finds it due
 //! loads       build_load ──> view_load (indexes read it) ──> install_load, under the latch
-//! copies      pin_files, while no checkpoint is made
+//! copies      pin_files, while no checkpoint is made; write_graph, of another engine's snapshot
 //! damage      check_files finds it, salvage saves what verifies
 //! ```
 //!
@@ -34,6 +34,7 @@ use crate::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckp
 use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
+use crate::conversion::source::GraphSource;
 use crate::engine::Engine;
 use crate::io::directory::Directory;
 use crate::io::environment::Background;
@@ -42,6 +43,7 @@ use crate::salvage::new_database::SalvageTarget;
 use crate::salvage::salvaged::Salvaged;
 use crate::salvage::source::SalvageSource;
 use crate::timeline::clock::Timeline;
+use crate::view::View;
 
 /// A database that is being opened: its lock is held, its log not read yet.
 pub struct OpenContext<'a> {
@@ -53,6 +55,9 @@ pub struct OpenContext<'a> {
     pub timeline: &'a Arc<Timeline>,
     /// Whether threads may help.
     pub background: Background,
+    /// Threads that read pages for others, 1 or more, of an engine that reads while it is open. None where `background`
+    /// says so.
+    pub io_threads: usize,
     /// What the engine's caches and records reserve from, as algorithms do.
     pub budget: &'a Arc<MemoryBudget>,
 }
@@ -118,7 +123,7 @@ pub trait DurableEngine: Engine {
     /// What is built of a bulk load before it is installed.
     type Load: Send;
 
-    /// The engine of a new database.
+    /// The engine of a new database for which none was chosen.
     const NEW: &'static str;
 
     /// Whether this opens databases whose manifest names `engine`.
@@ -128,8 +133,18 @@ pub trait DurableEngine: Engine {
     /// was ever committed.
     fn empty_section(engine: &str) -> Vec<u8>;
 
+    /// The bytes that everything of a database of `engine` may take together, where `asked_bytes` were asked for;
+    /// [`u64::MAX`] if none were. Asked before a database is created or opened. By default what was asked for.
+    ///
+    /// # Errors
+    /// `invalid` for less than the engine can work with.
+    fn memory_limit(engine: &str, asked_bytes: u64) -> Result<u64> {
+        let _ = engine;
+        Ok(asked_bytes)
+    }
+
     /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
-    /// in which a backup or salvage was left unfinished.
+    /// in which a backup, salvage or conversion was left unfinished.
     fn is_file(name: &str) -> bool;
 
     /// Opens the files that a manifest names, and removes what an interrupted checkpoint left. The log follows, by
@@ -203,6 +218,20 @@ pub trait DurableEngine: Engine {
         report: &mut Report,
         progress: &mut CheckProgress<'_>,
     ) -> Result<()>;
+
+    /// Writes the graph of `source` into `directory`, which has no files of an engine, as files of `engine`, which
+    /// [`DurableEngine::opens`] knows; syncs them. Gives the manifest that names them, with every group of the source,
+    /// and their bytes. Each group, type and side is asked for once.
+    ///
+    /// Cost: one pass over the source; memory as for one segment, or less.
+    ///
+    /// # Errors
+    /// What reading the source says, `cancelled` among it; `limit` on a full disk, `io`. Files may be left then.
+    fn write_graph<V: View>(
+        engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)>;
 
     /// Writes what verifies of `source` to `target`, with the same ids; what doesn't is listed.
     ///

@@ -3,9 +3,11 @@
 pub mod backup;
 pub mod bulk;
 pub mod checkpoint;
+pub mod conversion;
 pub mod durable_engine;
 pub mod engine;
 pub mod error;
+mod found_database;
 pub mod index;
 pub mod indexing;
 #[cfg(tsan)]

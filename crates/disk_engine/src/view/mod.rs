@@ -6,6 +6,8 @@
 //!            what a level below L0 says: each item is asked of the one file that may have it
 //! handle_records
 //!            a source of any kind, as a layer
+//! view_layers
+//!            those of a pin, lent
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
 //! disk_view  storage's `View`, made of these and of the group table
@@ -17,3 +19,4 @@ pub mod layer;
 pub mod layered;
 pub mod level_records;
 mod lists;
+pub mod view_layers;

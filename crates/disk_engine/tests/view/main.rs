@@ -5,6 +5,7 @@
 //! layers    the same commits in memory graphs and files, cut anywhere
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
+//! page_reads  what is known without reading a page
 //! ```
 //!
 //! Expectations come from maps to which mutations were applied one by one, never from records.
@@ -16,6 +17,7 @@ mod answers;
 mod history;
 mod hubs;
 mod layers;
+mod page_reads;
 
 use crate::answers::compare;
 use crate::history::any_history;

@@ -1,4 +1,4 @@
-//! Every kernel on a topology, and its answer as text. Real numbers to nine digits: sums run in the order of lists.
+//! Every kernel on a topology, and its answer as text, with all digits.
 
 use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
 use evergraph_algorithms::bfs::{BfsParameters, bfs};
@@ -38,9 +38,6 @@ pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str
     fn text(answer: impl Debug) -> String {
         format!("{answer:?}")
     }
-    fn digits(numbers: &[f64]) -> String {
-        numbers.iter().map(|number| format!("{number:.8e} ")).collect()
-    }
     let edges = lists.edge_count();
     tell("edges", Ok(text(edges)));
     let mut degrees = vec![0; lists.bound() as usize];
@@ -57,35 +54,35 @@ pub fn answers<T: Topology>(lists: &T, budget: &dyn Budget) -> Vec<(&'static str
             .map(|a| text(a.distances)),
     );
     let parameters = PageRankParameters { direction: one_way, ..Default::default() };
-    tell("pagerank", pagerank(lists, &parameters, &control).map(|a| digits(&a.scores)));
+    tell("pagerank", pagerank(lists, &parameters, &control).map(|a| text(a.scores)));
     tell("wcc", wcc(lists, &WccParameters::default(), &control).map(|a| text(a.labels.as_slice())));
     let parameters = EigenvectorParameters { direction: one_way, iterations: 5, ..Default::default() };
-    tell("eigenvector", eigenvector(lists, &parameters, &control).map(|a| digits(&a.scores)));
+    tell("eigenvector", eigenvector(lists, &parameters, &control).map(|a| text(a.scores)));
     let parameters = PeerPressureParameters { direction: one_way, ..Default::default() };
     tell("peer_pressure", peer_pressure(lists, &parameters, &control).map(text));
     let parameters = PersonalizedPageRankParameters { direction: one_way, ..Default::default() };
     tell(
         "personalized_pagerank",
-        personalized_pagerank(lists, &[source], &parameters, &control).map(|a| digits(&a.scores)),
+        personalized_pagerank(lists, &[source], &parameters, &control).map(|a| text(a.scores)),
     );
     let parameters = TopologicalOrderParameters { direction: one_way };
     tell("topological_order", topological_order(lists, &parameters, &control).map(text));
     let parameters = ClosenessParameters { direction: one_way, ..Default::default() };
-    tell("closeness", closeness(lists, &parameters, &control).map(|a| digits(&a.scores)));
+    tell("closeness", closeness(lists, &parameters, &control).map(|a| text(a.scores)));
     if direction != Direction::Both {
         return found;
     }
     tell(
         "betweenness",
-        betweenness(lists, &BetweennessParameters::default(), &control).map(|a| digits(&a.scores)),
+        betweenness(lists, &BetweennessParameters::default(), &control).map(|a| text(a.scores)),
     );
     tell("cdlp", cdlp(lists, &CdlpParameters::default(), &control).map(|a| text(a.labels())));
     tell("scc", scc(lists, &control).map(|a| text(a.labels.as_slice())));
     tell("kcore", kcore(lists, &control).map(|a| text(a.cores())));
     tell("triangles", triangles(lists, &control).map(|a| text(a.counts())));
     tell("lcc", lcc(lists, &LccParameters { directed: true }, &control).map(|a| text(a.coefficients)));
-    let parameters = CyclesParameters { length_max: 3, limit: 1 << 20, ..Default::default() };
-    tell("cycles", cycles(lists, &parameters, &control).map(|a| text(a.len())));
+    let parameters = CyclesParameters { length_max: 4, limit: 100, ..Default::default() };
+    tell("cycles", cycles(lists, &parameters, &control).map(text));
     tell(
         "louvain",
         louvain(lists, &LouvainParameters::default(), &control).map(|a| text(a.labels.as_slice())),

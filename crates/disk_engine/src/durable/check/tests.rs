@@ -171,8 +171,8 @@ fn graph() -> (Records, Records) {
     }
     newer.vertex(vertex(VERTICES), Insert, weight(Value::from("new")));
     newer.edge(VERTICES, 5, Insert, weight(Value::I64(1)));
-    newer.edges.insert((OUT, vertex(2), vertex(5), 0), (Set, weight(Value::I64(9))));
-    newer.edges.insert((IN, vertex(5), vertex(2), 0), (Set, Properties::EMPTY));
+    newer.edges.insert((OUT, vertex(2), vertex(3), 0), (Set, weight(Value::I64(9))));
+    newer.edges.insert((IN, vertex(3), vertex(2), 0), (Set, Properties::EMPTY));
     (older, newer)
 }
 
@@ -279,6 +279,33 @@ fn a_missing_side_is_named_edge_by_edge() {
     let files = Files::new(&older, &newer);
     let (source, target) = (vertex(VERTICES), vertex(5));
     finds(&files, &format!("{source}-[2:0]->{target}: missing in the out list of {source}"));
+}
+
+#[test]
+fn a_record_that_is_wrong_on_both_sides_is_found() {
+    let edge = |records: &Records| {
+        let mut out =
+            records.edges.keys().filter(|key| key.0 == OUT && key.1 != vertex(7) && key.2 != vertex(7));
+        out.nth(3).map(|key| (key.1, key.2)).unwrap()
+    };
+    for operation in [Insert, Delete] {
+        let (older, mut newer) = graph();
+        // A second Insert of what is there; a Delete of what is not.
+        let (source, target) = match operation {
+            Insert => edge(&older),
+            _ => (vertex(1), vertex(1)),
+        };
+        newer.edges.insert(
+            (OUT, source, target, 9 * u16::from(operation == Delete)),
+            (operation, Properties::EMPTY),
+        );
+        newer
+            .edges
+            .insert((IN, target, source, 9 * u16::from(operation == Delete)), (operation, Properties::EMPTY));
+        let files = Files::new(&older, &newer);
+        finds(&files, "csr-0000000000000002");
+        assert_eq!(files.check().findings_count, 1, "{:?}", files.check().findings);
+    }
 }
 
 #[test]

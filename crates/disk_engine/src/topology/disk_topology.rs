@@ -88,6 +88,39 @@ impl<F: ScannedFile> DiskTopology<F> {
             _ => (records as f64 / listed as f64).min(1.0),
         }
     }
+
+    /// Visits lists that lie in files and in the run.
+    fn visit_chosen<V>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        buffer: &mut PieceBuffer,
+        visitor: V,
+    ) -> Result<()>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
+        let mut reads = PointReads::default();
+        let weighs_by_rank = self.frozen.weighs_by_rank(direction);
+        for (block, is_dense) in (Blocks { vertices }) {
+            let goes_on = if is_dense {
+                self.frozen.scan_chosen(direction, block, &mut delivery)?
+            } else if weighs_by_rank {
+                // A look-up would search for each edge once more, to find its weight.
+                let mut near = block.chunk_by(|left, right| right - left <= NEAR_VERTICES);
+                near.try_fold(true, |goes_on, block| {
+                    Ok::<_, Error>(goes_on && self.frozen.scan_chosen(direction, block, &mut delivery)?)
+                })?
+            } else {
+                self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
+            };
+            if !goes_on {
+                return Ok(());
+            }
+        }
+        delivery.finish()
+    }
 }
 
 impl<F: ScannedFile> Topology for DiskTopology<F> {
@@ -114,7 +147,17 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     /// Cost: a scan of the lists; with filters, their properties too.
     fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
         degrees.fill(0);
-        let start = range.start;
+        let (start, mut direction) = (range.start, direction);
+        let _ = self.frozen.subjects_of(direction)?;
+        if let Some(incoming) = self.frozen.incoming_of(direction) {
+            for vertex in self.frozen.vertices.range(range.clone()) {
+                degrees[(vertex - start) as usize] = incoming.degree(vertex) as u32;
+            }
+            if direction == Direction::In {
+                return Ok(());
+            }
+            direction = Direction::Out;
+        }
         self.frozen
             .count_edges(direction, range, |vertex, count| degrees[(vertex - start) as usize] += count as u32)
     }
@@ -130,8 +173,18 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
-        if self.frozen.scan(direction, range, |_| true, &mut delivery)? { delivery.finish() } else { Ok(()) }
+        let Some(incoming) = self.frozen.incoming_of(direction) else {
+            return self.frozen.visit_side(direction, range, Wanted::Weights, buffer, visitor);
+        };
+        let _ = self.frozen.subjects_of(direction)?;
+        let vertices = self.frozen.vertices.range(range.clone());
+        let visit_out = |visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit| match direction {
+            Direction::Both => {
+                self.frozen.visit_side(Direction::Out, range, Wanted::Weights, buffer, visitor)
+            }
+            Direction::In | Direction::Out => Ok(()),
+        };
+        incoming.visit_behind(vertices, visit_out, visitor)
     }
 
     /// `vertices` ascend, each once. Cost: where they are dense, a scan that skips the others; else a look-up of each
@@ -149,26 +202,15 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         debug_assert!(vertices.is_sorted_by(|left, right| left < right), "a frontier ascends");
         // Also says whether the side was frozen.
         let _ = self.frozen.subjects_of(direction)?;
-        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
-        let mut reads = PointReads::default();
-        let weighs_by_rank = self.frozen.weighs_by_rank(direction);
-        for (block, is_dense) in (Blocks { vertices }) {
-            let goes_on = if is_dense {
-                self.frozen.scan_chosen(direction, block, &mut delivery)?
-            } else if weighs_by_rank {
-                // A look-up would search for each edge once more, to find its weight.
-                let mut near = block.chunk_by(|left, right| right - left <= NEAR_VERTICES);
-                near.try_fold(true, |goes_on, block| {
-                    Ok::<_, Error>(goes_on && self.frozen.scan_chosen(direction, block, &mut delivery)?)
-                })?
-            } else {
-                self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
-            };
-            if !goes_on {
-                return Ok(());
-            }
-        }
-        delivery.finish()
+        let Some(incoming) = self.frozen.incoming_of(direction) else {
+            return self.visit_chosen(direction, vertices, buffer, visitor);
+        };
+        let in_scope = vertices.iter().copied().filter(|vertex| self.frozen.vertices.contains(*vertex));
+        let visit_out = |visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit| match direction {
+            Direction::Both => self.visit_chosen(Direction::Out, vertices, buffer, visitor),
+            Direction::In | Direction::Out => Ok(()),
+        };
+        incoming.visit_behind(in_scope, visit_out, visitor)
     }
 
     /// Cuts by edges of whole groups, and evenly inside a group.

@@ -5,6 +5,7 @@ use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
+use crate::topology::incoming::IncomingLists;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -28,6 +29,25 @@ pub(super) struct Freezer<'a> {
 impl Freezer<'_> {
     /// See [`DiskTopology::freeze`](crate::topology::disk_topology::DiskTopology::freeze).
     pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<FrozenGraph<F>> {
+        let reads_properties = self.projection.weight.is_some() || !self.projection.edges.is_empty();
+        if self.projection.direction == Direction::Out || !reads_properties {
+            return self.freeze_with(sources, None);
+        }
+        let projection = Projection { direction: Direction::Out, ..self.projection.clone() };
+        let other_side = Freezer { projection: &projection, ..*self };
+        let incoming = match other_side.freeze_with(sources.clone(), None) {
+            Ok(out) => IncomingLists::new(&out, &**self.budget)?,
+            Err(error) if error.kind() == ErrorKind::Limit => None,
+            Err(error) => return Err(error),
+        };
+        self.freeze_with(sources, incoming)
+    }
+
+    fn freeze_with<F: ScannedFile>(
+        &self,
+        sources: Vec<SourceHandle<F>>,
+        incoming: Option<IncomingLists>,
+    ) -> Result<FrozenGraph<F>> {
         let count = self.groups.count();
         let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
         let subjects = self.subjects(count);
@@ -55,6 +75,7 @@ impl Freezer<'_> {
             edge_count: 0,
             layers,
             window,
+            incoming,
             subjects,
             filters: self.projection.edges.clone(),
             weight,
@@ -155,7 +176,10 @@ impl Freezer<'_> {
             }
             topology.work_before.push(work);
         }
-        if leaves_out {
+        let incoming = topology.incoming.as_ref().map(IncomingLists::edge_count);
+        if let Some(count) = incoming {
+            edges = count;
+        } else if leaves_out {
             edges = 0;
             topology.count_edges(counted, 0..topology.bound, |_, count| edges += count as u64)?;
         }

@@ -13,6 +13,22 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 use std::ops::Range;
 
 impl<F: ScannedFile> FrozenGraph<F> {
+    /// Visits the lists of `range` in files and in the run.
+    pub(super) fn visit_side<V>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        wanted: Wanted,
+        buffer: &mut PieceBuffer,
+        visitor: V,
+    ) -> Result<()>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let mut delivery = Delivery::new(self, buffer, wanted, visitor);
+        if self.scan(direction, range, |_| true, &mut delivery)? { delivery.finish() } else { Ok(()) }
+    }
+
     /// Delivers the lists of those vertices of `range` that are `chosen`; asked in order. Whether the visitor goes on.
     pub(super) fn scan<V>(
         &self,

@@ -5,14 +5,15 @@ use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
-use crate::topology::incoming::IncomingLists;
+use crate::topology::incoming::{IncomingLists, OutLists, OutPass};
+use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,11 +37,25 @@ impl Freezer<'_> {
         let projection = Projection { direction: Direction::Out, ..self.projection.clone() };
         let other_side = Freezer { projection: &projection, ..*self };
         let incoming = match other_side.freeze_with(sources.clone(), None) {
-            Ok(out) => IncomingLists::new(&out, &**self.budget)?,
+            Ok(out) => self.incoming(&out)?,
             Err(error) if error.kind() == ErrorKind::Limit => None,
             Err(error) => return Err(error),
         };
         self.freeze_with(sources, incoming)
+    }
+
+    /// The in lists that the out lists of `out` come to.
+    fn incoming<F: ScannedFile>(&self, out: &FrozenGraph<F>) -> Result<Option<IncomingLists>> {
+        let mut buffer = PieceBuffer::default();
+        let visit = |pass, visitor: &mut dyn FnMut(u32, Piece<'_>)| {
+            let wanted = if pass == OutPass::Ends { Wanted::Ends } else { Wanted::Weights };
+            out.visit_side(Direction::Out, 0..out.bound, wanted, &mut buffer, |vertex, piece| {
+                visitor(vertex, piece);
+                Visit::Continue
+            })
+        };
+        let lists = OutLists { bound: out.bound, are_weighted: out.weight.is_some(), visit };
+        IncomingLists::new(lists, &**self.budget)
     }
 
     fn freeze_with<F: ScannedFile>(

@@ -10,16 +10,30 @@
 //!
 //! Source: disk-engine, section 6. Differs: not sorted into a file, so a graph whose edges do not fit pays the searches.
 
-use crate::topology::edge_layer::ScannedFile;
-use crate::topology::frozen_graph::FrozenGraph;
-use crate::topology::stretch::Wanted;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::Direction;
-use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
+use evergraph_graph::topology::{Piece, Visit};
 
 /// What these lists are called in a budget.
 const PURPOSE: &str = "in lists with properties";
+
+/// What a pass over the out lists reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OutPass {
+    /// The ends of edges.
+    Ends,
+    /// Their weights too.
+    Weights,
+}
+
+/// A graph whose out lists are visited as often as one wants.
+pub(super) struct OutLists<V> {
+    /// One more than the highest vertex.
+    pub bound: u32,
+    pub are_weighted: bool,
+    /// Visits all lists, ascending by vertex.
+    pub visit: V,
+}
 
 /// The in lists of every vertex.
 pub(super) struct IncomingLists {
@@ -32,11 +46,14 @@ pub(super) struct IncomingLists {
 }
 
 impl IncomingLists {
-    /// The other side of `out`, whose out side was frozen; `None` if the budget refuses it, or an edge has no weight: then
+    /// The other side of `out`; `None` if the budget refuses it, or an edge has no weight: then
     /// the visit that meets it says so.
     ///
     /// Cost: two scans of the out lists.
-    pub(super) fn new<F: ScannedFile>(out: &FrozenGraph<F>, budget: &dyn Budget) -> Result<Option<Self>> {
+    pub(super) fn new<V>(out: OutLists<V>, budget: &dyn Budget) -> Result<Option<Self>>
+    where
+        V: FnMut(OutPass, &mut dyn FnMut(u32, Piece<'_>)) -> Result<()>,
+    {
         match Self::build(out, budget) {
             Ok(lists) => Ok(Some(lists)),
             Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Invalid) => Ok(None),
@@ -44,33 +61,29 @@ impl IncomingLists {
         }
     }
 
-    fn build<F: ScannedFile>(out: &FrozenGraph<F>, budget: &dyn Budget) -> Result<Self> {
-        let (bound, is_weighted) = (out.bound as usize, out.weight.is_some());
+    fn build<V>(out: OutLists<V>, budget: &dyn Budget) -> Result<Self>
+    where
+        V: FnMut(OutPass, &mut dyn FnMut(u32, Piece<'_>)) -> Result<()>,
+    {
+        let OutLists { bound: vertices, are_weighted, mut visit } = out;
+        let bound = vertices as usize;
         let of_vertices = budget.reserve(PURPOSE, (bound as u64 + 2) * 8)?;
         // The list of vertex v is counted at v + 2, so that what follows can move its place at v + 1.
         let mut starts = vec![0_u64; bound + 2];
-        let mut buffer = PieceBuffer::default();
-        let mut visit = |wanted, visitor: &mut dyn FnMut(u32, Piece<'_>)| {
-            out.visit_side(Direction::Out, 0..out.bound, wanted, &mut buffer, |vertex, piece| {
-                visitor(vertex, piece);
-                Visit::Continue
-            })
-        };
-        visit(Wanted::Ends, &mut |_, piece: Piece<'_>| {
-            let known = piece.neighbors.iter().filter(|target| **target < out.bound);
+        visit(OutPass::Ends, &mut |_, piece: Piece<'_>| {
+            let known = piece.neighbors.iter().filter(|target| **target < vertices);
             known.for_each(|target| starts[*target as usize + 2] += 1);
         })?;
         for vertex in 0..bound {
             starts[vertex + 2] += starts[vertex + 1];
         }
         let count = starts[bound + 1] as usize;
-        let edge_bytes = size_of::<u32>() + if is_weighted { size_of::<f64>() } else { 0 };
+        let edge_bytes = size_of::<u32>() + if are_weighted { size_of::<f64>() } else { 0 };
         let of_edges = budget.reserve(PURPOSE, count as u64 * edge_bytes as u64)?;
         let mut sources = vec![0_u32; count];
-        let mut weights = vec![0_f64; if is_weighted { count } else { 0 }];
-        visit(Wanted::Weights, &mut |source, piece: Piece<'_>| {
-            for (at, target) in piece.neighbors.iter().enumerate().filter(|(_, target)| **target < out.bound)
-            {
+        let mut weights = vec![0_f64; if are_weighted { count } else { 0 }];
+        visit(OutPass::Weights, &mut |source, piece: Piece<'_>| {
+            for (at, target) in piece.neighbors.iter().enumerate().filter(|(_, target)| **target < vertices) {
                 let place = &mut starts[*target as usize + 1];
                 sources[*place as usize] = source;
                 if let Some(weight) = piece.weights.get(at) {

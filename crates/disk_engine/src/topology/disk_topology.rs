@@ -40,12 +40,13 @@ const NEAR_VERTICES: u32 = 64;
 /// # Concurrency
 /// Nothing changes once it is frozen; any thread visits. Each visit opens scans of its own.
 pub struct DiskTopology<F> {
-    frozen: FrozenGraph<F>,
+    /// Boxed, since the lists of any engine are one type above.
+    frozen: Box<FrozenGraph<F>>,
 }
 
 impl<F> fmt::Debug for DiskTopology<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FrozenGraph { timestamp, vertices, edge_count, .. } = &self.frozen;
+        let FrozenGraph { timestamp, vertices, edge_count, .. } = &*self.frozen;
         f.debug_struct("DiskTopology")
             .field("timestamp", timestamp)
             .field("vertices", &vertices.len())
@@ -60,8 +61,9 @@ impl<F: ScannedFile> DiskTopology<F> {
     ///
     /// Cost: a sort of the memory graphs' records, the live bits of every group in scope, and a look at each source for
     /// each group and edge type. A pass over the lists if the projection has filters of edges, chosen vertices, or edges
-    /// that leave its labels. Memory, reserved: a bit a vertex, 8 bytes a group, and those of the
-    /// [`SortedRun`](crate::memory_graph::sorted_run::SortedRun).
+    /// that leave its labels. In sides with weights or filters cost two passes over the out lists, and where the budget
+    /// has it 12 bytes an edge and 8 a vertex. Memory, reserved: a bit a vertex, 8 bytes a group, those of the
+    /// [`SortedRun`](crate::memory_graph::sorted_run::SortedRun), and up to 12 MiB for the window of all visits.
     ///
     /// # Errors
     /// `limit` if the budget refuses; `io` or `corrupt` if a file cannot be read, or sources contradict each other.
@@ -74,7 +76,7 @@ impl<F: ScannedFile> DiskTopology<F> {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self> {
         let freezer = Freezer { timestamp, groups, catalogue, projection, budget };
-        Ok(Self { frozen: freezer.freeze(sources)? })
+        Ok(Self { frozen: Box::new(freezer.freeze(sources)?) })
     }
 
     /// The share of edges whose newest records lay in memory graphs when this was frozen, 0 to 1: an estimate, since

@@ -16,7 +16,7 @@ use crate::format::entries::entry::EntryRecord;
 use crate::format::subject::Subject;
 use crate::level::Level;
 use crate::merge::entry_merge::EntrySource;
-use crate::merge::list_source::{ListSlice, ListSource};
+use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -64,8 +64,9 @@ pub struct Lists<S>(S);
 pub struct Entries<S>(S);
 
 impl<S: ListSource<Error: Into<E>>, E> Scan<E> for Lists<S> {
+    #[inline]
     fn is_done(&self) -> bool {
-        self.0.slice().is_none()
+        self.0.front().is_none()
     }
 
     fn go_on(&mut self) -> Result<(), E> {
@@ -145,6 +146,7 @@ impl<F, S: Scan<E>, E> LevelScan<F, S, E> {
     }
 
     /// A failure ends the scan: nothing stays in front.
+    #[inline]
     fn go_on(&mut self) -> Result<(), E> {
         let Some(scan) = &mut self.scan else { return Ok(()) };
         let went = scan.go_on().and_then(|()| self.settle());
@@ -162,6 +164,11 @@ impl<F, S: ListSource<Error: Into<E>>, E> ListSource for LevelScan<F, Lists<S>, 
     #[inline]
     fn slice(&self) -> Option<ListSlice<'_>> {
         self.scan.as_ref()?.0.slice()
+    }
+
+    #[inline]
+    fn front(&self) -> Option<SliceFront> {
+        self.scan.as_ref()?.0.front()
     }
 
     #[inline]

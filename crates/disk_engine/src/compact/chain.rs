@@ -17,7 +17,7 @@ use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::subject::Subject;
 use crate::merge::entry_merge::EntrySource;
-use crate::merge::list_source::{ListSlice, ListSource};
+use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::stored_file::StoredFile;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
@@ -184,6 +184,12 @@ impl ListSource for ListChain {
         let slice = self.scan.slice()?;
         let first_rank = ChainRank { file: self.at, rank: slice.first_rank }.to_merge();
         Some(ListSlice { first_rank, ..slice })
+    }
+
+    fn front(&self) -> Option<SliceFront> {
+        let front = self.scan.front()?;
+        let first_rank = ChainRank { file: self.at, rank: front.first_rank }.to_merge();
+        Some(SliceFront { first_rank, ..front })
     }
 
     fn advance(&mut self) -> CheckpointResult<()> {

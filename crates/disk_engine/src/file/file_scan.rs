@@ -21,7 +21,7 @@ use crate::format::page_index::topology::IndexedPage;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::format::vertices::{VertexPage, VertexRecord};
-use crate::merge::list_source::{ListKey, ListSlice, ListSource};
+use crate::merge::list_source::{ListKey, ListSlice, ListSource, SliceFront};
 use evergraph_graph::bytes::{DecodeError, Decoded};
 use evergraph_graph::id::{TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -358,6 +358,14 @@ impl ListSource for FileScan {
         })
     }
 
+    #[inline]
+    fn front(&self) -> Option<SliceFront> {
+        let SliceBounds { list, values, first_rank } = self.slices.get(self.at)?;
+        let is_bare = self.arrays == SliceArrays::Page && self.buffer.operations().is_empty();
+        Some(SliceFront { list: *list, first_rank: *first_rank, count: values.len(), is_bare })
+    }
+
+    #[inline]
     fn advance(&mut self) -> CheckpointResult<()> {
         self.at += 1;
         if self.at < self.slices.len() {

@@ -114,15 +114,16 @@ impl<S: ListSource> ListMerge<S> {
             Step::End => None,
             Step::Merged(list) => Some(list),
             Step::Passed(source) => {
-                let slice = self.sources[source].slice().expect("a slice that is passed on is in front");
-                self.buffer.plan_whole(Origin { source, rank: slice.first_rank }, slice.neighbors.len());
-                Some(slice.list)
+                let front = self.sources[source].front().expect("a slice that is passed on is in front");
+                self.buffer.plan_whole(Origin { source, rank: front.first_rank }, front.count);
+                Some(front.list)
             }
         })
     }
 
     /// The records that the merge went on to; `None` before the first and at the end.
     #[must_use]
+    #[inline]
     pub fn run(&self) -> Option<MergedRun<'_>> {
         match self.current {
             Step::End => None,
@@ -205,10 +206,15 @@ impl<S: ListSource> ListMerge<S> {
         Some(least.list())
     }
 
+    #[inline]
     fn can_pass(&self, source: usize) -> bool {
+        let is_bare = self.sources[source].front().is_some_and(|front| front.is_bare);
+        self.lanes[source].is_empty() && (is_bare || self.can_pass_slice(source))
+    }
+
+    fn can_pass_slice(&self, source: usize) -> bool {
         let Some(slice) = self.sources[source].slice() else { return false };
-        self.lanes[source].is_empty()
-            && slice.stamps.is_none()
+        slice.stamps.is_none()
             && !(slice.operations.contains(&RecordOperation::Delete)
                 && self.deletes.drops(slice.list.subject))
     }
@@ -295,7 +301,7 @@ impl<S: ListSource> ListMerge<S> {
 
 #[inline]
 fn head<S: ListSource>(source: &S) -> Head {
-    source.slice().map_or(Head::END, |slice| Head::of(slice.list))
+    source.front().map_or(Head::END, |front| Head::of(front.list))
 }
 
 /// Moves the next `count` records of `lane` to the buffer, without Deletes if those are dropped.

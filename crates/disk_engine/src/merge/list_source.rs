@@ -56,6 +56,19 @@ impl ListSlice<'_> {
     }
 }
 
+/// What a slice is, without its arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SliceFront {
+    /// The list.
+    pub list: ListKey,
+    /// The rank of the first record's properties.
+    pub first_rank: u64,
+    /// How many records.
+    pub count: usize,
+    /// Whether there are neither stamps nor operations: all are Inserts, one a key.
+    pub is_bare: bool,
+}
+
 /// Records in key order: a memory graph, a file, or a sorted run of files.
 pub trait ListSource {
     /// Why it cannot be read.
@@ -63,6 +76,17 @@ pub trait ListSource {
 
     /// The slice in front; `None` at the end. The same until [`ListSource::advance`].
     fn slice(&self) -> Option<ListSlice<'_>>;
+
+    /// What the slice in front is. Merges look at it several times a list, and at the slice once.
+    #[inline]
+    fn front(&self) -> Option<SliceFront> {
+        self.slice().map(|slice| SliceFront {
+            list: slice.list,
+            first_rank: slice.first_rank,
+            count: slice.neighbors.len(),
+            is_bare: slice.stamps.is_none() && slice.operations.is_empty(),
+        })
+    }
 
     /// Goes on behind the slice in front.
     ///

@@ -13,7 +13,7 @@ use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
@@ -29,6 +29,9 @@ const SCANNED_SHARE: u64 = 8;
 /// A block of fewer vertices is looked up one by one.
 const SCANNED_VERTICES_MIN: usize = 8;
 
+/// Vertices no farther apart are scanned together where weights are read by rank: their lists are mostly in one page.
+const NEAR_VERTICES: u32 = 64;
+
 /// Adjacency lists of one snapshot, for algorithms.
 ///
 /// A weight that is missing or is no number fails the visit that meets the edge, with `invalid`; in the memory engine
@@ -37,12 +40,13 @@ const SCANNED_VERTICES_MIN: usize = 8;
 /// # Concurrency
 /// Nothing changes once it is frozen; any thread visits. Each visit opens scans of its own.
 pub struct DiskTopology<F> {
-    frozen: FrozenGraph<F>,
+    /// Boxed, since the lists of any engine are one type above.
+    frozen: Box<FrozenGraph<F>>,
 }
 
 impl<F> fmt::Debug for DiskTopology<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FrozenGraph { timestamp, vertices, edge_count, .. } = &self.frozen;
+        let FrozenGraph { timestamp, vertices, edge_count, .. } = &*self.frozen;
         f.debug_struct("DiskTopology")
             .field("timestamp", timestamp)
             .field("vertices", &vertices.len())
@@ -57,8 +61,9 @@ impl<F: ScannedFile> DiskTopology<F> {
     ///
     /// Cost: a sort of the memory graphs' records, the live bits of every group in scope, and a look at each source for
     /// each group and edge type. A pass over the lists if the projection has filters of edges, chosen vertices, or edges
-    /// that leave its labels. Memory, reserved: a bit a vertex, 8 bytes a group, and those of the
-    /// [`SortedRun`](crate::memory_graph::sorted_run::SortedRun).
+    /// that leave its labels. In sides with weights or filters cost two passes over the out lists, and where the budget
+    /// has it 12 bytes an edge and 8 a vertex. Memory, reserved: a bit a vertex, 8 bytes a group, those of the
+    /// [`SortedRun`](crate::memory_graph::sorted_run::SortedRun), and up to 12 MiB for the window of all visits.
     ///
     /// # Errors
     /// `limit` if the budget refuses; `io` or `corrupt` if a file cannot be read, or sources contradict each other.
@@ -71,7 +76,7 @@ impl<F: ScannedFile> DiskTopology<F> {
         budget: &Arc<dyn Budget>,
     ) -> Result<Self> {
         let freezer = Freezer { timestamp, groups, catalogue, projection, budget };
-        Ok(Self { frozen: freezer.freeze(sources)? })
+        Ok(Self { frozen: Box::new(freezer.freeze(sources)?) })
     }
 
     /// The share of edges whose newest records lay in memory graphs when this was frozen, 0 to 1: an estimate, since
@@ -84,6 +89,39 @@ impl<F: ScannedFile> DiskTopology<F> {
             0 => 0.0,
             _ => (records as f64 / listed as f64).min(1.0),
         }
+    }
+
+    /// Visits lists that lie in files and in the run.
+    fn visit_chosen<V>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        buffer: &mut PieceBuffer,
+        visitor: V,
+    ) -> Result<()>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
+        let mut reads = PointReads::default();
+        let weighs_by_rank = self.frozen.weighs_by_rank(direction);
+        for (block, is_dense) in (Blocks { vertices }) {
+            let goes_on = if is_dense {
+                self.frozen.scan_chosen(direction, block, &mut delivery)?
+            } else if weighs_by_rank {
+                // A look-up would search for each edge once more, to find its weight.
+                let mut near = block.chunk_by(|left, right| right - left <= NEAR_VERTICES);
+                near.try_fold(true, |goes_on, block| {
+                    Ok::<_, Error>(goes_on && self.frozen.scan_chosen(direction, block, &mut delivery)?)
+                })?
+            } else {
+                self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
+            };
+            if !goes_on {
+                return Ok(());
+            }
+        }
+        delivery.finish()
     }
 }
 
@@ -111,7 +149,17 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     /// Cost: a scan of the lists; with filters, their properties too.
     fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
         degrees.fill(0);
-        let start = range.start;
+        let (start, mut direction) = (range.start, direction);
+        let _ = self.frozen.subjects_of(direction)?;
+        if let Some(incoming) = self.frozen.incoming_of(direction) {
+            for vertex in self.frozen.vertices.range(range.clone()) {
+                degrees[(vertex - start) as usize] = incoming.degree(vertex) as u32;
+            }
+            if direction == Direction::In {
+                return Ok(());
+            }
+            direction = Direction::Out;
+        }
         self.frozen
             .count_edges(direction, range, |vertex, count| degrees[(vertex - start) as usize] += count as u32)
     }
@@ -127,12 +175,22 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
-        if self.frozen.scan(direction, range, |_| true, &mut delivery)? { delivery.finish() } else { Ok(()) }
+        let Some(incoming) = self.frozen.incoming_of(direction) else {
+            return self.frozen.visit_side(direction, range, Wanted::Weights, buffer, visitor);
+        };
+        let _ = self.frozen.subjects_of(direction)?;
+        let vertices = self.frozen.vertices.range(range.clone());
+        let visit_out = |visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit| match direction {
+            Direction::Both => {
+                self.frozen.visit_side(Direction::Out, range, Wanted::Weights, buffer, visitor)
+            }
+            Direction::In | Direction::Out => Ok(()),
+        };
+        incoming.visit_behind(vertices, visit_out, visitor)
     }
 
     /// `vertices` ascend, each once. Cost: where they are dense, a scan that skips the others; else a look-up of each
-    /// list in each layer, through the page cache.
+    /// list in each layer, through the page cache. With weights of out lists, scans of those that are near each other.
     fn visit_each<V>(
         &self,
         direction: Direction,
@@ -146,25 +204,15 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         debug_assert!(vertices.is_sorted_by(|left, right| left < right), "a frontier ascends");
         // Also says whether the side was frozen.
         let _ = self.frozen.subjects_of(direction)?;
-        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
-        let mut reads = PointReads::default();
-        for (block, is_dense) in (Blocks { vertices }) {
-            let goes_on = if is_dense {
-                let mut left = block.iter().peekable();
-                let is_chosen = |vertex: u32| {
-                    while left.next_if(|next| **next < vertex).is_some() {}
-                    left.peek().is_some_and(|next| **next == vertex)
-                };
-                let end = block[block.len() - 1].saturating_add(1).min(self.frozen.bound);
-                self.frozen.scan(direction, block[0]..end, is_chosen, &mut delivery)?
-            } else {
-                self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
-            };
-            if !goes_on {
-                return Ok(());
-            }
-        }
-        delivery.finish()
+        let Some(incoming) = self.frozen.incoming_of(direction) else {
+            return self.visit_chosen(direction, vertices, buffer, visitor);
+        };
+        let in_scope = vertices.iter().copied().filter(|vertex| self.frozen.vertices.contains(*vertex));
+        let visit_out = |visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit| match direction {
+            Direction::Both => self.visit_chosen(Direction::Out, vertices, buffer, visitor),
+            Direction::In | Direction::Out => Ok(()),
+        };
+        incoming.visit_behind(in_scope, visit_out, visitor)
     }
 
     /// Cuts by edges of whole groups, and evenly inside a group.

@@ -11,7 +11,7 @@ use crate::level::Level;
 use crate::level_scan::{LevelScan, Lists};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::sorted_run::{RunScan, SortedRun};
-use crate::merge::list_source::{ListSlice, ListSource};
+use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
 use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
@@ -327,6 +327,15 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
             Self::Run(scan) => scan.slice(),
             Self::File(_, scan) => scan.slice(),
             Self::Level(scan) => scan.slice(),
+        }
+    }
+
+    #[inline]
+    fn front(&self) -> Option<SliceFront> {
+        match self {
+            Self::Run(scan) => scan.front(),
+            Self::File(_, scan) => scan.front(),
+            Self::Level(scan) => scan.front(),
         }
     }
 

@@ -5,13 +5,15 @@ use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
+use crate::topology::incoming::{IncomingLists, OutLists, OutPass};
+use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
+use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +30,39 @@ pub(super) struct Freezer<'a> {
 impl Freezer<'_> {
     /// See [`DiskTopology::freeze`](crate::topology::disk_topology::DiskTopology::freeze).
     pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<FrozenGraph<F>> {
+        let reads_properties = self.projection.weight.is_some() || !self.projection.edges.is_empty();
+        if self.projection.direction == Direction::Out || !reads_properties {
+            return self.freeze_with(sources, None);
+        }
+        let projection = Projection { direction: Direction::Out, ..self.projection.clone() };
+        let other_side = Freezer { projection: &projection, ..*self };
+        let incoming = match other_side.freeze_with(sources.clone(), None) {
+            Ok(out) => self.incoming(&out)?,
+            Err(error) if error.kind() == ErrorKind::Limit => None,
+            Err(error) => return Err(error),
+        };
+        self.freeze_with(sources, incoming)
+    }
+
+    /// The in lists that the out lists of `out` come to.
+    fn incoming<F: ScannedFile>(&self, out: &FrozenGraph<F>) -> Result<Option<IncomingLists>> {
+        let mut buffer = PieceBuffer::default();
+        let visit = |pass, visitor: &mut dyn FnMut(u32, Piece<'_>)| {
+            let wanted = if pass == OutPass::Ends { Wanted::Ends } else { Wanted::Weights };
+            out.visit_side(Direction::Out, 0..out.bound, wanted, &mut buffer, |vertex, piece| {
+                visitor(vertex, piece);
+                Visit::Continue
+            })
+        };
+        let lists = OutLists { bound: out.bound, are_weighted: out.weight.is_some(), visit };
+        IncomingLists::new(lists, &**self.budget)
+    }
+
+    fn freeze_with<F: ScannedFile>(
+        &self,
+        sources: Vec<SourceHandle<F>>,
+        incoming: Option<IncomingLists>,
+    ) -> Result<FrozenGraph<F>> {
         let count = self.groups.count();
         let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
         let subjects = self.subjects(count);
@@ -36,9 +71,12 @@ impl Freezer<'_> {
         let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
         let layers = layers(sources, self.timestamp, wanted, self.budget)?;
         let vertices = self.scope(&layers, count, &mut reservations)?;
-        let pages = layers.iter().map(EdgeLayer::pages_count).sum();
+        // Weights are read beside the lists, and are longer.
+        let columns = u64::from(self.projection.weight.is_some());
+        let pages: u64 = layers.iter().map(EdgeLayer::pages_count).sum();
         let streams = layers.len() as u64 * subjects.len() as u64;
-        let window = Arc::new(SharedWindow::new(&**self.budget, streams, pages)?);
+        let window = SharedWindow::new(&**self.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
+        let window = Arc::new(window);
         let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
             key: weight.key,
             name: self.catalogue.key_name(weight.key),
@@ -52,6 +90,7 @@ impl Freezer<'_> {
             edge_count: 0,
             layers,
             window,
+            incoming,
             subjects,
             filters: self.projection.edges.clone(),
             weight,
@@ -152,7 +191,10 @@ impl Freezer<'_> {
             }
             topology.work_before.push(work);
         }
-        if leaves_out {
+        let incoming = topology.incoming.as_ref().map(IncomingLists::edge_count);
+        if let Some(count) = incoming {
+            edges = count;
+        } else if leaves_out {
             edges = 0;
             topology.count_edges(counted, 0..topology.bound, |_, count| edges += count as u64)?;
         }

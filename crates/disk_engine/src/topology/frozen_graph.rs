@@ -3,6 +3,7 @@
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::topology::edge_layer::EdgeLayer;
+use crate::topology::incoming::IncomingLists;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::filter::Filter;
@@ -47,6 +48,8 @@ pub(super) struct FrozenGraph<F> {
     pub layers: Vec<EdgeLayer<F>>,
     /// What visits read files through.
     pub window: Arc<SharedWindow>,
+    /// The in side, if it has weights or filters and the budget has room for it.
+    pub incoming: Option<IncomingLists>,
     /// Out sides before in sides, by type.
     pub subjects: Vec<FrozenSubject>,
     pub filters: Vec<Filter>,
@@ -70,5 +73,15 @@ impl<F> FrozenGraph<F> {
         }
         let sides = EdgeSide::of(direction);
         Ok((0..self.subjects.len()).filter(move |at| sides.contains(&self.subjects[*at].side)))
+    }
+
+    /// Whether visits read weights by rank where one file alone has a list: in out lists, as no filter reads properties.
+    pub(super) fn weighs_by_rank(&self, direction: Direction) -> bool {
+        direction == Direction::Out && self.weight.is_some() && self.filters.is_empty()
+    }
+
+    /// The in lists that are in memory, for visits that read in lists.
+    pub(super) fn incoming_of(&self, direction: Direction) -> Option<&IncomingLists> {
+        self.incoming.as_ref().filter(|_| direction != Direction::Out)
     }
 }

@@ -9,16 +9,21 @@
 //!
 //! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      by scans or by look-ups
+//! incoming       in lists with properties
 //! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
-//! The run, the scope and the counts are reserved by name for as long as the topology lives. A visit takes windows of
-//! some MiB in all, and a stretch of a few thousand edges; these are not reserved.
+//! The run, the scope, the counts and the window are reserved by name for as long as the topology lives. All visits read
+//! files through that window: up to 12 MiB, less where the budget has less. Beside it a visit takes a decoded page for
+//! each layer and type, and a stretch of a few thousand edges; these are not reserved.
 //!
-//! In sides have no properties: weights and filters of in lists are looked up in the out lists of the other ends,
-//! batched and sorted by place, source after source. That costs a page for each edge whose out list is not cached; the
-//! design's external sort of weighted in sides is still to come.
+//! Weights of out lists that one file alone has are read by rank, a column page at a time; those of lists that several
+//! layers have, and of look-ups, by batches of edges.
+//!
+//! In sides have no properties: in lists with weights or filters are made of the out lists when the topology is frozen, and
+//! kept in memory. Where the budget refuses that, they are looked up in the out lists of the other ends, batched and
+//! sorted by place: a page for each edge whose out list is not cached. The design's external sort is still to come.
 //!
 //! Source: disk-engine, section 6. LSMGraph (SIGMOD 2024), section 4.1, reads a vertex' edges of all levels
 //! one by one; here whole ranges of lists are merged, since kernels read ranges.
@@ -28,6 +33,7 @@ pub mod disk_topology;
 pub mod edge_layer;
 mod freeze;
 mod frozen_graph;
+mod incoming;
 mod point_reads;
 mod stretch;
 mod visits;

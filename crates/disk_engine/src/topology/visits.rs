@@ -13,6 +13,22 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 use std::ops::Range;
 
 impl<F: ScannedFile> FrozenGraph<F> {
+    /// Visits the lists of `range` in files and in the run.
+    pub(super) fn visit_side<V>(
+        &self,
+        direction: Direction,
+        range: Range<u32>,
+        wanted: Wanted,
+        buffer: &mut PieceBuffer,
+        visitor: V,
+    ) -> Result<()>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let mut delivery = Delivery::new(self, buffer, wanted, visitor);
+        if self.scan(direction, range, |_| true, &mut delivery)? { delivery.finish() } else { Ok(()) }
+    }
+
     /// Delivers the lists of those vertices of `range` that are `chosen`; asked in order. Whether the visitor goes on.
     pub(super) fn scan<V>(
         &self,
@@ -34,6 +50,26 @@ impl<F: ScannedFile> FrozenGraph<F> {
             }
         }
         Ok(true)
+    }
+
+    /// Delivers the lists of `vertices`, some of those between the first and the last one. Whether the visitor goes on.
+    pub(super) fn scan_chosen<V>(
+        &self,
+        direction: Direction,
+        vertices: &[u32],
+        delivery: &mut Delivery<'_, F, V>,
+    ) -> Result<bool>
+    where
+        V: FnMut(u32, Piece<'_>) -> Visit,
+    {
+        let [first, ..] = vertices else { return Ok(true) };
+        let end = vertices[vertices.len() - 1].saturating_add(1).min(self.bound);
+        let mut left = vertices.iter().peekable();
+        let is_chosen = |vertex: u32| {
+            while left.next_if(|next| **next < vertex).is_some() {}
+            left.peek().is_some_and(|next| **next == vertex)
+        };
+        self.scan(direction, *first..end, is_chosen, delivery)
     }
 
     /// Delivers the lists of `vertices`, looked up one by one. Whether the visitor goes on.

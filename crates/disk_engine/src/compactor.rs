@@ -58,9 +58,11 @@ impl DiskEngine {
         }
         let clock = self.timeline().clock();
         let began = clock.now();
-        let deletes = DeleteRule::new(picked.below, []);
-        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
+        let (kept, building) = self.indexes().subjects();
+        let deletes = DeleteRule::new(picked.below, building);
+        let mut job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
             .within(self.budget().limit_bytes());
+        job.kept_indexes = Some(kept);
         let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
         let _reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();

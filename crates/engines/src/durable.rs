@@ -3,6 +3,7 @@
 use crate::engine::{AnyDisplaced, AnyEngine, with_engine};
 use crate::view::AnyView;
 use evergraph_graph::error::Result;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -12,6 +13,7 @@ use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
+use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -123,6 +125,18 @@ impl DurableEngine for AnyEngine {
             (Self::Memory(engine), AnyLoad::Memory(load)) => {
                 AnyView::Memory(engine.view_load(load, timestamp))
             }
+        }
+    }
+
+    #[inline]
+    fn fill_load<'a>(
+        &'a self,
+        load: &'a AnyLoad,
+        index: IndexId,
+        at: Timestamp,
+    ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        match (self, load) {
+            (Self::Memory(engine), AnyLoad::Memory(load)) => engine.fill_load(load, index, at),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::file::file_records::FileRecords;
 use crate::file::item_records::StampUse;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
+use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::page_index::topology::FilterPlace;
 use crate::format::subject::Subject;
@@ -184,5 +185,18 @@ impl RecordSource for FileRecords<'_> {
             return Ok(());
         }
         Ok(self.mark_lists(subject, group, rows)?)
+    }
+
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.entries_in(index, stretch, count_max, entries)?)
     }
 }

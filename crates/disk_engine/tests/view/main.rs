@@ -5,6 +5,7 @@
 //! layers    the same commits in memory graphs and files, cut anywhere
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
+//! indexes   look-ups and ranges in an index over graphs, L0 and a level, beside a sorted map
 //! ```
 //!
 //! Expectations come from maps to which mutations were applied one by one, never from records.
@@ -15,6 +16,7 @@
 mod answers;
 mod history;
 mod hubs;
+mod indexes;
 mod layers;
 
 use crate::answers::compare;

@@ -1,7 +1,7 @@
 //! File set: all CSR files of one moment, immutable.
 //!
 //! ```text
-//! L0        stamped files of flushes, newest first; they overlap
+//! L0        files of flushes, stamped, and of loads into a filled database, newest first; they overlap
 //! L1 .. L5  one sorted run each: files by key, which do not overlap; no stamps
 //! ```
 //!

@@ -13,7 +13,7 @@
 //!
 //! The file is a type parameter: what a generation knows of it is only that it is set once.
 //!
-//! Source: disk-engine, section 5, rules D2 and D4, and its model (`models/disk-protocol`); LSMGraph (SIGMOD 2024),
+//! Source: disk-engine, section 5, rules D2 and D4, and its model; LSMGraph (SIGMOD 2024),
 //! section 4.3, versions that name memory graphs and L0 files.
 
 use crate::memory_graph::graph::MemoryGraph;

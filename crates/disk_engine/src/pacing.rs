@@ -243,12 +243,12 @@ mod tests {
 
     #[test]
     fn commits_slow_down_file_by_file_and_then_wait() {
-        let limits = PacingLimits { frozen_graphs_max: 2, files_slow: 8, files_max: 12 };
+        let limits = PacingLimits::default();
         assert_eq!((limits.slowed(7), limits.slowed(8)), (Duration::ZERO, SLOWED_MAX / 4));
         assert_eq!((limits.slowed(11), limits.slowed(50)), (SLOWED_MAX, SLOWED_MAX));
         assert_eq!((limits.backlog(1, 11), limits.backlog(1, 12)), (None, Some(Backlog::Files(12))));
         assert_eq!(limits.backlog(2, 0), Some(Backlog::FrozenGraphs(2)));
-        let unlimited = PacingLimits::default();
+        let unlimited = PacingLimits::UNCOMPACTED;
         assert_eq!((unlimited.backlog(0, 1 << 20), unlimited.slowed(1 << 20)), (None, Duration::ZERO));
     }
 

@@ -22,7 +22,7 @@
 //! Lock order: the place of the flush, latch, registry. No I/O under latch or registry, and nothing large is freed
 //! there: what a swap replaced is returned, to be dropped outside.
 //!
-//! Source: disk-engine, section 5, and its model (`models/disk-protocol`).
+//! Source: disk-engine, section 5, and its model.
 
 use crate::file_set::FileSet;
 use crate::generation::{Generation, GenerationSource, RetainedGenerations};

@@ -94,7 +94,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["topology"],
             &["durable::section", "durable::files", "durable::load"],
             &["engine"],
-            &["commit_room", "flusher", "statistics"],
+            &["commit_room", "flusher", "compactor", "statistics"],
             &["transactions"],
             &["durable"],
         ],

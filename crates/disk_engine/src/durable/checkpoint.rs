@@ -25,7 +25,7 @@
 //! A failure before the renaming leaves the manifest as it was; what was flushed stays in the set. One during it leaves
 //! either manifest: the files of both stay until a later checkpoint is durable.
 //!
-//! Source: disk-engine, section 4 (Flush), and its model (`models/disk-protocol`); core-protocol section 8. Differs: a
+//! Source: disk-engine, section 4 (Flush), and its model; core-protocol section 8. Differs: a
 //! file is in the set before a manifest names it, so that writers wait for a flush alone, and not for the front's
 //! checkpoint thread, which alone has the log, the catalogue and the ids that a manifest takes.
 

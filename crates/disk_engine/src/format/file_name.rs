@@ -7,8 +7,8 @@
 //! seed of a file          CRC32C of its name; of a page: continued over n, 4 bytes, little-endian
 //! ```
 //!
-//! With the seed, a page that was written for another place fails its checksum: any two pages of a file
-//! have different seeds.
+//! With the seed, a page that was written for another place fails its checksum: any two pages of a file have
+//! different seeds, and two pages of different files almost always.
 
 use crc32c::{crc32c, crc32c_append};
 use std::fmt;
@@ -18,7 +18,8 @@ pub const PAGE_BYTES: usize = 16 << 10;
 /// Bytes before the first page.
 pub const FILE_HEAD_BYTES: usize = 4096;
 
-/// The number of a CSR file, shared by its topology and its columns. Never used twice.
+/// The number of a CSR file, shared by its topology and its columns. Never given to another file that a manifest
+/// names: one whose flush a crash ended may be given again, after what it left was removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileNumber(pub u64);
 

@@ -89,7 +89,7 @@ impl PageFlags {
     pub const OPERATIONS: Self = Self(4);
     /// Values have stamps.
     pub const STAMPS: Self = Self(8);
-    /// Kinds 1 and 2: the page before ends with a record of this page's first vertex. It may be set where
+    /// Kinds 1, 2 and 4: the page before ends with a record of this page's first vertex. It may be set where
     /// that is no longer so, and is never missing where it is.
     pub const BEGINS_INSIDE: Self = Self(16);
 

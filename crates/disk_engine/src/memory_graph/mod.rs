@@ -11,7 +11,6 @@
 //! sorted_commit  a commit's mutations as records, sorted
 //! graph          all of it: prepare, append, freeze
 //! visible        what a snapshot sees; source: as one source of a view; newer: conflict checks; scan: everything in key order
-//! visible        what a snapshot sees; newer: conflict checks; scan: everything in key order
 //! graph_scan     a scan as a source of merges; sorted_run: the net records of several graphs, as arrays
 //! ```
 

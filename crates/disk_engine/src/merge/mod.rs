@@ -32,7 +32,7 @@
 //!
 //! Nothing here knows pages or files. Sources and output are traits and slices.
 //!
-//! Source: LSMGraph (SIGMOD 2024), section 4.3, vertex-aware compaction. Differs: records say whether something
+//! Source: LSMGraph (SIGMOD 2024), section 4.2.1, vertex-aware compaction. Differs: records say whether something
 //! was below, so a merge of some levels needs no look at the others; properties are planned, not moved.
 
 pub mod delete_rule;

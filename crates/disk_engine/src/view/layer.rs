@@ -1,25 +1,11 @@
 //! Layer: something with records that a reader holds, and that becomes a source of them at its timestamp.
-//!
-//! ```text
-//! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
-//!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
-//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┘
-//! ```
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_records::FileRecords;
-use crate::format::entries::place::{EntryStretch, IndexEntry};
-use crate::format::subject::Subject;
-use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
-use crate::tree::SourceHandle;
-use crate::view::level_records::LevelRecords;
-use evergraph_graph::error::Result;
-use evergraph_graph::id::{GroupId, KeyId, VertexId};
+use crate::source::RecordSource;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::view::GroupBits;
 
 /// A memory graph or a file, held for as long as it is read.
 pub trait Layer: Send + Sync {
@@ -47,111 +33,5 @@ impl Layer for CsrFile {
     #[inline]
     fn at(&self, timestamp: Timestamp) -> FileRecords<'_> {
         Self::at(self, timestamp)
-    }
-}
-
-impl<F: Layer> Layer for SourceHandle<F> {
-    type Records<'l>
-        = HandleRecords<'l, F>
-    where
-        F: 'l;
-
-    #[inline]
-    fn at(&self, timestamp: Timestamp) -> Self::Records<'_> {
-        match self {
-            Self::Graph(graph) => HandleRecords::Graph(MemoryGraph::at(graph, timestamp)),
-            Self::File(file) => HandleRecords::File(file.at(timestamp)),
-            Self::Level(level) => HandleRecords::Level(LevelRecords::new(level, timestamp)),
-        }
-    }
-}
-
-/// The records of a [`SourceHandle`].
-pub enum HandleRecords<'l, F: Layer + 'l> {
-    /// Of a memory graph.
-    Graph(VisibleRecords<'l>),
-    /// Of a file.
-    File(F::Records<'l>),
-    /// Of a level below L0.
-    Level(LevelRecords<'l, F>),
-}
-
-/// One match a call: what comes out of it is a graph's, a file's or a level's own code.
-macro_rules! delegate {
-    ($records:expr, $method:ident ( $($argument:expr),* )) => {
-        match $records {
-            HandleRecords::Graph(records) => RecordSource::$method(records, $($argument),*),
-            HandleRecords::File(records) => RecordSource::$method(records, $($argument),*),
-            HandleRecords::Level(records) => RecordSource::$method(records, $($argument),*),
-        }
-    };
-}
-
-impl<F: Layer> RecordSource for HandleRecords<'_, F> {
-    #[inline]
-    fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
-        delegate!(self, presence(items, found))
-    }
-
-    #[inline]
-    fn property(
-        &self,
-        items: &[(ListId, ItemKey)],
-        key: KeyId,
-        answers: &mut [PropertyAnswer],
-    ) -> Result<()> {
-        delegate!(self, property(items, key, answers))
-    }
-
-    #[inline]
-    fn property_map(&self, list: ListId, item: ItemKey, map: &mut PropertyMap) -> Result<()> {
-        delegate!(self, property_map(list, item, map))
-    }
-
-    #[inline]
-    fn list(
-        &self,
-        list: ListId,
-        after: Option<ItemKey>,
-        limit: usize,
-        items: &mut Vec<ListedItem>,
-    ) -> Result<bool> {
-        delegate!(self, list(list, after, limit, items))
-    }
-
-    #[inline]
-    fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()> {
-        delegate!(self, between(list, neighbor, items))
-    }
-
-    #[inline]
-    fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()> {
-        delegate!(self, differences(lists, differences))
-    }
-
-    #[inline]
-    fn group_difference(&self, subject: Subject, group: GroupId) -> Result<i64> {
-        delegate!(self, group_difference(subject, group))
-    }
-
-    #[inline]
-    fn apply_live(&self, group: GroupId, live: &mut GroupBits) -> Result<()> {
-        delegate!(self, apply_live(group, live))
-    }
-
-    #[inline]
-    fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
-        delegate!(self, mark_rows(subject, group, rows))
-    }
-
-    #[inline]
-    fn index_entries(
-        &self,
-        index: Subject,
-        stretch: &EntryStretch<'_>,
-        count_max: usize,
-        entries: &mut Vec<IndexEntry>,
-    ) -> Result<()> {
-        delegate!(self, index_entries(index, stretch, count_max, entries))
     }
 }

@@ -4,6 +4,8 @@
 //! layer      what a pin holds: memory graphs and files, newest first
 //! level_records
 //!            what a level below L0 says: each item is asked of the one file that may have it
+//! handle_records
+//!            a source of any kind, as a layer
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
 //! entry_walk the pairs of an index, merged
@@ -14,6 +16,7 @@
 
 pub mod disk_view;
 pub mod entry_walk;
+pub mod handle_records;
 pub mod index_reads;
 pub mod layer;
 pub mod layered;

@@ -190,7 +190,7 @@ impl Reader {
                 let typed = read_typed(json, named)?;
                 match typed {
                     Some(kind) => kind,
-                    None => ArgumentKind::Map(self.read_object(json, around)?),
+                    None => ArgumentKind::Map(deeper(|| self.read_object(json, around))?),
                 }
             }
         };

@@ -19,7 +19,7 @@ use crate::flush::write_generation;
 use crate::generation::Generation;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::timeline::clock::LatchState;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,19 @@ pub struct FlushedGeneration {
 }
 
 impl DiskEngine {
+    /// Flushes everything that is readable now, and does the compactions that are due: for tests, benchmarks and quiet
+    /// times. What fails is told to writers that wait, as of background work.
+    pub fn merge_everything(&self) {
+        let merged = self.freeze_open().map_err(CheckpointError::Refused).and_then(|_| {
+            while self.flush_oldest()? {}
+            while self.compact_once()? {}
+            Ok(())
+        });
+        if let Err(error) = merged {
+            self.pacing().note_failure(error.to_string());
+        }
+    }
+
     /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have
     /// every commit through it. Takes the latch.
     ///

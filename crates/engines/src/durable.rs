@@ -1,7 +1,9 @@
 //! Files of any engine: the manifest names the engine that opens them.
 
-use crate::engine::{AnyDisplaced, AnyEngine, with_engine};
+use crate::engine::{AnyDisplaced, AnyEngine, of_another_engine, with_engine};
+use crate::kind::EngineKind;
 use crate::view::AnyView;
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::Result;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
@@ -24,47 +26,19 @@ use evergraph_storage::salvage::source::SalvageSource;
 pub enum AnyLoad {
     /// The memory engine.
     Memory(<MemoryEngine as DurableEngine>::Load),
+    /// The disk engine.
+    Disk(<DiskEngine as DurableEngine>::Load),
 }
 
-/// Which engine a manifest names.
-#[derive(Clone, Copy)]
-enum EngineKind {
-    Memory,
-}
-
-impl EngineKind {
-    /// Every one: a kind that is missing here is never made, and the compiler says so.
-    const ALL: [Self; 1] = [Self::Memory];
-
-    /// Whether the engine opens databases whose manifest names `engine`.
-    fn opens(self, engine: &str) -> bool {
-        match self {
-            Self::Memory => MemoryEngine::opens(engine),
-        }
-    }
-
-    /// Whether a file of this name belongs to the engine.
-    fn is_file(self, name: &str) -> bool {
-        match self {
-            Self::Memory => MemoryEngine::is_file(name),
-        }
-    }
-
-    fn named(engine: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.opens(engine))
-    }
-
-    /// The engine of a manifest that was read: another one would have been refused.
-    fn of(engine: &str) -> Self {
-        Self::named(engine).expect("a manifest is read if its engine is known")
-    }
+/// The engine of a manifest that was read: another one would have been refused.
+fn kind_of(engine: &str) -> EngineKind {
+    EngineKind::named(engine).expect("a manifest is read if its engine is known")
 }
 
 impl DurableEngine for AnyEngine {
     type Load = AnyLoad;
 
-    /// A new database is the memory engine's.
-    const NEW: &'static str = MemoryEngine::NEW;
+    const NEW: &'static str = EngineKind::DEFAULT.name();
 
     #[inline]
     fn opens(engine: &str) -> bool {
@@ -73,19 +47,30 @@ impl DurableEngine for AnyEngine {
 
     #[inline]
     fn empty_section(engine: &str) -> Vec<u8> {
-        match EngineKind::of(engine) {
+        match kind_of(engine) {
             EngineKind::Memory => MemoryEngine::empty_section(engine),
+            EngineKind::Disk => DiskEngine::empty_section(engine),
+        }
+    }
+
+    fn memory_limit(engine: &str, asked_bytes: u64) -> Result<u64> {
+        match kind_of(engine) {
+            EngineKind::Memory => MemoryEngine::memory_limit(engine, asked_bytes),
+            EngineKind::Disk => DiskEngine::memory_limit(engine, asked_bytes),
         }
     }
 
     #[inline]
     fn is_file(name: &str) -> bool {
-        EngineKind::ALL.into_iter().any(|kind| kind.is_file(name))
+        MemoryEngine::is_file(name) || DiskEngine::is_file(name)
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        match EngineKind::of(&opening.manifest.engine) {
+        match kind_of(&opening.manifest.engine) {
             EngineKind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
+            EngineKind::Disk => {
+                DiskEngine::open(opening).map(|opened| opened.map(|engine| Self::Disk(Box::new(engine))))
+            }
         }
     }
 
@@ -116,6 +101,7 @@ impl DurableEngine for AnyEngine {
     fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<AnyLoad> {
         match self {
             Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
+            Self::Disk(engine) => engine.build_load(plan, progress).map(AnyLoad::Disk),
         }
     }
 
@@ -125,6 +111,8 @@ impl DurableEngine for AnyEngine {
             (Self::Memory(engine), AnyLoad::Memory(load)) => {
                 AnyView::Memory(engine.view_load(load, timestamp))
             }
+            (Self::Disk(engine), AnyLoad::Disk(load)) => AnyView::Disk(engine.view_load(load, timestamp)),
+            _ => of_another_engine(),
         }
     }
 
@@ -146,6 +134,10 @@ impl DurableEngine for AnyEngine {
             (Self::Memory(engine), AnyLoad::Memory(load)) => {
                 AnyDisplaced::Memory(engine.install_load(timestamp, load))
             }
+            (Self::Disk(engine), AnyLoad::Disk(load)) => {
+                AnyDisplaced::Disk(engine.install_load(timestamp, load))
+            }
+            _ => of_another_engine(),
         }
     }
 
@@ -170,8 +162,9 @@ impl DurableEngine for AnyEngine {
         report: &mut Report,
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
-        match EngineKind::of(&manifest.engine) {
+        match kind_of(&manifest.engine) {
             EngineKind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
+            EngineKind::Disk => DiskEngine::check_files(directory, manifest, report, progress),
         }
     }
 
@@ -180,8 +173,9 @@ impl DurableEngine for AnyEngine {
         target: &SalvageTarget<'_>,
         progress: &mut CheckProgress<'_>,
     ) -> Result<Salvaged> {
-        match EngineKind::of(&source.manifest.engine) {
+        match kind_of(&source.manifest.engine) {
             EngineKind::Memory => MemoryEngine::salvage(source, target, progress),
+            EngineKind::Disk => DiskEngine::salvage(source, target, progress),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! `AnyEngine`: one of the engines that a database can have.
 
+use crate::kind::EngineKind;
 use crate::topology::AnyTopology;
 use crate::view::AnyView;
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
@@ -22,6 +25,8 @@ use std::time::Duration;
 pub enum AnyEngine {
     /// Records and bodies in RAM.
     Memory(MemoryEngine),
+    /// Newest commits in RAM, the others in files.
+    Disk(Box<DiskEngine>),
 }
 
 /// What a snapshot holds on to in an engine.
@@ -29,6 +34,8 @@ pub enum AnyEngine {
 pub enum AnyPin {
     /// In the memory engine.
     Memory(<MemoryEngine as Engine>::Pin),
+    /// In the disk engine.
+    Disk(<DiskEngine as Engine>::Pin),
 }
 
 /// What an engine prepared for a commit.
@@ -36,6 +43,8 @@ pub enum AnyPin {
 pub enum AnyPrepared {
     /// The memory engine.
     Memory(<MemoryEngine as Engine>::Prepared),
+    /// The disk engine.
+    Disk(<DiskEngine as Engine>::Prepared),
 }
 
 /// What a commit or a load replaced in an engine.
@@ -43,6 +52,8 @@ pub enum AnyPrepared {
 pub enum AnyDisplaced {
     /// In the memory engine.
     Memory(<MemoryEngine as Engine>::Displaced),
+    /// In the disk engine.
+    Disk(<DiskEngine as Engine>::Displaced),
 }
 
 /// Does the same with whichever engine it is.
@@ -50,12 +61,38 @@ macro_rules! with_engine {
     ($any:expr, $engine:ident => $call:expr) => {
         match $any {
             $crate::engine::AnyEngine::Memory($engine) => $call,
+            $crate::engine::AnyEngine::Disk($engine) => $call,
         }
     };
 }
 pub(crate) use with_engine;
 
+/// Why what belongs to one engine is never given to another.
+#[cold]
+pub(crate) fn of_another_engine() -> ! {
+    unreachable!("a store has one engine, and gives it back what came from it")
+}
+
 impl AnyEngine {
+    /// Which one it is.
+    #[must_use]
+    pub fn kind(&self) -> EngineKind {
+        match self {
+            Self::Memory(_) => EngineKind::Memory,
+            Self::Disk(_) => EngineKind::Disk,
+        }
+    }
+
+    /// The numbers of an engine whose graph lies in a tree of files; `None` for the memory engine. Cost: a look at each
+    /// file.
+    #[must_use]
+    pub fn tree_statistics(&self) -> Option<TreeStatistics> {
+        match self {
+            Self::Memory(_) => None,
+            Self::Disk(engine) => Some(engine.tree_statistics()),
+        }
+    }
+
     /// Brings everything that is readable now into the form in which it is read fastest. For tests, benchmarks and
     /// quiet times.
     pub fn merge_everything(&self) {
@@ -71,7 +108,7 @@ impl Engine for AnyEngine {
     type Displaced = AnyDisplaced;
 
     /// If one of them does.
-    const KEEPS_INDEXES: bool = MemoryEngine::KEEPS_INDEXES;
+    const KEEPS_INDEXES: bool = MemoryEngine::KEEPS_INDEXES || DiskEngine::KEEPS_INDEXES;
 
     #[inline]
     fn keeps_index(&self, index: IndexId) -> bool {
@@ -120,6 +157,7 @@ impl Engine for AnyEngine {
     fn pin(&self, timestamp: Timestamp) -> AnyPin {
         match self {
             Self::Memory(engine) => AnyPin::Memory(engine.pin(timestamp)),
+            Self::Disk(engine) => AnyPin::Disk(engine.pin(timestamp)),
         }
     }
 
@@ -127,6 +165,8 @@ impl Engine for AnyEngine {
     fn view<'a>(&'a self, pin: &'a AnyPin, timestamp: Timestamp) -> AnyView<'a> {
         match (self, pin) {
             (Self::Memory(engine), AnyPin::Memory(pin)) => AnyView::Memory(engine.view(pin, timestamp)),
+            (Self::Disk(engine), AnyPin::Disk(pin)) => AnyView::Disk(engine.view(pin, timestamp)),
+            _ => of_another_engine(),
         }
     }
 
@@ -142,6 +182,10 @@ impl Engine for AnyEngine {
             (Self::Memory(engine), AnyPin::Memory(pin)) => {
                 engine.freeze(pin, timestamp, catalogue, projection, budget).map(AnyTopology::Memory)
             }
+            (Self::Disk(engine), AnyPin::Disk(pin)) => {
+                engine.freeze(pin, timestamp, catalogue, projection, budget).map(AnyTopology::Disk)
+            }
+            _ => of_another_engine(),
         }
     }
 
@@ -159,6 +203,7 @@ impl Engine for AnyEngine {
     ) -> Result<AnyPrepared> {
         match self {
             Self::Memory(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Memory),
+            Self::Disk(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Disk),
         }
     }
 
@@ -199,6 +244,10 @@ impl Engine for AnyEngine {
             (Self::Memory(engine), AnyPrepared::Memory(prepared)) => {
                 AnyDisplaced::Memory(engine.append(timestamp, prepared))
             }
+            (Self::Disk(engine), AnyPrepared::Disk(prepared)) => {
+                AnyDisplaced::Disk(engine.append(timestamp, prepared))
+            }
+            _ => of_another_engine(),
         }
     }
 

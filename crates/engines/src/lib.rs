@@ -1,6 +1,7 @@
 //! All storage engines behind one type, so that the crates above are compiled once.
 //!
 //! ```text
+//! kind       EngineKind: which engine a new database gets
 //! engine     AnyEngine: a store of it opens every database, whatever engine its manifest names
 //! durable    its files, checkpoints, loads
 //! view       AnyView: reading at one timestamp
@@ -15,5 +16,6 @@
 
 mod durable;
 pub mod engine;
+pub mod kind;
 pub mod topology;
 pub mod view;

@@ -1,5 +1,7 @@
 //! `AnyTopology`: the lists that a snapshot of any engine froze for algorithms.
 
+use evergraph_disk_engine::file::csr_file::CsrFile;
+use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
@@ -12,6 +14,8 @@ use std::ops::Range;
 pub enum AnyTopology {
     /// Of the memory engine.
     Memory(FrozenTopology),
+    /// Of the disk engine.
+    Disk(DiskTopology<CsrFile>),
 }
 
 /// Does the same with whichever topology it is.
@@ -19,6 +23,7 @@ macro_rules! with_topology {
     ($any:expr, $topology:ident => $call:expr) => {
         match $any {
             AnyTopology::Memory($topology) => $call,
+            AnyTopology::Disk($topology) => $call,
         }
     };
 }
@@ -31,12 +36,16 @@ impl AnyTopology {
         with_topology!(self, topology => topology.fresh_share())
     }
 
-    /// The lists of one side, as [`FrozenTopology::shared_lists`].
+    /// The lists of one side, as [`FrozenTopology::shared_lists`]; `None` if the engine has no arrays in memory that
+    /// others can read, as the disk engine.
     ///
     /// # Errors
     /// `invalid` if that side was not frozen, or for both at once.
-    pub fn shared_lists(&self, side: Direction) -> Result<Vec<SharedList>> {
-        with_topology!(self, topology => topology.shared_lists(side))
+    pub fn shared_lists(&self, side: Direction) -> Result<Option<Vec<SharedList>>> {
+        match self {
+            Self::Memory(topology) => topology.shared_lists(side).map(Some),
+            Self::Disk(_) => Ok(None),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `AnyView`: reads any engine at one timestamp.
 
+use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -18,6 +19,8 @@ use evergraph_storage::view::{GroupBits, IndexAnswer, View};
 pub enum AnyView<'a> {
     /// The memory engine.
     Memory(MemoryView<'a>),
+    /// The disk engine.
+    Disk(DiskView<'a>),
 }
 
 /// Does the same with whichever view it is.
@@ -25,6 +28,7 @@ macro_rules! with_view {
     ($any:expr, $view:ident => $call:expr) => {
         match $any {
             AnyView::Memory($view) => $call,
+            AnyView::Disk($view) => $call,
         }
     };
 }

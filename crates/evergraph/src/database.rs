@@ -3,7 +3,9 @@
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
+use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_engines::engine::AnyEngine;
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
@@ -39,8 +41,15 @@ pub struct Statistics {
     pub vertices: Vec<(String, u64)>,
     /// Number of edges of each type, by name.
     pub edges: Vec<(String, u64)>,
-    /// Commits, snapshots, memory, engine and log.
+    /// Which engine the database has.
+    pub engine: EngineKind,
+    /// Commits, snapshots, memory by purpose, log, and what all engines count.
     pub store: StoreStatistics,
+    /// What the disk engine knows beside that: levels, memory graphs, flushes, compactions, page cache, pacing. `None`
+    /// for the memory engine.
+    pub tree: Option<TreeStatistics>,
+    /// The memory limit, in bytes; [`u64::MAX`] for none.
+    pub memory_limit_bytes: u64,
     /// Checkpoints since opening.
     pub checkpoints: CheckpointState,
     /// What opening found.
@@ -127,7 +136,8 @@ impl Database {
     /// As [`Database::open`], with [`Options`].
     ///
     /// # Errors
-    /// As [`Database::open`]; `not_found` if there is none and `create` is off.
+    /// As [`Database::open`]; `not_found` if there is none and `create` is off; `invalid` if it has another engine than
+    /// `engine`, or the memory limit is too low for its engine.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
         let directory = match options.create {
@@ -173,6 +183,12 @@ impl Database {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Which engine it has, as recorded in it.
+    #[must_use]
+    pub fn engine(&self) -> EngineKind {
+        self.store().engine().kind()
     }
 
     /// Begins a transaction at the newest commit, with the database's default options.
@@ -412,7 +428,10 @@ impl Database {
         Ok(Statistics {
             vertices: vertices.map(|(id, count)| (catalogue.label_name(*id).to_string(), *count)).collect(),
             edges: edges.map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect(),
+            engine: self.engine(),
             store: self.store().statistics(),
+            tree: self.store().engine().tree_statistics(),
+            memory_limit_bytes: self.store().budget().limit_bytes(),
             checkpoints: self.open.checkpoint_state(),
             recovery: self.open.recovery().clone(),
         })

@@ -40,7 +40,9 @@ pub mod transaction;
 pub use database::{Database, Statistics};
 pub use evergraph_algorithms as algorithms;
 pub use evergraph_analysis as analysis;
+pub use evergraph_disk_engine as disk_engine;
 pub use evergraph_engines as engines;
+pub use evergraph_engines::kind::EngineKind;
 #[cfg(feature = "files")]
 pub use evergraph_files::{export, import};
 pub use evergraph_graph as graph;

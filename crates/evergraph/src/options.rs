@@ -1,15 +1,33 @@
 //! Options: how a database is opened.
 
+use evergraph_engines::kind::EngineKind;
 use evergraph_graph::transaction::Isolation;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
 use std::time::Duration;
 
-/// Options for opening a database. None of them changes stored data.
+/// Options for opening a database. None of them changes stored data; `engine` is recorded when one is created.
+///
+/// ```
+/// use evergraph::{Database, EngineKind, Options};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("graph");
+///
+/// let options = Options { engine: Some(EngineKind::Disk), memory_limit_bytes: 256 << 20, ..Options::default() };
+/// let db = Database::open_with(&path, &options)?;
+/// assert_eq!(db.engine(), EngineKind::Disk);
+/// db.close()?;
+/// // From here on the database says so itself.
+/// assert_eq!(Database::open(&path)?.engine(), EngineKind::Disk);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Create the database if there is none. Default: true.
     pub create: bool,
+    /// Storage engine. A new database gets it, by default [`EngineKind::DEFAULT`]. A database that is there must have it;
+    /// by default it is opened with whichever engine it has.
+    pub engine: Option<EngineKind>,
     /// When a commit is acknowledged. Default: [`Durability::Sync`].
     pub durability: Durability,
     /// Isolation level of transactions that do not choose one. Default: [`Isolation::Snapshot`].
@@ -23,8 +41,13 @@ pub struct Options {
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
-    /// Memory that algorithms and queries may reserve, in bytes. Default: unlimited.
+    /// Memory in bytes. In the memory engine, what algorithms and queries may reserve beside the graph; default:
+    /// unlimited. In the disk engine, what everything may take: newest commits, page cache, compactions, algorithms and
+    /// queries, at least 64 MiB; default: half of what the machine or the control group has. [`u64::MAX`] stands for the
+    /// default.
     pub memory_limit_bytes: u64,
+    /// Threads that read pages for others, in the disk engine; at least one. Default: 8.
+    pub io_threads: usize,
     /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
     pub checkpoint_after_bytes: u64,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
@@ -36,12 +59,14 @@ impl Default for Options {
         let open = OpenOptions::default();
         Self {
             create: open.create,
+            engine: None,
             durability: open.durability,
             isolation: open.isolation,
             transaction_timeout: open.transaction_timeout,
             transaction_bytes_max: open.transaction_bytes_max,
             stall_max: open.stall_max,
             memory_limit_bytes: open.memory_limit_bytes,
+            io_threads: open.io_threads,
             checkpoint_after_bytes: open.checkpoint_after_bytes,
             log_file_bytes: open.log_file_bytes,
         }
@@ -52,12 +77,14 @@ impl Options {
     pub(crate) fn to_open_options(&self) -> OpenOptions {
         OpenOptions {
             create: self.create,
+            engine: self.engine.map(EngineKind::name),
             durability: self.durability,
             isolation: self.isolation,
             transaction_timeout: self.transaction_timeout,
             transaction_bytes_max: self.transaction_bytes_max,
             stall_max: self.stall_max,
             memory_limit_bytes: self.memory_limit_bytes,
+            io_threads: self.io_threads,
             checkpoint_after_bytes: self.checkpoint_after_bytes,
             log_file_bytes: self.log_file_bytes,
             ..OpenOptions::default()

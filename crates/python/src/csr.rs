@@ -56,7 +56,7 @@ impl Lists {
         let mut degrees = vec![0_u32; bound as usize];
         let segments = match weighted || direction == Direction::Both {
             true => None,
-            false => Some(topology.shared_lists(direction)?).filter(|lists| degrees_of(lists, &mut degrees)),
+            false => topology.shared_lists(direction)?.filter(|lists| degrees_of(lists, &mut degrees)),
         };
         if segments.is_none() {
             topology.degrees(direction, 0..bound, &mut degrees)?;

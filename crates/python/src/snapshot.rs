@@ -13,7 +13,7 @@ use crate::shared_snapshot::SharedSnapshot;
 use crate::tables;
 use evergraph::algorithms::control::Control;
 use evergraph::graph::topology::Projection;
-use evergraph::{Freeze, GraphView, ReadByName, VertexId};
+use evergraph::{Error, Freeze, GraphView, ReadByName, VertexId};
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -360,7 +360,9 @@ impl Snapshot {
             let snapshot = taken.snapshot();
             let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
-            let lists = topology.shared_lists(side)?;
+            let lists = topology.shared_lists(side)?.ok_or_else(|| {
+                Error::invalid("pieces are the memory engine's own arrays, which the disk engine has none of: use csr()")
+            })?;
             Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())
         })?;
         let arrays = pieces.into_iter().map(|piece| {

@@ -55,6 +55,9 @@ pub struct OpenContext<'a> {
     pub timeline: &'a Arc<Timeline>,
     /// Whether threads may help.
     pub background: Background,
+    /// Threads that read pages for others, 1 or more, of an engine that reads while it is open. None where `background`
+    /// says so.
+    pub io_threads: usize,
     /// What the engine's caches and records reserve from, as algorithms do.
     pub budget: &'a Arc<MemoryBudget>,
 }
@@ -120,7 +123,7 @@ pub trait DurableEngine: Engine {
     /// What is built of a bulk load before it is installed.
     type Load: Send;
 
-    /// The engine of a new database.
+    /// The engine of a new database for which none was chosen.
     const NEW: &'static str;
 
     /// Whether this opens databases whose manifest names `engine`.
@@ -129,6 +132,16 @@ pub trait DurableEngine: Engine {
     /// The section of a manifest of `engine`, which [`DurableEngine::opens`] knows, for a database in which nothing
     /// was ever committed.
     fn empty_section(engine: &str) -> Vec<u8>;
+
+    /// The bytes that everything of a database of `engine` may take together, where `asked_bytes` were asked for;
+    /// [`u64::MAX`] if none were. Asked before a database is created or opened. By default what was asked for.
+    ///
+    /// # Errors
+    /// `invalid` for less than the engine can work with.
+    fn memory_limit(engine: &str, asked_bytes: u64) -> Result<u64> {
+        let _ = engine;
+        Ok(asked_bytes)
+    }
 
     /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
     /// in which a backup or salvage was left unfinished.

@@ -6,6 +6,7 @@ pub mod checkpoint;
 pub mod durable_engine;
 pub mod engine;
 pub mod error;
+mod found_database;
 pub mod index;
 pub mod indexing;
 #[cfg(tsan)]

@@ -17,13 +17,14 @@ use crate::bulk::load::{LoadProgress, LoadSummary};
 use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
-use crate::checkpoint::manifest::{self, Manifest};
+use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
+use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
+use crate::io::pool::READERS;
 use crate::io::random::Random;
-use crate::log::end_file::{self, RecordedEnd};
 use crate::log::options::{Durability, LogOptions};
 use crate::log::recovery::{self, Recovered};
 use crate::log::writer::Log;
@@ -38,7 +39,7 @@ use crate::sync::thread::{self, JoinHandle};
 use crate::timeline::clock::{Readable, Timeline};
 use crate::timeline::registry::Access;
 use crate::transaction::replay::{BATCH_MUTATIONS, Replay};
-use crate::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
+use crate::unfinished_directory::LOCK_NAME;
 use crate::upkeep::{CheckpointState, Upkeep, UpkeepLimits};
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -57,10 +58,16 @@ use std::time::Duration;
 pub struct OpenOptions {
     /// Create a database if the directory is empty. Default: true.
     pub create: bool,
+    /// Name of the engine. A new database gets it; one that is there must have it. Default: none, which opens a database
+    /// with whichever engine it has, and gives a new one the default engine.
+    pub engine: Option<&'static str>,
     /// When a commit is acknowledged. Default: after its sync.
     pub durability: Durability,
-    /// Memory that algorithms and the engine's caches may reserve, in bytes. Default: unlimited.
+    /// Memory that algorithms, queries and the engine's records and caches may reserve, in bytes. Default: [`u64::MAX`],
+    /// with which the engine chooses: see [`DurableEngine::memory_limit`].
     pub memory_limit_bytes: u64,
+    /// Threads that read pages for others, in an engine that reads while it is open; at least one. Default: 8.
+    pub io_threads: usize,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
     /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
@@ -92,8 +99,10 @@ impl Default for OpenOptions {
         let (log, store) = (LogOptions::default(), StoreOptions::default());
         Self {
             create: true,
+            engine: None,
             durability: log.durability,
             memory_limit_bytes: u64::MAX,
+            io_threads: READERS,
             log_file_bytes: log.log_file_bytes,
             checkpoint_after_bytes: 32 << 20,
             attempts_max: store.attempts_max,
@@ -168,13 +177,20 @@ impl<E: DurableEngine> OpenStore<E> {
     ///
     /// # Errors
     /// `busy` if it is open elsewhere, naming the process; `not_found` if there is no database and
-    /// `create` is off; `invalid` for a directory of something else, another engine or a newer format;
+    /// `create` is off; `invalid` for a directory of something else, another engine, a newer format, or a memory limit
+    /// that is too low for the engine;
     /// `corrupt`, naming file and offset; `io`.
     pub fn open(directory: Arc<dyn Directory>, options: &OpenOptions) -> Result<Self> {
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;
-        let (manifest, created) = read_or_create::<E>(&*directory, options.create)?;
+        let wanted = WantedDatabase {
+            create: options.create,
+            engine: options.engine,
+            memory_limit_bytes: options.memory_limit_bytes,
+        };
+        let FoundDatabase { manifest, created, memory_limit_bytes } =
+            find_or_create::<E>(&*directory, &wanted)?;
 
         let log: Arc<OnceLock<Arc<Log>>> = Arc::default();
         let readable = match options.durability {
@@ -188,12 +204,13 @@ impl<E: DurableEngine> OpenStore<E> {
         let timeline = Timeline::new(manifest.covered_through, readable);
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let background = options.environment.background();
-        let budget = Arc::new(MemoryBudget::new(options.memory_limit_bytes));
+        let budget = Arc::new(MemoryBudget::new(memory_limit_bytes));
         let opening = OpenContext {
             directory: &directory,
             manifest: &manifest,
             timeline: &timeline,
             background,
+            io_threads: options.io_threads.max(1),
             budget: &budget,
         };
         let OpenedEngine { engine, bytes_count } = E::open(&opening)?;
@@ -441,59 +458,6 @@ fn random(environment: &Environment) -> Result<Box<dyn Random>> {
     environment.random().map_err(|source| {
         Error::new(ErrorKind::Io, format!("ask the system for random bytes: {source}")).because(source)
     })
-}
-
-/// Refuses a directory that is neither a database nor fit to become one.
-fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, create: bool) -> Result<()> {
-    if directory.exists(manifest::FILE_NAME)? {
-        return Ok(());
-    }
-    if is_unfinished(directory)? {
-        return Err(unfinished(directory));
-    }
-    let ours = [LOCK_NAME, manifest::NEW_FILE_NAME, end_file::FILE_NAME, end_file::NEW_FILE_NAME];
-    let names = directory.list()?;
-    if let Some(left) = names.iter().find(|name| E::is_file(name) || name.starts_with("log-")) {
-        return Err(Error::new(
-            ErrorKind::Corrupt,
-            format!(
-                "{} has lost its manifest: `{left}` is there; restore the manifest, or the whole directory \
-                 from a copy",
-                directory.location().display()
-            ),
-        ));
-    }
-    if let Some(stranger) = names.iter().find(|name| !ours.contains(&name.as_str())) {
-        return Err(Error::invalid(format!(
-            "{} is not an Evergraph database: it has no manifest, but a file `{stranger}`; name an empty or \
-             a new directory for a new database",
-            directory.location().display()
-        )));
-    }
-    if !create {
-        let location = directory.location().display();
-        let text = format!("there is no database in {location}: import a graph, or create one");
-        return Err(Error::new(ErrorKind::NotFound, text));
-    }
-    Ok(())
-}
-
-/// The manifest, or that of a new database. The caller holds the lock.
-fn read_or_create<E: DurableEngine>(directory: &dyn Directory, create: bool) -> Result<(Manifest, bool)> {
-    // Again: somebody may have made or removed it before the lock was ours.
-    refuse_strangers::<E>(directory, create)?;
-    if directory.exists(manifest::FILE_NAME)? {
-        let manifest = Manifest::read(directory, E::opens)?;
-        // A crash came right after a backup or salvage had made it a database.
-        manifest::remove_if_there(directory, UNFINISHED_NAME)?;
-        return Ok((manifest, false));
-    }
-    manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
-    end_file::create(directory, RecordedEnd::default())?;
-    let empty = Manifest::empty(E::NEW, E::empty_section(E::NEW));
-    let manifest = Manifest { has_end_file: true, ..empty };
-    manifest.write(directory, || Ok(()))?;
-    Ok((manifest, true))
 }
 
 /// Checks a database that nobody has open: the files that it consists of, then, if those are sound, the

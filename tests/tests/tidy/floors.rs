@@ -52,7 +52,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transaction", "snapshot"],
             &["store", "indexing"],
             &["bulk", "checkpoint"],
-            &["operations"],
+            &["operations", "found_database"],
             &["backup", "salvage", "upkeep"],
             &["open"],
         ],

@@ -5,6 +5,7 @@ use crate::durable::check::files::check_files;
 use crate::durable::checkpoint::checkpoint;
 use crate::durable::copy::PinnedCsrFiles;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
+use crate::durable::memory_limit::memory_limit;
 use crate::durable::open::open;
 use crate::durable::salvage::salvage;
 use crate::durable::section::FileList;
@@ -40,6 +41,10 @@ impl DurableEngine for DiskEngine {
 
     fn empty_section(_engine: &str) -> Vec<u8> {
         FileList::empty_section()
+    }
+
+    fn memory_limit(_engine: &str, asked_bytes: u64) -> Result<u64> {
+        memory_limit(asked_bytes)
     }
 
     fn is_file(name: &str) -> bool {

@@ -5,6 +5,7 @@
 //! files        their numbers, and who may replace the manifest
 //! open         a file set out of what a manifest names
 //! checkpoint   frozen graphs to files, then a manifest that names them
+//! memory_limit what everything may take
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
@@ -19,6 +20,7 @@ pub mod copy;
 mod engine;
 pub mod files;
 pub mod load;
+pub mod memory_limit;
 pub mod open;
 pub mod salvage;
 pub mod section;

@@ -30,10 +30,10 @@ const _: () = assert!(DEEPER_LEVELS == LEVEL_MAX as usize);
 
 /// Opens the engine of a database: as `DurableEngine::open`.
 pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {
-    let OpenContext { directory, manifest, timeline, background, budget } = *opening;
+    let OpenContext { directory, manifest, timeline, background, io_threads, budget } = *opening;
     let list = FileList::of(&**directory, manifest)?;
     let files = DatabaseFiles::open(directory, manifest, &list)?;
-    let reader = PageReader::start(budget, background)?;
+    let reader = PageReader::start_with(budget, io_threads, background)?;
     let groups = GroupTable::new();
     manifest.groups.iter().for_each(|group| _ = groups.open(group.id, group.label));
     let (mut flushed, mut deeper) = (Vec::new(), [const { Vec::new() }; DEEPER_LEVELS]);

@@ -57,7 +57,19 @@ impl PageReader {
     /// # Errors
     /// [`CheckpointError::Thread`].
     pub fn start(budget: &MemoryBudget, background: Background) -> CheckpointResult<Arc<Self>> {
-        let pool = ReadPool::start(READERS, background);
+        Self::start_with(budget, READERS, background)
+    }
+
+    /// The same, with so many threads.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Thread`].
+    pub fn start_with(
+        budget: &MemoryBudget,
+        threads: usize,
+        background: Background,
+    ) -> CheckpointResult<Arc<Self>> {
+        let pool = ReadPool::start(threads, background);
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
         Ok(Arc::new(Self { cache: PageCache::new(budget, PAGE_BYTES), pool }))
     }

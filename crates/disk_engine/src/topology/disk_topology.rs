@@ -5,7 +5,7 @@
 
 use crate::groups::GroupTable;
 use crate::topology::delivery::Delivery;
-use crate::topology::edge_layer::ScannedFile;
+use crate::topology::edge_layer::{EdgeLayer, ScannedFile};
 use crate::topology::freeze::Freezer;
 use crate::topology::frozen_graph::FrozenGraph;
 use crate::topology::point_reads::PointReads;
@@ -72,6 +72,18 @@ impl<F: ScannedFile> DiskTopology<F> {
     ) -> Result<Self> {
         let freezer = Freezer { timestamp, groups, catalogue, projection, budget };
         Ok(Self { frozen: freezer.freeze(sources)? })
+    }
+
+    /// The share of edges whose newest records lay in memory graphs when this was frozen, 0 to 1: an estimate, since
+    /// deletions and replacements count as edges.
+    #[must_use]
+    pub fn fresh_share(&self) -> f64 {
+        let records: usize = self.frozen.layers.iter().map(EdgeLayer::graph_records).sum();
+        let listed = self.frozen.edge_count * self.frozen.direction.sides().len() as u64;
+        match listed {
+            0 => 0.0,
+            _ => (records as f64 / listed as f64).min(1.0),
+        }
     }
 }
 

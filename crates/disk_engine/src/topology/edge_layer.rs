@@ -116,6 +116,16 @@ pub(super) fn layers<F>(
     Ok(layers)
 }
 
+impl<F> EdgeLayer<F> {
+    /// Records of lists that lie in memory graphs.
+    pub(super) fn graph_records(&self) -> usize {
+        match self {
+            Self::Graphs(layer) => layer.run.len(),
+            Self::File(_) | Self::Level(_) => 0,
+        }
+    }
+}
+
 impl GraphLayer {
     /// Appends the next items of a list, at most `limit`; whether there are more.
     fn list(&self, list: ListId, after: Option<ItemKey>, limit: usize, items: &mut Vec<ListedItem>) -> bool {

@@ -5,7 +5,7 @@ use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::rule::FileFormat;
 use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
-use crate::import::staging::memory::available_bytes;
+use evergraph_storage::io::machine_memory::available_bytes;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;

@@ -265,6 +265,7 @@ impl Database {
             manifest: &manifest,
             timeline: &timeline,
             background,
+            io_threads: 1,
             budget: &Arc::new(MemoryBudget::new(u64::MAX)),
         };
         let engine = MemoryEngine::open(&opening)?.engine;

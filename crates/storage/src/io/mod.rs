@@ -6,6 +6,7 @@
 //! - [`memory`]: a directory in memory that can lose power
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
+//! - [`machine_memory`]: how much memory a process can have
 //! - [`page`]: buffers for direct I/O
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
@@ -16,6 +17,7 @@ pub mod disk;
 pub mod environment;
 pub mod error;
 pub mod failing;
+pub mod machine_memory;
 pub mod memory;
 pub mod page;
 pub mod pool;

@@ -12,7 +12,7 @@ use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
 use crate::import::pipeline;
-use crate::import::staging::memory::available_bytes;
+use evergraph_storage::io::machine_memory::available_bytes;
 use evergraph_formats::element::Element;
 use evergraph_formats::element_source::{ElementSource, SourceOptions};
 use evergraph_formats::error::ReadError;

@@ -22,7 +22,7 @@ use crate::import::list::line::{LineFormat, LineRows};
 use crate::import::list::reader::EdgeListFile;
 use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
 use crate::import::row_origins::RowOrigins;
-use crate::import::staging::memory::available_bytes;
+use evergraph_storage::io::machine_memory::available_bytes;
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::{StagedEdges, StagedVertices, Typing};
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -1,5 +1,4 @@
 //! Staging: where a load's tables wait while files are read, in memory or in a temporary file.
 
-pub mod memory;
 pub mod spill;
 pub mod stage;

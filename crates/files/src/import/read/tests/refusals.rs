@@ -137,7 +137,7 @@ fn more_vertices_than_there_is_memory_for_are_refused_by_the_line_that_announces
     assert_eq!(text, "g.gr:1: more than 4,294,967,295 vertices of one label");
     let files = Files::new(&[("g.gr", "p sp 4294967294 0\n")]);
     // What 128 GiB are enough for is not for a test.
-    if crate::import::staging::memory::available_bytes() < 100 << 30 {
+    if evergraph_storage::io::machine_memory::available_bytes() < 100 << 30 {
         let (kind, text) = files.error(&files.options());
         assert_eq!(kind, ErrorKind::Limit);
         assert!(

@@ -1,4 +1,4 @@
-//! Memory: how much memory this machine has for one process, to choose an import's limit.
+//! Machine memory: how much memory this machine has for one process, to choose limits where none is given.
 //!
 //! The least of what the machine has, what the process's control group may have, and what its address
 //! space may grow to. Where the system doesn't tell, as outside Linux, it is 4 GiB.

@@ -1,0 +1,76 @@
+//! Engine kind: which storage engine a database has.
+//!
+//! It is chosen when a database is created, and recorded in its manifest. Opening needs no choice.
+
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_graph::error::{Error, Result};
+use evergraph_memory_engine::engine::MemoryEngine;
+use std::fmt;
+use std::str::FromStr;
+
+/// A storage engine. Transactions, snapshots, indexes, algorithms, queries and tools are the same with each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// The whole graph in memory: the fastest reads, for graphs that fit. The default.
+    Memory,
+    /// The graph in files, for graphs several times larger than memory. It keeps to its memory limit, which is at
+    /// least 64 MiB, and by default half of what the machine or the control group has.
+    Disk,
+}
+
+impl EngineKind {
+    /// All engines.
+    pub const ALL: [Self; 2] = [Self::Memory, Self::Disk];
+
+    /// The engine of a new database for which none is chosen.
+    pub const DEFAULT: Self = Self::Memory;
+
+    /// Its name, in manifests and for users.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => MemoryEngine::NAME,
+            Self::Disk => DiskEngine::NAME,
+        }
+    }
+
+    /// The engine of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for EngineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for EngineKind {
+    type Err = Error;
+
+    /// # Errors
+    /// `invalid` for another name.
+    fn from_str(name: &str) -> Result<Self> {
+        Self::named(name).ok_or_else(|| {
+            let names = Self::ALL.map(|kind| format!("`{kind}`")).join(" or ");
+            Error::invalid(format!("there is no engine `{name}`: choose {names}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_is_read_by_its_name_and_the_error_lists_all() {
+        for kind in EngineKind::ALL {
+            assert_eq!(kind.to_string().parse::<EngineKind>().unwrap(), kind);
+        }
+        let refused = "lsm".parse::<EngineKind>().unwrap_err().to_string();
+        assert_eq!(refused, "there is no engine `lsm`: choose `memory` or `disk`");
+    }
+}

@@ -1,0 +1,108 @@
+//! Found database: what lies in a directory that is opened: a database, one that is to be created, or a stranger's files.
+//!
+//! ```text
+//! manifest                            its engine; the one that was asked for must be the same
+//! left over from an unfinished creation, or nothing    an empty manifest of the engine asked for, or of the default one
+//! anything else                       refused, and nothing is changed
+//! ```
+
+use crate::checkpoint::manifest::{self, Manifest};
+use crate::durable_engine::DurableEngine;
+use crate::io::directory::Directory;
+use crate::log::end_file::{self, RecordedEnd};
+use crate::unfinished_directory::{LOCK_NAME, UNFINISHED_NAME, is_unfinished, unfinished};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+
+/// What is wanted of a database, whether it is there or not.
+pub(crate) struct WantedDatabase {
+    /// Create it if the directory is empty.
+    pub create: bool,
+    /// Its engine; `None` for whichever it has, or the default one.
+    pub engine: Option<&'static str>,
+    /// What its engine may take, as it was asked for.
+    pub memory_limit_bytes: u64,
+}
+
+/// A database that is there now.
+pub(crate) struct FoundDatabase {
+    pub manifest: Manifest,
+    /// Whether it was created just now.
+    pub created: bool,
+    /// What its engine may take, as the engine decided.
+    pub memory_limit_bytes: u64,
+}
+
+/// Refuses a directory that is neither a database nor fit to become one.
+pub(crate) fn refuse_strangers<E: DurableEngine>(directory: &dyn Directory, create: bool) -> Result<()> {
+    if directory.exists(manifest::FILE_NAME)? {
+        return Ok(());
+    }
+    if is_unfinished(directory)? {
+        return Err(unfinished(directory));
+    }
+    let ours = [LOCK_NAME, manifest::NEW_FILE_NAME, end_file::FILE_NAME, end_file::NEW_FILE_NAME];
+    let names = directory.list()?;
+    if let Some(left) = names.iter().find(|name| E::is_file(name) || name.starts_with("log-")) {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!(
+                "{} has lost its manifest: `{left}` is there; restore the manifest, or the whole directory \
+                 from a copy",
+                directory.location().display()
+            ),
+        ));
+    }
+    if let Some(stranger) = names.iter().find(|name| !ours.contains(&name.as_str())) {
+        return Err(Error::invalid(format!(
+            "{} is not an Evergraph database: it has no manifest, but a file `{stranger}`; name an empty or \
+             a new directory for a new database",
+            directory.location().display()
+        )));
+    }
+    if !create {
+        let location = directory.location().display();
+        let text = format!("there is no database in {location}: import a graph, or create one");
+        return Err(Error::new(ErrorKind::NotFound, text));
+    }
+    Ok(())
+}
+
+/// The database in `directory`, or a new one. The caller holds the lock.
+///
+/// # Errors
+/// As `OpenStore::open`. Nothing is created then.
+pub(crate) fn find_or_create<E: DurableEngine>(
+    directory: &dyn Directory,
+    wanted: &WantedDatabase,
+) -> Result<FoundDatabase> {
+    // Again: somebody may have made or removed it before the lock was ours.
+    refuse_strangers::<E>(directory, wanted.create)?;
+    if directory.exists(manifest::FILE_NAME)? {
+        let manifest = Manifest::read(directory, E::opens)?;
+        if let Some(engine) = wanted.engine.filter(|engine| *engine != manifest.engine) {
+            return Err(another_engine(directory, &manifest.engine, engine));
+        }
+        let memory_limit_bytes = E::memory_limit(&manifest.engine, wanted.memory_limit_bytes)?;
+        // A crash came right after a backup or salvage had made it a database.
+        manifest::remove_if_there(directory, UNFINISHED_NAME)?;
+        return Ok(FoundDatabase { manifest, created: false, memory_limit_bytes });
+    }
+    let engine = wanted.engine.unwrap_or(E::NEW);
+    if !E::opens(engine) {
+        return Err(Error::invalid(format!("there is no engine `{engine}`")));
+    }
+    let memory_limit_bytes = E::memory_limit(engine, wanted.memory_limit_bytes)?;
+    manifest::remove_if_there(directory, manifest::NEW_FILE_NAME)?;
+    end_file::create(directory, RecordedEnd::default())?;
+    let manifest = Manifest { has_end_file: true, ..Manifest::empty(engine, E::empty_section(engine)) };
+    manifest.write(directory, || Ok(()))?;
+    Ok(FoundDatabase { manifest, created: true, memory_limit_bytes })
+}
+
+fn another_engine(directory: &dyn Directory, found: &str, asked: &str) -> Error {
+    let location = directory.location().display();
+    Error::invalid(format!(
+        "the database {location} has the engine `{found}`, not `{asked}`: open it without naming an engine, or write \
+         a copy that has the other one: `evergraph convert {location} NEW --engine {asked}`"
+    ))
+}

@@ -236,7 +236,7 @@ fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
     let open = |stored: &StoredFile| {
         CsrFile::open(engine.files().directory(), stored, engine.page_reader()).map(Arc::new)
     };
-    let opened = stored.iter().map(open).collect();
+    let opened: CheckpointResult<Run> = stored.iter().map(open).collect();
     if opened.is_err() {
         for stored in stored {
             let _ = engine.files().remove(stored.number);

@@ -125,6 +125,8 @@ impl DurableEngine for AnyEngine {
     ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
         match (self, load) {
             (Self::Memory(engine), AnyLoad::Memory(load)) => engine.fill_load(load, index, at),
+            (Self::Disk(engine), AnyLoad::Disk(load)) => engine.fill_load(load, index, at),
+            _ => of_another_engine(),
         }
     }
 

@@ -149,6 +149,7 @@ impl Engine for AnyEngine {
     fn leaving_entries(prepared: &AnyPrepared) -> &[Mutation] {
         match prepared {
             AnyPrepared::Memory(prepared) => MemoryEngine::leaving_entries(prepared),
+            AnyPrepared::Disk(prepared) => DiskEngine::leaving_entries(prepared),
         }
     }
 

@@ -361,7 +361,9 @@ impl Snapshot {
             let types = Some(vec![crate::names::edge_type(&snapshot.catalogue(), edge_type)?]);
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
             let lists = topology.shared_lists(side)?.ok_or_else(|| {
-                Error::invalid("pieces are the memory engine's own arrays, which the disk engine has none of: use csr()")
+                Error::invalid(
+                    "pieces are the memory engine's own arrays, which the disk engine has none of: use csr()",
+                )
             })?;
             Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())
         })?;

@@ -27,7 +27,6 @@ use crate::index::directory::{Indexed, Indexes};
 use crate::index::fill::{IndexFill, finish_fill, push_group};
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
-use crate::planted::{Bug, planted};
 use crate::snapshot::session::Session;
 use crate::store::Store;
 use crate::timeline::registry::Access;
@@ -190,7 +189,7 @@ impl<E: Engine> Store<E> {
             refuse_duplicates(&duplicates, id, &self.catalogue())?;
             let is_filled_by_engine = fill.is_some();
             fill.map_or(Ok(()), IndexFill::install)?;
-            if !is_filled_by_engine || planted(Bug::IndexServesEarly) {
+            if !is_filled_by_engine {
                 index.filled(session.timestamp());
             }
         }

@@ -177,8 +177,6 @@ bugs! {
     RemovalTooEarly = "removal-too-early";
     /// An index that is being built does its removals at once.
     BuildHoldsNothing = "build-holds-nothing";
-    /// An index that the engine keeps serves from its scan's snapshot on.
-    IndexServesEarly = "index-serves-early";
     /// An index gets the subject of one that was dropped.
     SubjectUsedTwice = "subject-used-twice";
 

@@ -4,6 +4,7 @@
 //! ```text
 //! compaction   files are replaced by others while readers hold them
 //! crash        the power fails, or the disk refuses, at every operation of two checkpoints
+//! indexes      built, dropped and reopened beside commits, flushes and compactions; planted faults of their protocol
 //! files        what opening makes of a directory that is not as a manifest says
 //! ```
 
@@ -13,4 +14,5 @@
 mod compaction;
 mod crash;
 mod files;
+mod indexes;
 mod support;

@@ -40,9 +40,7 @@ fn refused(directory: &MemoryDirectory, options: &OpenOptions) -> String {
 
 #[test]
 fn an_engine_is_chosen_once_and_another_one_is_refused_with_the_way_out() {
-    for (engine, other) in
-        [(EngineKind::Disk, EngineKind::Memory), (EngineKind::Memory, EngineKind::Disk)]
-    {
+    for (engine, other) in [(EngineKind::Disk, EngineKind::Memory), (EngineKind::Memory, EngineKind::Disk)] {
         let directory = MemoryDirectory::new("db");
         assert_eq!(kind(&open(&directory, &chosen(Some(engine))).unwrap()), engine);
         let manifest = Manifest::read(&directory, AnyEngine::opens).unwrap();
@@ -50,7 +48,9 @@ fn an_engine_is_chosen_once_and_another_one_is_refused_with_the_way_out() {
         assert_eq!(kind(&open(&directory, &chosen(None)).unwrap()), engine);
         assert_eq!(kind(&open(&directory, &chosen(Some(engine))).unwrap()), engine);
         let text = refused(&directory, &chosen(Some(other)));
-        for part in [format!("`{engine}`, not `{other}`"), format!("evergraph convert db NEW --engine {other}")] {
+        for part in
+            [format!("`{engine}`, not `{other}`"), format!("evergraph convert db NEW --engine {other}")]
+        {
             assert!(text.contains(&part), "{text}");
         }
         assert_eq!(kind(&open(&directory, &chosen(None)).unwrap()), engine);

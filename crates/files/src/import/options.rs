@@ -5,10 +5,10 @@ use crate::import::id_type::IdType;
 use crate::import::mapping::document::Mapping;
 use crate::import::mapping::rule::FileFormat;
 use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
-use evergraph_storage::io::machine_memory::available_bytes;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
+use evergraph_storage::io::machine_memory::available_bytes;
 use std::ops::Range;
 use std::path::PathBuf;
 

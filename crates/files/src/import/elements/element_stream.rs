@@ -12,7 +12,6 @@ use crate::import::elements::element_graph::ElementGraph;
 use crate::import::elements::graphson::read_error;
 use crate::import::elements::rows::{ElementBlock, ElementRows};
 use crate::import::pipeline;
-use evergraph_storage::io::machine_memory::available_bytes;
 use evergraph_formats::element::Element;
 use evergraph_formats::element_source::{ElementSource, SourceOptions};
 use evergraph_formats::error::ReadError;
@@ -23,6 +22,7 @@ use evergraph_formats::graphml::reader::GraphmlReader;
 use evergraph_formats::node_link::reader::NodeLinkReader;
 use evergraph_formats::pajek::reader::PajekReader;
 use evergraph_graph::error::Result;
+use evergraph_storage::io::machine_memory::available_bytes;
 use std::io::BufReader;
 
 /// Bytes of a file that an element has, about.

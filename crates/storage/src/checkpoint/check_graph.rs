@@ -99,7 +99,7 @@ pub fn check_index<I: Item, V: View>(
     }
     if !duplicates.is_empty() {
         let named = duplicates.describe(|item| item.name(catalogue));
-        report.find(place, format!("duplicate values: {named}"));
+        report.find(place.clone(), format!("duplicate values: {named}"));
     }
     if index.is_kept_by_engine() {
         check_kept::<I, V>(view, id, &place, catalogue, &mut report)?;

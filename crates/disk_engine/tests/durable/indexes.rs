@@ -119,7 +119,8 @@ fn check_people(view: &impl GraphView, requests: &[IndexRequest<'_>]) {
         };
         let mut expected: Vec<(Value, VertexId)> = Vec::new();
         for person in &people {
-            expected.extend(view.vertex_property(*person, key).unwrap().map(|value| (value, *person)));
+            let values = view.vertex_property_map(*person).unwrap().into_iter();
+            expected.extend(values.filter(|(of, _)| *of == key).map(|(_, value)| (value, *person)));
         }
         expected.sort();
         let property = (Owner::Label(label), key);
@@ -152,7 +153,8 @@ fn check_edges(view: &impl GraphView, request: &IndexRequest<'_>) {
     view.scan_edges(Some(&[edge_type]), &mut cursor, usize::MAX, &mut edges).unwrap();
     let mut expected: Vec<(Value, EdgeId)> = Vec::new();
     for edge in edges {
-        expected.extend(view.edge_property(edge, key).unwrap().map(|value| (value, edge)));
+        let values = view.edge_property_map(edge).unwrap().into_iter();
+        expected.extend(values.filter(|(of, _)| *of == key).map(|(_, value)| (value, edge)));
     }
     expected.sort();
     let (mut found, mut cursor) = (OrderedMatches::default(), RangeCursor::default());

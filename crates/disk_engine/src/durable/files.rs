@@ -123,6 +123,11 @@ impl DatabaseFiles {
         self.on_disk.lock()
     }
 
+    /// Whether somebody has the checkpointer's place just now.
+    pub fn is_held(&self) -> bool {
+        self.on_disk.try_lock().is_none()
+    }
+
     /// Removes both files of a number that no manifest names, so that a full disk gets its space back.
     ///
     /// # Errors

@@ -19,11 +19,14 @@
 use crate::compact::job::CompactionJob;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
+use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
+use crate::format::subject::{Subject, SubjectKind};
 use crate::merge::delete_rule::DeleteRule;
 use crate::pick::{PickLimits, PickedCompaction, pick};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the memory of compactions is called in a budget.
@@ -52,6 +55,9 @@ impl DiskEngine {
         let set = Arc::clone(&self.tree().current().set);
         // Behind it: of an index that began before, it has entries.
         let (kept, _) = self.indexes().subjects();
+        if self.remove_dropped(&set, &kept)? {
+            return Ok(true);
+        }
         // R only grows: what is readable now of a set taken before is readable.
         let picked = pick(&set, self.timeline().readable(), limits);
         drop(set);
@@ -90,20 +96,45 @@ impl DiskEngine {
         installed.map(|_| true)
     }
 
+    /// Takes the files below L0 out of the set that have nothing but entries of indexes that were dropped; whether there
+    /// were any.
+    fn remove_dropped(&self, set: &FileSet<CsrFile>, kept: &BTreeSet<Subject>) -> CheckpointResult<bool> {
+        let is_dropped = |file: &&Arc<CsrFile>| {
+            file.directory_rows().iter().all(|row| {
+                matches!(row.subject.kind(), SubjectKind::Index(_)) && !kept.contains(&row.subject)
+            })
+        };
+        let mut removed = false;
+        for (level, files) in (0_u8..).zip(set.levels()).skip(1) {
+            let inputs: Vec<_> = files.iter().filter(is_dropped).cloned().collect();
+            removed |= !inputs.is_empty() && self.replace(&inputs, level, &[])?;
+        }
+        Ok(removed)
+    }
+
     /// Puts `outputs` in the place of the inputs; whether the set was still one that they fit into.
     fn install_compacted(
         &self,
         picked: &PickedCompaction<CsrFile>,
         outputs: &[Arc<CsrFile>],
     ) -> CheckpointResult<bool> {
+        self.replace(&picked.inputs, picked.output_level, outputs)
+    }
+
+    fn replace(
+        &self,
+        inputs: &[Arc<CsrFile>],
+        level: u8,
+        outputs: &[Arc<CsrFile>],
+    ) -> CheckpointResult<bool> {
         let mut on_disk = self.files().hold();
         let replaced = {
             let _latch = self.timeline().latch();
-            self.tree().replace_compacted(&picked.inputs, picked.output_level, outputs)
+            self.tree().replace_compacted(inputs, level, outputs)
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
-        on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
+        on_disk.add_replaced(inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
         self.pacing().wake_writers();

@@ -131,10 +131,11 @@ impl DurableEngine for DiskEngine {
 
     fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad<CsrFile>) -> DisplacedState {
         self.loads().push(timestamp, load.touched());
-        let replaced = load.install(self.tree(), self.groups());
+        // Before the files: a compaction that sees them leaves out what no index is there for.
         for (index, subject) in load.new_indexes() {
             self.indexes().add_ready(index, subject, timestamp);
         }
+        let replaced = load.install(self.tree(), self.groups());
         DisplacedState::of_load(replaced)
     }
 

@@ -48,7 +48,11 @@ impl DiskEngine {
     /// # Errors
     /// As [`DiskEngine::compact_once`].
     pub fn compact_by(&self, limits: &PickLimits) -> CheckpointResult<bool> {
+        // Before the set: of an index that is filled by now, this set may lack the scan.
+        let (_, building) = self.indexes().subjects();
         let set = Arc::clone(&self.tree().current().set);
+        // Behind it: of an index that began before, it has entries.
+        let (kept, _) = self.indexes().subjects();
         // R only grows: what is readable now of a set taken before is readable.
         let picked = pick(&set, self.timeline().readable(), limits);
         drop(set);
@@ -59,9 +63,10 @@ impl DiskEngine {
         }
         let clock = self.timeline().clock();
         let began = clock.now();
-        let deletes = DeleteRule::new(picked.below, []);
-        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
+        let deletes = DeleteRule::new(picked.below, building);
+        let mut job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
             .within(self.budget().limit_bytes());
+        job.kept_indexes = Some(kept);
         let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
         let _reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();

@@ -71,6 +71,12 @@ struct Arguments {
     /// A folder of LDBC's interactive workload, with `graph` and `substitution_parameters`, for the parts `interactive` and `lbv`.
     #[arg(long)]
     interactive: Option<PathBuf>,
+    /// The graph of several times the memory has 2^SCALE vertices, in the part `disk-writes`.
+    #[arg(long, value_name = "SCALE")]
+    disk_scale: Option<u32>,
+    /// Memory that stores of that graph have, in MiB.
+    #[arg(long, value_name = "MIB")]
+    disk_limit: Option<u64>,
     /// Where results.json, results.md and the plots go; what is there of other parts stays.
     #[arg(long, default_value = "target/bench")]
     output: PathBuf,
@@ -114,6 +120,12 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     let mut plan = if arguments.smoke { Plan::smoke() } else { Plan::full(arguments.scale) };
     if !arguments.smoke {
         plan.rounds = arguments.rounds.max(1);
+    }
+    if let Some(scale) = arguments.disk_scale {
+        plan.disk_scale = scale;
+    }
+    if let Some(mebibytes) = arguments.disk_limit {
+        plan.disk_limit_bytes = mebibytes << 20;
     }
     plan.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);

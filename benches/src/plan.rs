@@ -40,6 +40,8 @@ pub enum Part {
     Interactive,
     /// Lissandrini, Brugnara and Velegrakis' micro-benchmarks in Gremlin, by clients.
     Lbv,
+    /// Inserts, loads, flushes and compactions of a graph of several times the memory.
+    DiskWrites,
 }
 
 /// How much is measured.
@@ -73,6 +75,12 @@ pub struct Plan {
     pub interactive: Option<PathBuf>,
     /// The folder of GAPBS' built programs, if there is one.
     pub gapbs: Option<PathBuf>,
+    /// The graph of several times the memory has 2^disk_scale vertices.
+    pub disk_scale: u32,
+    /// The memory that stores of that graph have, in bytes.
+    pub disk_limit_bytes: u64,
+    /// Runs with that graph: each takes minutes.
+    pub disk_rounds: usize,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -96,6 +104,9 @@ impl Plan {
             walks: None,
             interactive: None,
             gapbs: None,
+            disk_scale: 21,
+            disk_limit_bytes: 64 << 20,
+            disk_rounds: 1,
             seed: 1,
         }
     }
@@ -111,6 +122,7 @@ impl Plan {
             run_time: Duration::from_millis(10),
             questions: 2_000,
             nodes: 2_000,
+            disk_scale: 13,
             ..Self::full(11)
         }
     }

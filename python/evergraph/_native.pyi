@@ -21,6 +21,7 @@ _Ids: TypeAlias = npt.NDArray[np.uint64]
 
 class _OpenSettings(TypedDict):
     create: bool
+    engine: str | None
     durability: str | None
     sync_interval: float | None
     isolation: str | None
@@ -28,6 +29,7 @@ class _OpenSettings(TypedDict):
     transaction_bytes_max: int | None
     stall_max: float | None
     memory_limit: int | None
+    io_threads: int | None
     checkpoint_after_bytes: int | None
     log_file_bytes: int | None
 
@@ -51,6 +53,8 @@ def salvage(path: str | PathLike[str], target: str | PathLike[str], progress: _P
 class Database:
     @property
     def path(self) -> Any: ...
+    @property
+    def engine(self) -> str: ...
     @property
     def durability(self) -> str: ...
     @property
@@ -87,6 +91,7 @@ class Database:
     def stats(self) -> dict[str, Any]: ...
     def check(self, progress: _Progress) -> dict[str, Any]: ...
     def backup(self, path: str | PathLike[str], progress: _Progress) -> dict[str, Any]: ...
+    def convert(self, path: str | PathLike[str], engine: str, progress: _Progress) -> dict[str, Any]: ...
     def checkpoint(self) -> int: ...
 
 class _Reader:

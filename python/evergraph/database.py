@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Database", "check_files", "open", "salvage"]
 
 T = TypeVar("T")
+Engine: TypeAlias = Literal["memory", "disk"]
 Durability: TypeAlias = Literal["sync", "interval", "none"]
 Isolation: TypeAlias = Literal["snapshot", "serializable"]
 
@@ -33,7 +34,7 @@ Isolation: TypeAlias = Literal["snapshot", "serializable"]
 def open(  # noqa: A001 - as the standard library's modules do
     path: StrPath | None = None,
     *,
-    engine: Literal["memory"] = "memory",
+    engine: Engine | None = None,
     durability: Durability | None = None,
     sync_interval: float | None = None,
     read_only: bool = False,
@@ -43,6 +44,7 @@ def open(  # noqa: A001 - as the standard library's modules do
     transaction_bytes_max: int | None = None,
     stall_max: float | None = None,
     memory_limit: int | None = None,
+    io_threads: int | None = None,
     checkpoint_after_bytes: int | None = None,
     log_file_bytes: int | None = None,
     progress: Progress = None,
@@ -57,8 +59,11 @@ def open(  # noqa: A001 - as the standard library's modules do
     path : path, optional
         A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
         last handle closes.
-    engine : {"memory"}
-        The graph is in memory, its log and checkpoints on disk. This is the only engine.
+    engine : {"memory", "disk"}, optional
+        Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the
+        default), or on disk within a memory limit, for a graph larger than memory. An existing database knows
+        its engine; naming another one is an error, and ``Database.convert`` changes it. See the guide, "Graphs
+        larger than memory".
     durability : {"sync", "interval", "none"}, optional
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
@@ -75,7 +80,11 @@ def open(  # noqa: A001 - as the standard library's modules do
     stall_max : float, optional
         Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
-        Bytes that algorithms and queries may take together; no limit by default.
+        Bytes of memory. With the disk engine it limits everything but indexes: half of the machine's memory by
+        default, at least 64 MiB. With the memory engine it limits what algorithms and queries take together in
+        addition to the graph; no limit by default.
+    io_threads : int, optional
+        Threads that read pages of a database of the disk engine: 8 by default.
     checkpoint_after_bytes : int, optional
         Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
     log_file_bytes : int, optional
@@ -105,8 +114,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     ...     db.stats()["vertices"]
     {}
     """
-    if engine != "memory":
-        raise InvalidError(f'engine={engine!r}: there is only "memory" so far')
+    if path is None and engine == "disk":
+        raise InvalidError('engine="disk": a database on disk needs a path')
     if read_only:
         raise InvalidError(
             "read_only=True: a database is opened to write, by one process at a time; take a backup and open that"
@@ -115,6 +124,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         raise InvalidError("a database in memory has no durability: give a path, or leave it out")
     settings: _native._OpenSettings = {
         "create": create,
+        "engine": engine,
         "durability": durability,
         "sync_interval": sync_interval,
         "isolation": isolation,
@@ -122,6 +132,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         "transaction_bytes_max": transaction_bytes_max,
         "stall_max": stall_max,
         "memory_limit": memory_limit,
+        "io_threads": io_threads,
         "checkpoint_after_bytes": checkpoint_after_bytes,
         "log_file_bytes": log_file_bytes,
     }
@@ -217,6 +228,11 @@ class Database(Loading, Files, Handle):
         """The database's directory; ``None`` in memory."""
         path = self._native.path
         return None if path is None else Path(path)
+
+    @property
+    def engine(self) -> Engine:
+        """Where the graph is kept: "memory" or "disk"."""
+        return "disk" if self._native.engine == "disk" else "memory"
 
     @property
     def durability(self) -> str:
@@ -515,6 +531,11 @@ class Database(Loading, Files, Handle):
     def stats(self) -> dict[str, Any]:
         """Counts and sizes: vertices by label, edges by type, commits, conflicts, bytes of memory and log.
 
+        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
+        has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and
+        ``property_bytes``; its ``cache``, ``memory_graphs``, ``flushes``, ``compactions`` and ``stalls``. It is
+        ``None`` with the memory engine.
+
         Examples
         --------
         >>> db.stats()["edges"]
@@ -559,6 +580,34 @@ class Database(Loading, Files, Handle):
         """
         with shown(progress) as told:
             return self._native.backup(os.fspath(path), told)
+
+    def convert(self, path: StrPath, *, engine: Engine, progress: Progress = None) -> dict[str, Any]:
+        """Write the graph as it is now to a new database of an engine, while others read and write.
+
+        Vertices and edges keep their ids; properties, names and indexes are the same. This database is not
+        changed. A database in memory becomes one on disk by it.
+
+        Parameters
+        ----------
+        path : path
+            The folder of the new database, which must be new or empty.
+        engine : {"memory", "disk"}
+            The engine of the new database.
+        progress
+            See ``evergraph.progress``.
+
+        Returns
+        -------
+        dict
+            ``vertices``, ``edges``, ``bytes_written``.
+
+        Raises
+        ------
+        InvalidError
+            If `path` is not empty.
+        """
+        with shown(progress) as told:
+            return self._native.convert(os.fspath(path), engine, told)
 
     def checkpoint(self) -> int:
         """Write changes to files, so that opening need not replay a long log. Others may read and write.

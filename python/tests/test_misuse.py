@@ -259,7 +259,7 @@ def test_a_bar_is_shown_when_asked_for(large: eg.Database, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"engine": "disk"}, "only .memory. so far"),
+        ({"engine": "tape"}, "tape"),
         ({"read_only": True}, "backup"),
         ({"durability": "sometimes"}, "sometimes"),
         ({"durability": "sync", "sync_interval": 1.0}, "sync_interval"),

@@ -6,9 +6,19 @@ use evergraph::storage::io::directory::Directory;
 use evergraph::storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::storage::open::{OpenOptions, OpenStore};
-use evergraph::{Durability, Error, Result};
+use evergraph::{Database, Durability, EngineKind, Error, Options, Result};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// An empty database in memory with this engine, and the least memory that the disk engine has.
+///
+/// # Panics
+/// If it cannot be opened.
+#[must_use]
+pub fn in_memory(engine: EngineKind) -> Database {
+    let options = Options { engine: Some(engine), memory_limit_bytes: 64 << 20, ..Options::default() };
+    Database::in_memory_with(&options).unwrap()
+}
 
 /// Options with log files so small that tests fill many of them.
 #[must_use]

@@ -6,6 +6,7 @@
 //! redb        B+ tree, pages copied on write, in Rust; a key an edge
 //! fjall       log-structured merge tree, in Rust; a key an edge
 //! rocksdb     log-structured merge tree; a key an edge
+//! limited     ours again, with a limit of memory: either engine
 //! ```
 //!
 //! The others keep one direction, which is in their favour: half of what is written, half of the memory.
@@ -15,6 +16,7 @@ pub mod evergraph;
 pub mod fjall;
 pub mod key_value;
 pub mod kind;
+pub mod limited;
 pub mod lmdb;
 pub mod power_cut;
 pub mod redb;

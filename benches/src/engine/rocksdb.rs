@@ -42,14 +42,34 @@ impl RocksDbStore {
     /// # Errors
     /// What RocksDB says.
     pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
+        Self::open_with(folder, commit, None)
+    }
+
+    /// The same within `limit_bytes`: three quarters of them are the cache's, a quarter is that of two write buffers; files
+    /// are read and written past the system's cache, as ours are.
+    ///
+    /// # Errors
+    /// What RocksDB says.
+    pub fn open_limited(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
+        Self::open_with(folder, commit, Some(limit_bytes as usize))
+    }
+
+    fn open_with(folder: &Path, commit: Commit, limit_bytes: Option<usize>) -> Result<Self> {
         let mut table = BlockBasedOptions::default();
         table.set_block_size(16 << 10);
-        table.set_block_cache(&Cache::new_lru_cache(1 << 30));
+        let cache_bytes = limit_bytes.map_or(1 << 30, |limit| limit / 4 * 3);
+        table.set_block_cache(&Cache::new_lru_cache(cache_bytes));
         table.set_cache_index_and_filter_blocks(true);
         table.set_pin_l0_filter_and_index_blocks_in_cache(true);
         table.set_bloom_filter(10.0, false);
         let mut options = Options::default();
         options.create_if_missing(true);
+        if let Some(limit) = limit_bytes {
+            options.set_write_buffer_size(limit / 8);
+            options.set_max_write_buffer_number(2);
+            options.set_use_direct_reads(true);
+            options.set_use_direct_io_for_flush_and_compaction(true);
+        }
         options.set_level_compaction_dynamic_level_bytes(true);
         options.set_max_background_jobs(6);
         options.set_bytes_per_sync(1 << 20);

@@ -1,6 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
+use crate::workload::disk::writes as disk_writes;
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
     reads, storage, writes,
@@ -25,6 +26,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::LookUps => "Queries that look up",
         Part::Interactive => "LDBC's interactive reads",
         Part::Lbv => "LBV's micro-benchmarks",
+        Part::DiskWrites => "Disk engine: writes",
     }
 }
 
@@ -57,5 +59,6 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::LookUps => look_ups::measure(work),
         Part::Interactive => interactive::measure(work),
         Part::Lbv => lbv::measure(work),
+        Part::DiskWrites => disk_writes::measure(work),
     }
 }

@@ -51,6 +51,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "lmdb",
         "lmdb_writemap",
         "loop",
+        "memory engine",
         "one client",
         "plain",
         "redb",
@@ -64,7 +65,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 20, "fourteen parts, six of them on a graph of files too");
+    assert_eq!(texts("section").len(), 21, "fifteen parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -90,6 +91,9 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "interactive.index.comment.build",
         "lbv.reads_20.clients_8.p99",
         "lbv.read_only.clients_1",
+        "disk.insert.one.p99",
+        "disk.load.bytes",
+        "disk.open",
     ] {
         assert!(texts("name").contains(name), "{name} is missing");
     }

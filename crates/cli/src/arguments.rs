@@ -6,6 +6,7 @@ use crate::command::bench::BenchArguments;
 use crate::command::check::CheckArguments;
 use crate::command::checkpoint::CheckpointArguments;
 use crate::command::completions::CompletionsArguments;
+use crate::command::convert::ConvertArguments;
 use crate::command::demo::DemoArguments;
 use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
@@ -106,9 +107,14 @@ pub struct Global {
     /// the background), none (it is visible). Demo and bench choose their own mode.
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
-    /// Memory that algorithms may take in addition to the graph, such as 4GiB [default: unlimited].
+    /// Memory limit, such as 4GiB. With the disk engine it limits all but indexes [default: half of the
+    /// machine's memory]; with the memory engine it limits what algorithms and queries take in addition to
+    /// the graph [default: unlimited].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,
+    /// Number of threads that read pages of a database of the disk engine [default: 8].
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), hide_short_help = true)]
+    pub io_threads: Option<u16>,
     /// Read settings only from this file [default: EVERGRAPH_CONFIG; else evergraph.toml here, then in
     /// ~/.config/evergraph].
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
@@ -140,6 +146,8 @@ pub enum Command {
     Check(CheckArguments),
     /// Copy a database to a new folder, verified and checked.
     Backup(BackupArguments),
+    /// Write a database's graph to a new database of another engine (memory or disk), with the same ids.
+    Convert(ConvertArguments),
     /// Write the verified data of a damaged database to a new one, and list what is missing.
     Salvage(SalvageArguments),
     /// Move the log's content into the database's files, so that it opens fast.

@@ -5,10 +5,11 @@
 //! is created only when there is something to put into it.
 
 use crate::context::Context;
+use crate::engine::EngineArgument;
 use crate::open::refuse_file;
-use evergraph::Database;
 use evergraph::database::{ImportProgress, Statistics};
 use evergraph::import::existing_graph::ExistingGraph;
+use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
@@ -27,26 +28,32 @@ use std::time::{Duration, Instant};
 /// Where a graph is to go.
 pub struct Destination {
     path: PathBuf,
+    /// How it is opened, and of which engine it is if it isn't there.
+    options: Options,
     /// `None` until there is something to put in.
     database: Option<Database>,
 }
 
 impl Destination {
-    /// The database at `path`, which is created by [`Destination::load`] if it isn't there.
+    /// The database at `path`, which is created by [`Destination::load`] if it isn't there: by `engine`, or that of
+    /// memory.
     ///
     /// # Errors
-    /// Those of opening.
-    pub fn new(path: &Path) -> Result<Self> {
-        let database = if has_content(path) { Some(open(path)?) } else { None };
-        Ok(Self { path: path.to_owned(), database })
+    /// Those of opening; `invalid` for a database of another engine.
+    pub fn new(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
+        let engine = engine.map(EngineArgument::kind);
+        let Options { memory_limit_bytes, io_threads, .. } = context.options;
+        let options = Options { engine, memory_limit_bytes, io_threads, ..Options::default() };
+        let database = if has_content(path) { Some(open(path, &options)?) } else { None };
+        Ok(Self { path: path.to_owned(), options, database })
     }
 
     /// As [`Destination::new`], for a database without vertices.
     ///
     /// # Errors
     /// `invalid` if something is in it; those of opening.
-    pub fn new_or_empty(path: &Path) -> Result<Self> {
-        let destination = Self::new(path)?;
+    pub fn new_or_empty(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
+        let destination = Self::new(path, engine, context)?;
         let vertices = match &destination.database {
             Some(database) => database.statistics()?.vertices_count(),
             None => 0,
@@ -94,7 +101,7 @@ impl Destination {
             Some(database) => fill(database)?,
             None => {
                 let was_there = self.path.exists();
-                let database = open(&self.path)?;
+                let database = open(&self.path, &self.options)?;
                 // Somebody may have made one, and put something in, while we were reading.
                 let is_ours = database.snapshot().timestamp() == Timestamp::ZERO;
                 fill(database).inspect_err(|_| {
@@ -122,6 +129,8 @@ impl Destination {
             })
             .collect();
         let (edges_count, all_edges) = (load.edges_count(), statistics.edges_count());
+        let topology_bytes = statistics.store.engine.topology_bytes as f64;
+        let per_edge = (all_edges > 0).then(|| topology_bytes / all_edges as f64);
         Ok(LoadReport {
             database: self.path.display().to_string(),
             labels: vertices,
@@ -131,8 +140,9 @@ impl Destination {
             read_seconds,
             load_seconds,
             disk_bytes: disk_bytes(&self.path)?,
-            memory_bytes_per_edge: (all_edges > 0)
-                .then(|| statistics.store.engine.topology_bytes as f64 / all_edges as f64),
+            engine: statistics.engine.name(),
+            memory_bytes_per_edge: per_edge.filter(|_| statistics.tree.is_none()),
+            file_bytes_per_edge: per_edge.filter(|_| statistics.tree.is_some()),
         })
     }
 }
@@ -171,9 +181,9 @@ fn has_content(path: &Path) -> bool {
     }
 }
 
-fn open(path: &Path) -> Result<Database> {
+fn open(path: &Path, options: &Options) -> Result<Database> {
     refuse_file(path)?;
-    Database::open(path)
+    Database::open_with(path, options)
 }
 
 /// What was loaded, and how long it took.
@@ -181,6 +191,8 @@ fn open(path: &Path) -> Result<Database> {
 pub struct LoadReport {
     /// The database.
     pub database: String,
+    /// Its engine.
+    pub engine: &'static str,
     /// Vertices a label.
     pub labels: Vec<LabelRow>,
     /// Edges a type and pair of labels.
@@ -195,8 +207,11 @@ pub struct LoadReport {
     pub load_seconds: f64,
     /// Bytes of the database's files.
     pub disk_bytes: u64,
-    /// Bytes in memory that an edge of the database takes, both directions together; properties not included.
+    /// Bytes in memory that an edge of the database takes, both directions together; properties not included. `null`
+    /// with the disk engine.
     pub memory_bytes_per_edge: Option<f64>,
+    /// The same in files of the disk engine; `null` with the memory engine.
+    pub file_bytes_per_edge: Option<f64>,
 }
 
 /// Vertices of one label.
@@ -256,9 +271,10 @@ impl fmt::Display for LoadReport {
             None => writeln!(f)?,
         }
         write!(f, "{}: {} on disk", visible(&self.database), size(self.disk_bytes))?;
-        match self.memory_bytes_per_edge {
-            Some(bytes) => writeln!(f, ", {bytes:.1} bytes an edge in memory"),
-            None => writeln!(f),
+        match (self.memory_bytes_per_edge, self.file_bytes_per_edge) {
+            (Some(bytes), _) => writeln!(f, ", {bytes:.1} bytes an edge in memory"),
+            (_, Some(bytes)) => writeln!(f, ", {bytes:.1} bytes an edge in files"),
+            (None, None) => writeln!(f),
         }
     }
 }
@@ -266,7 +282,6 @@ impl fmt::Display for LoadReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph::Options;
     use evergraph_graph::cancel::CancelFlag;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::load::{VertexBlock, VertexTable};
@@ -292,13 +307,13 @@ mod tests {
             edges: Vec::new(),
         };
         for path in [&new, &empty] {
-            let into = Destination::new(path).unwrap();
+            let into = Destination::new(path, None, &context).unwrap();
             let failed = into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
             assert_eq!(failed.kind(), ErrorKind::Cancelled);
         }
         assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
         Database::open(&new).unwrap().close().unwrap();
-        let into = Destination::new(&new).unwrap();
+        let into = Destination::new(&new, None, &context).unwrap();
         into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
         assert!(new.join("manifest").exists() || new.join("lock").exists(), "it was there");
     }

@@ -10,6 +10,7 @@ mod amount;
 mod arguments;
 mod command;
 mod context;
+mod engine;
 mod loading;
 mod open;
 mod settings;
@@ -104,6 +105,9 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     if let Some(bytes) = global.memory_limit {
         options.memory_limit_bytes = bytes;
     }
+    if let Some(threads) = global.io_threads {
+        options.io_threads = threads.into();
+    }
     Ok(Context { console, cancel: interrupt.flag(), interrupt, threads, options })
 }
 
@@ -140,6 +144,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Backup(arguments) => command::backup::execute(arguments, context)?,
+        Command::Convert(arguments) => command::convert::execute(arguments, context)?,
         Command::Salvage(arguments) => return command::salvage::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
         Command::Index(arguments) => command::index::execute(arguments, context)?,

@@ -93,7 +93,7 @@ impl DiskEngine {
             Background::Threads => Flusher::Background,
             Background::Stepped => Flusher::Writer,
         };
-        self.keep_pace(flusher, patience)?;
+        self.keep_pace(flusher, commit.len(), patience)?;
         let patience = patience.saturating_sub(clock.now().saturating_sub(began));
         self.make_room(commit, index_records, flusher, patience)
     }
@@ -152,18 +152,18 @@ impl DiskEngine {
     }
 
     fn backlog(&self) -> Option<Backlog> {
-        self.tree().with_current(|current| {
-            self.limits().backlog(current.frozen().len(), current.set.flushed().len())
-        })
+        self.tree()
+            .with_current(|current| self.limits().backlog(current.frozen().len(), current.set.flushed_runs()))
     }
 
     /// Waits while the flush or the compaction is behind.
-    fn keep_pace(&self, flusher: Flusher, patience: Duration) -> Result<()> {
-        let files = self.tree().with_current(|current| current.set.flushed().len());
+    fn keep_pace(&self, flusher: Flusher, records: usize, patience: Duration) -> Result<()> {
+        let files = self.tree().with_current(|current| current.set.flushed_runs());
         let slowed = self.limits().slowed(files);
         let Some(backlog) = self.backlog() else {
             if flusher == Flusher::Background {
-                self.pacing().slow(&**self.timeline().clock(), slowed.min(patience));
+                let records = u32::try_from(records).unwrap_or(u32::MAX);
+                self.pacing().slow(&**self.timeline().clock(), slowed.saturating_mul(records), patience);
             }
             return Ok(());
         };
@@ -257,7 +257,7 @@ impl DiskEngine {
             Backlog::FrozenGraphs(count) => format!("{count} memory graphs wait to be written to files"),
             Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),
         };
-        let cause = self.pacing().failure().unwrap_or_else(|| {
+        let cause = self.pacing().failure_of(backlog).unwrap_or_else(|| {
             "the disk cannot keep up with writes, or the log's sync takes too long; try again later"
                 .to_owned()
         });

@@ -26,6 +26,7 @@ use crate::merge::delete_rule::DeleteRule;
 use crate::pick::{PickLimits, PickedCompaction, pick};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ impl DiskEngine {
     /// Those of the job: damage, a full disk, the budget, closing. The set is as it was then, and what was written is
     /// removed.
     pub fn compact_once(&self) -> CheckpointResult<bool> {
-        self.compact_by(&PickLimits::default())
+        self.compact_by(self.pick_limits())
     }
 
     /// The same, by other limits: so a test sees compactions of a few small files.
@@ -81,12 +82,14 @@ impl DiskEngine {
         let open = |stored| CsrFile::open(directory, &stored, self.page_reader()).map(Arc::new);
         let outputs: CheckpointResult<Vec<_>> = stored.into_iter().map(open).collect();
         let installed = outputs.and_then(|outputs| {
-            let written = outputs.iter().map(|file| file.stored().bytes()).sum();
-            Ok(self.install_compacted(&picked, &outputs)?.then_some(written))
+            let written: u64 = outputs.iter().map(|file| file.stored().bytes()).sum();
+            let rows = outputs.iter().flat_map(|file| file.directory_rows());
+            let records: u64 = rows.map(|row| row.difference.unsigned_abs()).sum();
+            Ok(self.install_compacted(&picked, &outputs)?.then_some((written, records)))
         });
-        if let Ok(Some(written)) = installed {
+        if let Ok(Some((written, records))) = installed {
             let read = picked.inputs.iter().map(|file| file.stored().bytes()).sum();
-            self.compactions().compacted(clock.now().saturating_sub(began), read, written);
+            self.compactions().compacted(clock.now().saturating_sub(began), read, written, records);
             return Ok(true);
         }
         for number in numbers {
@@ -112,6 +115,13 @@ impl DiskEngine {
         Ok(removed)
     }
 
+    /// Whether a compaction is due or under way. Cost: a pick.
+    #[must_use]
+    pub fn is_compaction_due(&self) -> bool {
+        let set = Arc::clone(&self.tree().current().set);
+        pick(&set, self.timeline().readable(), self.pick_limits()).is_some()
+    }
+
     /// Puts `outputs` in the place of the inputs; whether the set was still one that they fit into.
     fn install_compacted(
         &self,
@@ -134,10 +144,14 @@ impl DiskEngine {
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
+        if planted(Bug::InputsRemovedEarly) {
+            inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
+        }
+        inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
         on_disk.add_replaced(inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
-        self.pacing().wake_writers();
+        self.pacing().note_compaction();
         Ok(true)
     }
 }

@@ -62,6 +62,8 @@ pub struct CompactionStatistics {
     pub read_bytes: u64,
     /// Bytes of their outputs.
     pub written_bytes: u64,
+    /// Records that their outputs gained by: Inserts less Deletes of vertices, edges a side, and entries.
+    pub written_records: u64,
     /// Time that they took.
     pub compacting: Duration,
 }
@@ -72,15 +74,17 @@ pub struct CompactionCounters {
     compactions: AtomicU64,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
+    written_records: AtomicU64,
     nanoseconds: AtomicU64,
 }
 
 impl CompactionCounters {
-    /// A compaction of `read` bytes to `written` bytes took so long.
-    pub fn compacted(&self, took: Duration, read: u64, written: u64) {
+    /// A compaction of `read` bytes to `written` bytes with so many records took so long.
+    pub fn compacted(&self, took: Duration, read: u64, written: u64, records: u64) {
         self.compactions.fetch_add(1, Ordering::Relaxed);
         self.read_bytes.fetch_add(read, Ordering::Relaxed);
         self.written_bytes.fetch_add(written, Ordering::Relaxed);
+        self.written_records.fetch_add(records, Ordering::Relaxed);
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
@@ -92,6 +96,7 @@ impl CompactionCounters {
             compactions: self.compactions.load(Ordering::Relaxed),
             read_bytes: self.read_bytes.load(Ordering::Relaxed),
             written_bytes: self.written_bytes.load(Ordering::Relaxed),
+            written_records: self.written_records.load(Ordering::Relaxed),
             compacting: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
         }
     }

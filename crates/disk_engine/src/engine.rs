@@ -27,6 +27,7 @@ use crate::groups::GroupTable;
 use crate::index_table::IndexTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
 use crate::pacing::{Pacing, PacingLimits};
+use crate::pick::PickLimits;
 use crate::tree::{Pin, Replaced, SourceHandle, Tree};
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
@@ -34,6 +35,7 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
 use std::sync::Arc;
@@ -75,6 +77,7 @@ pub struct DiskEngine {
     supply: GraphSupply,
     pacing: Pacing,
     limits: PacingLimits,
+    pick_limits: PickLimits,
     budget: Arc<MemoryBudget>,
     reader: Arc<PageReader>,
     files: DatabaseFiles,
@@ -181,6 +184,7 @@ impl DiskEngine {
             supply,
             pacing: Pacing::default(),
             limits,
+            pick_limits: PickLimits::of_graphs(capacity_bytes),
             budget,
             reader,
             files,
@@ -264,13 +268,19 @@ impl DiskEngine {
         let is_visible = |source: &SourceHandle<CsrFile>| match source {
             // A level leaves out what is newer file by file.
             SourceHandle::Graph(_) | SourceHandle::Level(_) => true,
-            SourceHandle::File(file) => file.stored().first_ts.visible_at(timestamp),
+            SourceHandle::File(file) => {
+                file.stored().first_ts.visible_at(timestamp) || planted(Bug::LoadSeenEarly)
+            }
         };
         pin.sources(timestamp).filter(is_visible).collect()
     }
 
     pub(crate) fn supply(&self) -> &GraphSupply {
         &self.supply
+    }
+
+    pub(crate) fn pick_limits(&self) -> &PickLimits {
+        &self.pick_limits
     }
 
     pub(crate) fn limits(&self) -> &PacingLimits {

@@ -12,6 +12,7 @@
 //! Source: disk-engine, sections 1 and 5; LSMGraph (SIGMOD 2024), section 4.3, which counts references to
 //! versions of a multi-level index.
 
+use crate::format::file_head::FileStamps;
 use crate::level::Level;
 use crate::stored_file::KeyedFile;
 use std::sync::Arc;
@@ -24,19 +25,21 @@ pub const DEEPER_LEVELS: usize = 5;
 pub struct FileSet<F> {
     /// L0, newest first.
     flushed: Vec<Arc<F>>,
+    /// Sorted runs in L0: the files of one load are one.
+    flushed_runs: usize,
     /// L1 first.
     deeper: [Arc<Level<F>>; DEEPER_LEVELS],
 }
 
 impl<F> Default for FileSet<F> {
     fn default() -> Self {
-        Self { flushed: Vec::new(), deeper: Default::default() }
+        Self { flushed: Vec::new(), flushed_runs: 0, deeper: Default::default() }
     }
 }
 
 impl<F> Clone for FileSet<F> {
     fn clone(&self) -> Self {
-        Self { flushed: self.flushed.clone(), deeper: self.deeper.clone() }
+        Self { flushed: self.flushed.clone(), flushed_runs: self.flushed_runs, deeper: self.deeper.clone() }
     }
 }
 
@@ -45,7 +48,7 @@ impl<F: KeyedFile> FileSet<F> {
     /// files of a deeper level overlap.
     #[must_use]
     pub fn of(flushed: Vec<Arc<F>>, deeper: [Vec<Arc<F>>; DEEPER_LEVELS]) -> Option<Self> {
-        let mut set = Self { flushed, ..Self::default() };
+        let mut set = Self { flushed_runs: runs(&flushed), flushed, ..Self::default() };
         for (level, files) in set.deeper.iter_mut().zip(deeper) {
             *level = Arc::new(Level::new(files)?);
         }
@@ -79,6 +82,7 @@ impl<F: KeyedFile> FileSet<F> {
         }
         let mut set = self.clone();
         set.flushed.retain(|file| !is_input(file));
+        set.flushed_runs = runs(&set.flushed);
         let output_place = usize::from(output_level).checked_sub(1).filter(|at| *at < DEEPER_LEVELS)?;
         for (at, level) in set.deeper.iter_mut().enumerate() {
             if at != output_place && !level.files().iter().any(is_input) {
@@ -107,8 +111,18 @@ impl<F: KeyedFile> FileSet<F> {
             in_flushed = &[];
         }
         drop(set.flushed.splice(0..0, newest.iter().chain(in_flushed).cloned()));
+        set.flushed_runs = runs(&set.flushed);
         set
     }
+}
+
+/// How many sorted runs `files` are, newest first: those of one load have its timestamp and no stamps.
+fn runs<F: KeyedFile>(files: &[Arc<F>]) -> usize {
+    let is_of_one_load = |left: &Arc<F>, right: &Arc<F>| {
+        let (left, right) = (left.stored(), right.stored());
+        left.stamps == FileStamps::Unstamped && right.stamps == left.stamps && left.last_ts == right.last_ts
+    };
+    files.chunk_by(is_of_one_load).count()
 }
 
 impl<F> FileSet<F> {
@@ -125,6 +139,7 @@ impl<F> FileSet<F> {
         let mut set = self.clone();
         let at = set.flushed.iter().take_while(|other| is_newer(other)).count();
         set.flushed.insert(at, file);
+        set.flushed_runs += 1;
         set
     }
 
@@ -133,6 +148,13 @@ impl<F> FileSet<F> {
     #[inline]
     pub fn flushed(&self) -> &[Arc<F>] {
         &self.flushed
+    }
+
+    /// Sorted runs in L0: a file each, but the files of one load, which don't overlap, are one together.
+    #[must_use]
+    #[inline]
+    pub const fn flushed_runs(&self) -> usize {
+        self.flushed_runs
     }
 
     /// The levels below L0, L1 first; those without files are among them.
@@ -178,7 +200,6 @@ impl<F> FileSet<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::file_head::FileStamps;
     use crate::format::file_name::FileNumber;
     use crate::stored_file::{StoredFile, StoredPart};
     use evergraph_graph::timestamp::Timestamp;
@@ -264,5 +285,14 @@ mod tests {
         assert_eq!(placed(1, (41, 49)), [5, 2, 1, 10, 6, 11]);
         assert_eq!(placed(0, (41, 49)), [5, 6, 2, 1, 10, 11]);
         assert_eq!(placed(1, (40, 49)), [5, 6, 2, 1, 10, 11], "it overlaps what came there meanwhile");
+        let of_load = |number, keys| {
+            let mut file = StoredFile::clone(&file(number, 0, keys));
+            file.last_ts = Timestamp(99);
+            Arc::new(file)
+        };
+        let many = [(5, (0, 9)), (6, (10, 19)), (7, (20, 29))].map(|(number, keys)| of_load(number, keys));
+        let loaded = set.with_loaded(&many, 0, &[]);
+        assert_eq!((loaded.flushed().len(), loaded.flushed_runs(), set.flushed_runs()), (5, 3, 2));
+        assert_eq!(loaded.with_flushed(file(8, 0, (0, 9)), |_| false).flushed_runs(), 4);
     }
 }

@@ -17,12 +17,18 @@ use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::flush::write_generation;
 use crate::generation::Generation;
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::timeline::clock::LatchState;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the memory of flushes is called in a budget.
+pub const FLUSH_PURPOSE: &str = "flushes";
+/// What a flush takes: a stretch of each file, filters, and the records of a long list.
+const FLUSH_BYTES: u64 = 4 << 20;
 
 /// What a flush wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +114,8 @@ impl DiskEngine {
         let graph = generation.graph().expect("a graph is freed when it has a file");
         let clock = self.timeline().clock();
         let began = clock.now();
+        // A cache gives way to it. A budget that refuses it does not stop what frees a graph.
+        let _reserved = self.budget().reserve(FLUSH_PURPOSE, FLUSH_BYTES);
         let number = self.files().take_number();
         let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
             let open = |stored| CsrFile::open(self.files().directory(), &stored, self.page_reader());

@@ -19,6 +19,7 @@
 use crate::memory_graph::graph::MemoryGraph;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::ArcCell;
 use std::sync::{Arc, OnceLock};
 
@@ -194,7 +195,7 @@ impl<F> RetainedGenerations<F> {
         let floor = &mut self.floor;
         self.generations.retain(|generation| {
             let has_graph = generation.graph().is_some();
-            if !has_graph {
+            if !has_graph && !planted(Bug::FreedWithoutFloor) {
                 *floor = (*floor).max(generation.last().unwrap_or(Timestamp::ZERO));
             }
             has_graph

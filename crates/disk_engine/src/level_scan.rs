@@ -126,6 +126,13 @@ impl<F, S: Scan<E>, E> LevelScan<F, S, E> {
         Ok(scan)
     }
 
+    /// The file in hand.
+    #[must_use]
+    pub fn file(&self) -> Option<&Arc<F>> {
+        let place = self.scan.as_ref().map(|_| self.rest.start)?.checked_sub(1)?;
+        self.level.files().get(place)
+    }
+
     /// Goes on to the next file as long as the one in hand has nothing in front.
     fn settle(&mut self) -> Result<(), E> {
         while self.scan.as_ref().is_none_or(Scan::is_done) {

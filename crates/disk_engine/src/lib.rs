@@ -1,4 +1,4 @@
-//! The disk engine: a graph larger than memory, in an LSM tree of CSR files. Under construction: no database has it yet.
+//! The disk engine: a graph larger than memory, in an LSM tree of CSR files.
 //!
 //! ```text
 //! format         bytes of pages and files, without I/O

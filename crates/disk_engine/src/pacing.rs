@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! memory graphs that wait for their flush   2: wait, up to the patience of the commit; then `limit`
-//! files in L0                               from `files_slow` on each commit is slowed, at `files_max` it waits
+//! sorted runs in L0                         from `files_slow` on each record is slowed, at `files_max` it waits
 //! ```
+//!
+//! Slowed commits share a timeline on which each takes as long as its records are slowed; it waits until its place comes,
+//! if that is a millisecond or more. So a small commit now and then waits, and not each: the rate falls, and the 99th
+//! percentile does not.
 //!
 //! A wait ends when something was flushed or freed. Where nobody flushes in the background, the writer does
 //! (`engine.rs`), and waits for nothing.
@@ -17,8 +21,10 @@ use std::time::Duration;
 
 /// How long a writer sleeps before it looks for room again, if no flush wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// How long a commit is slowed at the last number of files before it has to wait.
-const SLOWED_MAX: Duration = Duration::from_millis(4);
+/// How long a record is slowed at the last number of files before it has to wait; a quarter of that at each one before.
+const SLOWED_MAX: Duration = Duration::from_micros(64);
+/// The least wait of a commit that is slowed.
+const SLOWED_AT_ONCE: Duration = Duration::from_millis(1);
 
 /// How much may wait for the background before writers do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,14 +70,14 @@ impl PacingLimits {
         (files >= self.files_max).then_some(Backlog::Files(files))
     }
 
-    /// How long a commit is slowed with so many files in L0.
+    /// How long each record of a commit is slowed with so many files in L0.
     #[must_use]
     #[inline]
     pub fn slowed(&self, files: usize) -> Duration {
         let Some(above) = files.checked_sub(self.files_slow) else { return Duration::ZERO };
         let steps = self.files_max.saturating_sub(self.files_slow).max(1);
-        let step = u32::try_from(above + 1).unwrap_or(u32::MAX).min(u32::try_from(steps).unwrap_or(u32::MAX));
-        SLOWED_MAX * step / u32::try_from(steps).unwrap_or(u32::MAX)
+        let steps_left = steps.saturating_sub(above + 1);
+        SLOWED_MAX / (1 << (2 * steps_left).min(30))
     }
 }
 
@@ -93,12 +99,15 @@ pub struct StallStatistics {
 /// the commit latch, too.
 #[derive(Debug, Default)]
 pub struct Pacing {
-    /// Counts what was flushed or freed; why the last flush failed, if it did.
+    /// Counts what was flushed, compacted or freed; why the last flush and the last compaction failed, if they did.
     progress: (Mutex<Progress>, Condvar),
     /// Whether there may be work for the background.
     work: (Mutex<bool>, Condvar),
     /// Release when the engine closes; Acquire by who would wait.
     is_closed: AtomicBool,
+    /// Up to where the timeline of slowed commits is taken, in nanoseconds of the clock. Relaxed: it orders nothing but
+    /// waits.
+    slowed_until: AtomicU64,
     stalls: Stalls,
 }
 
@@ -106,6 +115,7 @@ pub struct Pacing {
 struct Progress {
     steps: u64,
     failure: Option<String>,
+    compaction_failure: Option<String>,
 }
 
 /// Relaxed: for statistics alone.
@@ -134,6 +144,30 @@ impl Pacing {
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.progress.0.lock().failure.clone()
+    }
+
+    /// Files were compacted: writers look again. It clears the failure of the compaction before.
+    pub fn note_compaction(&self) {
+        let mut progress = self.progress.0.lock();
+        progress.steps += 1;
+        progress.compaction_failure = None;
+        self.progress.1.notify_all();
+    }
+
+    /// Notes why a compaction failed. Flushes go on, and don't clear it: writers who wait for the compaction in the end
+    /// say so.
+    pub fn note_compaction_failure(&self, failure: String) {
+        self.progress.0.lock().compaction_failure = Some(failure);
+    }
+
+    /// Why the last step that `backlog` waits for failed, if it did.
+    #[must_use]
+    pub fn failure_of(&self, backlog: Backlog) -> Option<String> {
+        let progress = self.progress.0.lock();
+        match backlog {
+            Backlog::FrozenGraphs(_) => progress.failure.clone(),
+            Backlog::Files(_) => progress.compaction_failure.clone(),
+        }
     }
 
     /// There is a graph to flush, or the engine closes.
@@ -206,12 +240,22 @@ impl Pacing {
         done
     }
 
-    /// Waits for `time`, or until something was flushed.
-    pub fn slow(&self, clock: &dyn Clock, time: Duration) {
-        if !time.is_zero() {
-            let began = clock.now();
-            drop(self.progress.1.wait_timeout(self.progress.0.lock(), time));
-            self.stalled(clock.now().saturating_sub(began));
+    /// Takes `time` on the timeline of slowed commits, and waits for its beginning, for at most `patience`, or until
+    /// something was flushed.
+    pub fn slow(&self, clock: &dyn Clock, time: Duration, patience: Duration) {
+        if time.is_zero() {
+            return;
+        }
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let (now, takes) = (nanoseconds(clock.now()), nanoseconds(time));
+        let after = |until: u64| until.max(now).saturating_add(takes);
+        let taken =
+            self.slowed_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |until| Some(after(until)));
+        let begins = taken.unwrap_or_else(|until| until).max(now);
+        let wait = Duration::from_nanos(begins - now).min(patience);
+        if wait >= SLOWED_AT_ONCE {
+            drop(self.progress.1.wait_timeout(self.progress.0.lock(), wait));
+            self.stalled(clock.now().saturating_sub(Duration::from_nanos(now)));
         }
     }
 
@@ -244,12 +288,31 @@ mod tests {
     #[test]
     fn commits_slow_down_file_by_file_and_then_wait() {
         let limits = PacingLimits::default();
-        assert_eq!((limits.slowed(7), limits.slowed(8)), (Duration::ZERO, SLOWED_MAX / 4));
+        assert_eq!((limits.slowed(7), limits.slowed(8)), (Duration::ZERO, SLOWED_MAX / 64));
+        assert_eq!(limits.slowed(10), SLOWED_MAX / 4);
         assert_eq!((limits.slowed(11), limits.slowed(50)), (SLOWED_MAX, SLOWED_MAX));
         assert_eq!((limits.backlog(1, 11), limits.backlog(1, 12)), (None, Some(Backlog::Files(12))));
         assert_eq!(limits.backlog(2, 0), Some(Backlog::FrozenGraphs(2)));
         let unlimited = PacingLimits::UNCOMPACTED;
         assert_eq!((unlimited.backlog(0, 1 << 20), unlimited.slowed(1 << 20)), (None, Duration::ZERO));
+    }
+
+    #[test]
+    fn slowed_commits_wait_now_and_then_for_all_of_their_time() {
+        let pacing = Pacing::default();
+        let clock = ManualClock::new(0);
+        let slow = |times: u64| {
+            (0..times).for_each(|_| pacing.slow(&clock, SLOWED_AT_ONCE / 10, Duration::from_micros(1)));
+            pacing.statistics().stalls
+        };
+        // Without patience for a millisecond nobody waits, but the timeline is taken.
+        assert_eq!((slow(10), pacing.slowed_until.load(Ordering::Relaxed)), (0, 1_000_000));
+        pacing.slow(&clock, Duration::from_nanos(1), SLOWED_AT_ONCE);
+        assert_eq!(pacing.statistics().stalls, 1, "its place comes after a millisecond");
+        clock.advance(Duration::from_millis(5));
+        pacing.slow(&clock, SLOWED_AT_ONCE, SLOWED_AT_ONCE);
+        assert_eq!(pacing.statistics().stalls, 1, "what nobody took is not made up for");
+        assert_eq!(pacing.slowed_until.load(Ordering::Relaxed), 6_000_000);
     }
 
     #[test]
@@ -263,12 +326,19 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_known_until_something_is_flushed() {
+    fn a_failure_is_known_until_something_is_flushed_or_compacted() {
         let pacing = Pacing::default();
         pacing.note_failure("no space".to_owned());
         assert_eq!(pacing.failure().as_deref(), Some("no space"));
         pacing.wake_writers();
         assert_eq!(pacing.failure(), None);
+        pacing.note_compaction_failure("csr-1 is corrupt".to_owned());
+        pacing.wake_writers();
+        let failures =
+            || [Backlog::FrozenGraphs(2), Backlog::Files(12)].map(|backlog| pacing.failure_of(backlog));
+        assert_eq!(failures(), [None, Some("csr-1 is corrupt".to_owned())], "a flush doesn't clear it");
+        pacing.note_compaction();
+        assert_eq!(failures(), [None, None]);
         assert!(!pacing.wait_for_work(Duration::ZERO));
         pacing.wake_background();
         assert!(pacing.wait_for_work(Duration::MAX) && !pacing.wait_for_work(Duration::ZERO));

@@ -52,8 +52,7 @@ const BOTTOM: usize = DEEPER_LEVELS;
 /// When levels are compacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PickLimits {
-    /// Files in L0 from which on they are compacted. To be measured: fewer are read faster, more are written
-    /// less often.
+    /// Sorted runs in L0 from which on they are compacted: fewer are read faster, more are written less often.
     pub flushed_files: usize,
     /// Bytes of L0 that one compaction takes, unless its first file has more.
     pub flushed_bytes_max: u64,
@@ -61,6 +60,20 @@ pub struct PickLimits {
     pub size_ratio: u64,
     /// The size of the base level at most, and of any level at least: about what one compaction of L0 brings.
     pub base_bytes: u64,
+}
+
+/// The least size of a base level.
+const BASE_BYTES_MIN: u64 = 8 << 20;
+
+impl PickLimits {
+    /// The limits of an engine whose memory graphs are full at `graph_bytes`. Four of their files take about a half of that:
+    /// so long is the base level, and what comes is merged with about as much as it is itself.
+    #[must_use]
+    pub fn of_graphs(graph_bytes: u64) -> Self {
+        let default = Self::default();
+        let base_bytes = (graph_bytes / 2).clamp(BASE_BYTES_MIN, default.base_bytes);
+        Self { base_bytes, ..default }
+    }
 }
 
 impl Default for PickLimits {
@@ -109,7 +122,7 @@ pub fn pick<F: KeyedFile>(
     let sizes = LevelSizes::of(set, limits);
     let picker = Picker { set, readable, limits, base: sizes.base };
     let mut due: Vec<Due> = Vec::with_capacity(BOTTOM);
-    let flushed = set.flushed().len();
+    let flushed = set.flushed_runs();
     if flushed >= limits.flushed_files.max(1) {
         due.push(Due { level: 0, has: flushed as u64, wants: limits.flushed_files.max(1) as u64 });
     }
@@ -506,7 +519,7 @@ mod tests {
                 output.topology.bytes = picked.inputs.iter().map(|file| file.bytes()).sum();
                 set = set.with_compacted(&picked.inputs, picked.output_level, &[Arc::new(output)]).unwrap();
             }
-            prop_assert!(set.flushed().len() < LIMITS.flushed_files);
+            prop_assert!(set.flushed_runs() < LIMITS.flushed_files);
             let sizes = LevelSizes::of(&set, &LIMITS);
             for level in sizes.base..BOTTOM {
                 prop_assert!(sizes.bytes[level] <= sizes.targets[level], "level {}", level);
@@ -578,7 +591,7 @@ mod tests {
     #[test]
     fn a_file_without_stamps_that_overlaps_nothing_may_move() {
         let mut flushed = [sketch(0, 9, 5), sketch(20, 29, 5), sketch(40, 49, 5)];
-        flushed.iter_mut().for_each(|sketch| sketch.is_stamped = false);
+        flushed.iter_mut().zip(1..).for_each(|(sketch, ts)| (sketch.is_stamped, sketch.ts) = (false, ts));
         let picked = pick(&set_of(&flushed, &[]), Timestamp(9), &LIMITS).unwrap();
         assert!(picked.may_move() && picked.inputs.len() == 1);
     }

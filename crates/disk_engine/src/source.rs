@@ -118,6 +118,23 @@ pub trait RecordSource {
     /// Appends the items of a list with this neighbour, as [`RecordSource::list`] does: parallel edges.
     fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()>;
 
+    /// As [`RecordSource::between`] for many lists and neighbours: each item comes with the place of its pair. Those of
+    /// one pair ascend.
+    fn between_each(&self, pairs: &[(ListId, VertexId)], items: &mut Vec<(usize, ListedItem)>) -> Result<()> {
+        let mut found = Vec::new();
+        for (place, (list, neighbor)) in pairs.iter().enumerate() {
+            self.between(*list, *neighbor, &mut found)?;
+            items.extend(found.drain(..).map(|listed| (place, listed)));
+        }
+        Ok(())
+    }
+
+    /// Reads the first pages of `lists` that are neither in memory nor in the cache, side by side: the lists are asked
+    /// for next. A source in memory does nothing. What fails is told to whoever asks.
+    fn read_ahead(&self, lists: &[ListId]) {
+        let _ = lists;
+    }
+
     /// Adds to each of `differences` the visible Inserts minus Deletes of a list.
     fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()>;
 

@@ -52,6 +52,8 @@ pub struct TreeStatistics {
     pub stalls: StallStatistics,
     /// The cache of pages.
     pub cache: CacheStatistics,
+    /// Whether all files are read past the system's page cache; false on a file system without direct I/O.
+    pub direct_io: bool,
 }
 
 fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {
@@ -106,6 +108,7 @@ impl DiskEngine {
             compactions: self.compactions().statistics(),
             stalls: self.pacing().statistics(),
             cache: self.page_reader().statistics(),
+            direct_io: current.set.iter().all(|file| file.is_direct()),
         }
     }
 

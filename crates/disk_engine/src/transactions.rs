@@ -22,9 +22,10 @@ use crate::index_records::{records_of_changes, records_of_replayed};
 use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::source::RecordSource;
 use crate::topology::disk_topology::DiskTopology;
-use crate::tree::{Pin, Replaced, SourceHandle};
+use crate::tree::{Pin, Replaced};
 use crate::view::disk_view::DiskView;
 use crate::view::layer::Layer;
+use crate::view::view_layers::ViewLayers;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -88,7 +89,7 @@ impl DiskEngine {
 
 impl Engine for DiskEngine {
     type Pin = Pin<CsrFile>;
-    type View<'a> = DiskView<'a, SourceHandle<CsrFile>>;
+    type View<'a> = DiskView<'a>;
     type Topology = DiskTopology<CsrFile>;
     type Prepared = PreparedWrite;
     type Displaced = DisplacedState;
@@ -140,8 +141,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(self.groups(), Self::sources(pin, timestamp), timestamp)
-            .with_indexes(self.indexes().load())
+        DiskView::new(self.groups(), ViewLayers::Pin(pin), timestamp).with_indexes(self.indexes().load())
     }
 
     fn freeze(

@@ -31,6 +31,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::stored_file::KeyedFile;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
+use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::ArcCell;
 use evergraph_storage::timeline::clock::Timeline;
 use std::fmt;
@@ -129,6 +130,11 @@ impl<F> Pin<F> {
     #[must_use]
     pub fn set(&self) -> &Arc<FileSet<F>> {
         &self.0.set
+    }
+
+    /// The generations that were not in the files, newest last.
+    pub(crate) fn generations(&self) -> &[Arc<Generation<F>>] {
+        &self.0.generations
     }
 
     /// The sources that a reader at `timestamp` asks, newest first: generations that have a commit it sees, from
@@ -267,7 +273,8 @@ impl<F> Tree<F> {
     /// Whether the last commit of `generation` is readable, so that it may be installed (rule D1).
     #[must_use]
     pub fn is_readable(&self, generation: &Generation<F>) -> bool {
-        generation.last().is_none_or(|last| last <= self.timeline.readable())
+        let is_readable = |last| last <= self.timeline.readable() || planted(Bug::FlushBeforeSync);
+        generation.last().is_none_or(is_readable)
     }
 
     /// Puts the file of the oldest frozen generation into the set, in place of the generation; `None` if there was
@@ -290,6 +297,9 @@ impl<F> Tree<F> {
         let oldest = current.frozen().first().expect("a generation is installed once, and never an open one");
         assert!(Arc::ptr_eq(oldest, generation), "generations are installed in the order of their commits");
         current.generations.remove(0);
+        if planted(Bug::SwappedApart) {
+            drop(self.current.swap(Arc::new(current.clone())));
+        }
         current.covered_through = current.covered_through.max(generation.last().unwrap_or(Timestamp::ZERO));
         match &file {
             Some(file) => current.set = Arc::new(current.set.with_flushed(Arc::clone(file), is_newer)),
@@ -364,8 +374,11 @@ impl<F> Current<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::file_head::FileStamps;
+    use crate::format::file_name::FileNumber;
     use crate::memory_graph::promises::Promises;
     use crate::memory_graph::sorted_commit::SortedCommit;
+    use crate::stored_file::{StoredFile, StoredPart};
     use evergraph_graph::id::{LabelId, VertexId};
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::properties::Properties;
@@ -515,6 +528,54 @@ mod tests {
         (0..3).for_each(|_| fixture.install());
         assert_eq!(Fixture::sources(&fixture.tree.pin(), 4), [4, -3, -2, -1]);
         assert!(fixture.tree.current().frozen().is_empty());
+    }
+
+    #[test]
+    fn a_compaction_takes_the_place_of_its_inputs_and_is_refused_when_they_are_gone() {
+        let timeline = Arc::new(Timeline::new(T(9), Readable::Published));
+        let file = |number: u64, level: u8, (first, last): (u8, u8)| {
+            let part = StoredPart { bytes: 1, footer_crc: 0 };
+            Arc::new(StoredFile {
+                number: FileNumber(number),
+                level,
+                stamps: FileStamps::Unstamped,
+                first_ts: T(number),
+                last_ts: T(number),
+                first_key: vec![first],
+                last_key: vec![last],
+                topology: part,
+                columns: None,
+            })
+        };
+        let numbers = |current: &Current<StoredFile>| -> Vec<u64> {
+            current.set.iter().map(|file| file.number.0).collect()
+        };
+        let (newer, older, below) = (file(3, 0, (0, 9)), file(2, 0, (5, 20)), file(1, 5, (0, 30)));
+        let deeper = [vec![], vec![], vec![], vec![], vec![Arc::clone(&below)]];
+        let set = FileSet::of(vec![newer, Arc::clone(&older)], deeper).unwrap();
+        let open = MemoryGraph::open(1 << 16, &Promises::new()).unwrap();
+        let tree = Tree::new(Arc::clone(&timeline), set, T(9), open);
+        let before = tree.pin();
+        let replace = |inputs: &[Arc<StoredFile>], outputs: &[Arc<StoredFile>]| {
+            let _latch = timeline.latch();
+            tree.replace_compacted(inputs, 5, outputs)
+        };
+        let inputs = [older, below];
+        // A flush came since the compaction was picked.
+        drop(tree.replace_set(|set| set.with_flushed(file(4, 0, (0, 99)), |_| false)));
+        let outputs = [file(5, 5, (0, 12)), file(6, 5, (13, 30))];
+        assert!(replace(&inputs, &[file(7, 5, (0, 12)), file(8, 5, (12, 30))]).is_none(), "outputs overlap");
+        assert_eq!(numbers(&tree.current()), [4, 3, 2, 1], "a refusal changes nothing");
+        let replaced = replace(&inputs, &outputs).expect("the inputs are there");
+        let after = tree.current();
+        assert_eq!(numbers(&after), [4, 3, 5, 6]);
+        assert_eq!((after.covered_through, after.generations.len(), after.retained.floor()), (T(9), 1, T(9)));
+        assert!(replace(&inputs, &outputs).is_none(), "the inputs are gone");
+        drop(replaced);
+        let pinned: Vec<_> = before.set().iter().map(|file| file.number.0).collect();
+        assert_eq!(pinned, [3, 2, 1], "who pinned the set before keeps it");
+        drop(replace(&outputs, &[]).expect("a compaction may leave nothing"));
+        assert_eq!(numbers(&tree.current()), [4, 3]);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 #![cfg(not(shuttle))]
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+use evergraph_disk_engine::durable::background::step;
 use evergraph_disk_engine::durable::files::DatabaseFiles;
 use evergraph_disk_engine::engine::{DiskEngine, EngineParts};
 use evergraph_disk_engine::file::page_reader::PageReader;
@@ -28,6 +29,8 @@ use evergraph_storage::engine::{ChangedSince, Engine, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
@@ -35,6 +38,7 @@ use evergraph_storage::timeline::registry::Access;
 use evergraph_storage::view::{PointReads, View};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,13 +87,16 @@ fn engine_with(graph_bytes: u64) -> DiskEngine {
 
 /// An engine whose writers wait for a background that there isn't.
 fn unattended(budget_bytes: u64, graph_bytes: Option<u64>) -> DiskEngine {
-    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("disk"));
+    unattended_in(&(Arc::new(MemoryDirectory::new("disk")) as Arc<dyn Directory>), budget_bytes, graph_bytes)
+}
+
+fn unattended_in(directory: &Arc<dyn Directory>, budget_bytes: u64, graph_bytes: Option<u64>) -> DiskEngine {
     let budget = Arc::new(MemoryBudget::new(budget_bytes));
     let engine = DiskEngine::open_parts(EngineParts {
         timeline: timeline(),
         reader: PageReader::start(&budget, Background::Stepped).unwrap(),
         budget,
-        files: DatabaseFiles::empty(&directory),
+        files: DatabaseFiles::empty(directory),
         set: FileSet::new(),
         groups: GroupTable::new(),
         indexes: IndexTable::new([], 1 << 24),
@@ -342,6 +349,38 @@ fn writers_wait_for_two_frozen_graphs_and_are_refused_with_the_cause() {
     let tree = engine.tree_statistics();
     assert_eq!((tree.levels.len(), tree.levels[0].files, tree.frozen_graphs), (1, 1, 1));
     assert_eq!((tree.covered_through, tree.flushes.freed_graphs), (Timestamp(1), 1));
+}
+
+#[test]
+fn a_compaction_that_cannot_read_lets_flushes_go_on_until_writers_are_refused_with_the_file() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("disk")));
+    let directory: Arc<dyn Directory> = Arc::new(failing.clone());
+    let engine = unattended_in(&directory, 1 << 30, Some(1 << 20));
+    let flush = |vertex: u32| {
+        commit(&engine, &[insert_vertex(vertex)]).unwrap();
+        engine.freeze_open().unwrap();
+        assert!(engine.flush_oldest().unwrap());
+    };
+    (0..4).for_each(flush);
+    failing.plan(Fault::new(Operation::Read, "csr-0000000000000002", IoKind::Other).lasting());
+    step(&engine);
+    (4..12).for_each(flush);
+    let error = commit(&engine, &[insert_vertex(12)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    let text = error.to_string();
+    assert!(text.contains("12 files of level 0 wait for their compaction"), "{text}");
+    assert!(text.contains("csr-0000000000000002"), "{text}");
+    let pin = engine.pin(Timestamp(12));
+    let view = engine.view(&pin, Timestamp(12));
+    let error = view.live(GroupId(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io, "{error}");
+    assert!(error.to_string().contains("csr-0000000000000002"), "{error}");
+    failing.heal();
+    assert_eq!(view.live(GroupId(0)).unwrap()[0], 0xfff, "the failure is not cached");
+    drop(view);
+    drop(pin);
+    step(&engine);
+    commit(&engine, &[insert_vertex(12)]).unwrap();
 }
 
 #[test]

@@ -12,6 +12,7 @@ use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSourc
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
@@ -20,6 +21,8 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
+use evergraph_storage::view::View;
+use std::sync::Arc;
 
 /// A load that an engine built.
 #[derive(Debug)]
@@ -167,6 +170,17 @@ impl DurableEngine for AnyEngine {
         match kind_of(&manifest.engine) {
             EngineKind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
             EngineKind::Disk => DiskEngine::check_files(directory, manifest, report, progress),
+        }
+    }
+
+    fn write_graph<V: View>(
+        engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)> {
+        match kind_of(engine) {
+            EngineKind::Memory => MemoryEngine::write_graph(engine, source, directory),
+            EngineKind::Disk => DiskEngine::write_graph(engine, source, directory),
         }
     }
 

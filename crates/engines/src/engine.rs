@@ -22,6 +22,10 @@ use std::time::Duration;
 
 /// One of the storage engines.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one a database; the memory engine is read without a step more"
+)]
 pub enum AnyEngine {
     /// Records and bodies in RAM.
     Memory(MemoryEngine),

@@ -90,6 +90,11 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
+    fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
+        with_view!(self, view => view.read_ahead(vertices, edge_type, side));
+    }
+
+    #[inline]
     fn neighbors(
         &self,
         vertex: VertexId,

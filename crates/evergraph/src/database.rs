@@ -17,12 +17,13 @@ use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::bulk::load::{LoadProgress, LoadSummary};
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointProgress};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::run::ConversionSummary;
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use evergraph_storage::open::{OpenStore, Recovery, check, salvage};
+use evergraph_storage::open::{OpenStore, Recovery, check_with, salvage};
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::store::{Store, StoreStatistics};
 use evergraph_storage::upkeep::CheckpointState;
@@ -477,7 +478,58 @@ impl Database {
     /// # Errors
     /// As [`Database::open_with`] without `create`; `cancelled`. Damage is a finding, not an error.
     pub fn check_files(path: impl AsRef<Path>, progress: &mut CheckProgress<'_>) -> Result<Report> {
-        check::<AnyEngine>(Arc::new(existing(path.as_ref())?), progress)
+        Self::check_files_with(path, &Options::default(), progress)
+    }
+
+    /// As [`Database::check_files`], with [`Options`], such as a memory limit.
+    ///
+    /// # Errors
+    /// As [`Database::check_files`].
+    pub fn check_files_with(
+        path: impl AsRef<Path>,
+        options: &Options,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<Report> {
+        check_with::<AnyEngine>(Arc::new(existing(path.as_ref())?), options.to_open_options(), progress)
+    }
+
+    /// Writes the graph of a new snapshot to the directory `path`, which is new or empty, as a database of `engine`, while
+    /// others continue to read and write: vertices and edges keep their ids, names and indexes are the same, and
+    /// commits go on counting. So a graph that outgrows memory goes on as a database of the disk engine, and one in
+    /// memory alone becomes one on disk. `progress` is told what is written, how far it is, and how far there is to
+    /// go; it may cancel.
+    ///
+    /// Cost: one pass over the graph, each edge in both directions; memory for the properties of 64 MiB of files, or, to
+    /// the memory engine, for a group of 4,096 vertices and its edges of one type. Indexes are built when the new database is opened.
+    ///
+    /// ```
+    /// use evergraph::{Database, EngineKind};
+    /// use std::ops::ControlFlow;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("social.eg");
+    /// let db = Database::in_memory()?;
+    /// let ada = db.transact(|tx| tx.add_vertex("Person", &[("name", "Ada".into())]))?;
+    /// db.convert(&path, EngineKind::Disk, &mut |_, _, _| ControlFlow::Continue(()))?;
+    ///
+    /// let on_disk = Database::open(&path)?;
+    /// assert_eq!(on_disk.engine(), EngineKind::Disk);
+    /// assert_eq!(on_disk.snapshot().get(ada, "name")?, Some("Ada".into()));
+    /// # use evergraph::ReadByName;
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `invalid` if `path` is taken; `corrupt` if a file of this database is damaged; `limit` on a full disk, `io`,
+    /// `cancelled`. Nothing is left at `path` then; what a crash leaves there is refused by [`Database::open`] and
+    /// replaced by the next conversion to `path`.
+    pub fn convert(
+        &self,
+        path: impl AsRef<Path>,
+        engine: EngineKind,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<ConversionSummary> {
+        into_new(path.as_ref(), |target| self.open.convert::<AnyEngine>(engine.name(), target, progress))
     }
 
     /// Reads the database at `path`, damaged or not, which must not be open, and writes the verified data to

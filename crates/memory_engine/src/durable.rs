@@ -7,6 +7,7 @@ use crate::checkpoint::read;
 use crate::checkpoint::segment_list::SegmentList;
 use crate::checkpoint::write::Checkpointer;
 use crate::engine::{DisplacedVersions, MemoryEngine};
+use crate::graph_writer::write_graph;
 use crate::load::build::BuiltLoad;
 use crate::salvage::run::salvage;
 use crate::segments::Segments;
@@ -17,6 +18,7 @@ use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSourc
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
@@ -24,6 +26,7 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
+use evergraph_storage::view::View;
 use std::sync::Arc;
 
 impl DurableEngine for MemoryEngine {
@@ -103,6 +106,14 @@ impl DurableEngine for MemoryEngine {
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
         check_files(directory, manifest, report, progress)
+    }
+
+    fn write_graph<V: View>(
+        _engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)> {
+        write_graph(source, directory)
     }
 
     fn salvage(

@@ -13,6 +13,7 @@
 //!           out as they lie
 //! segments  all segments, and what keeps their tails and runs short
 //! load, checkpoint, salvage   whole graphs at once; bodies to files and back; what is left of damaged ones
+//! graph_writer   files of a whole graph, for a conversion
 //! engine    all of it behind `Engine`; durable: behind `DurableEngine`
 //! ```
 
@@ -25,6 +26,7 @@ mod freeze;
 mod fresh;
 pub mod frozen;
 mod frozen_list;
+mod graph_writer;
 pub mod group;
 pub mod list;
 pub mod load;

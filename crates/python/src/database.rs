@@ -9,12 +9,14 @@ use crate::long_call::{self, fraction};
 use crate::query::{PythonQuery, QueryInput, QuerySettings, Results};
 use crate::shared_snapshot::SharedSnapshot;
 use crate::snapshot::Snapshot;
+use crate::statistics::statistics;
 use crate::transaction::Transaction;
 use crate::transaction_options::{isolation, seconds, transaction_options};
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
 use evergraph::{
-    Durability, Error, ErrorKind, IndexKind, IndexOptions, Options, OwnerName, ReadByName as _, VertexId,
+    Durability, EngineKind, Error, ErrorKind, IndexKind, IndexOptions, Options, OwnerName, ReadByName as _,
+    VertexId,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -34,6 +36,8 @@ pub struct OpenSettings {
     #[pyo3(item)]
     create: bool,
     #[pyo3(item)]
+    engine: Option<String>,
+    #[pyo3(item)]
     durability: Option<String>,
     #[pyo3(item)]
     sync_interval: Option<f64>,
@@ -48,6 +52,8 @@ pub struct OpenSettings {
     #[pyo3(item)]
     memory_limit: Option<u64>,
     #[pyo3(item)]
+    io_threads: Option<usize>,
+    #[pyo3(item)]
     checkpoint_after_bytes: Option<u64>,
     #[pyo3(item)]
     log_file_bytes: Option<u64>,
@@ -55,7 +61,8 @@ pub struct OpenSettings {
 
 impl OpenSettings {
     fn options(&self, py: Python<'_>) -> PyResult<Options> {
-        let mut options = Options { create: self.create, ..Options::default() };
+        let engine = self.engine.as_deref().map(|name| engine(py, name)).transpose()?;
+        let mut options = Options { create: self.create, engine, ..Options::default() };
         match (self.durability.as_deref(), self.sync_interval) {
             (None | Some("sync"), None) => {}
             (Some("none"), None) => options.durability = Durability::None,
@@ -86,6 +93,12 @@ impl OpenSettings {
         ] {
             *option = asked.unwrap_or(*option);
         }
+        if let Some(threads) = self.io_threads {
+            if threads == 0 {
+                return Err(invalid(py, "io_threads is 0, but must be at least 1"));
+            }
+            options.io_threads = threads;
+        }
         Ok(options)
     }
 }
@@ -96,6 +109,7 @@ impl OpenSettings {
         let bytes = |number: Option<u64>| number.map(|number| number.to_string());
         let setting = |name, asked, default| Setting { name, asked, default };
         vec![
+            setting("engine", self.engine.clone(), EngineKind::Memory.name()),
             setting("durability", self.durability.clone(), "sync"),
             setting("sync_interval", words(self.sync_interval), "0.1"),
             setting("isolation", self.isolation.clone(), "snapshot"),
@@ -103,10 +117,17 @@ impl OpenSettings {
             setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
             setting("stall_max", words(self.stall_max), "10"),
             setting("memory_limit", bytes(self.memory_limit), "none"),
+            setting("io_threads", self.io_threads.map(|threads| threads.to_string()), "8"),
             setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
             setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
         ]
     }
+}
+
+/// The engine with this name.
+fn engine(py: Python<'_>, name: &str) -> PyResult<EngineKind> {
+    let known = EngineKind::named(name);
+    known.ok_or_else(|| invalid(py, format!("engine {name:?}: expected \"memory\" or \"disk\"")))
 }
 
 impl Database {
@@ -206,6 +227,11 @@ impl Database {
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<PathBuf>> {
         Ok(self.open(py)?.database().path().map(ToOwned::to_owned))
+    }
+
+    #[getter]
+    fn engine(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(self.open(py)?.database().engine().name())
     }
 
     #[getter]
@@ -456,36 +482,7 @@ impl Database {
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let open = self.open(py)?;
         let found = long_call::run(py, None, |_| open.database().statistics())?;
-        let stats = PyDict::new(py);
-        let counts = |rows: &[(String, u64)]| -> PyResult<Bound<'py, PyDict>> {
-            let counts = PyDict::new(py);
-            rows.iter().try_for_each(|(name, count)| counts.set_item(name, count))?;
-            Ok(counts)
-        };
-        stats.set_item("vertices", counts(&found.vertices)?)?;
-        stats.set_item("edges", counts(&found.edges)?)?;
-        let (store, engine) = (&found.store, &found.store.engine);
-        stats.set_item("commits", store.commits)?;
-        stats.set_item("conflicts", store.conflicts)?;
-        stats.set_item("open_snapshots", store.readers)?;
-        stats.set_item("open_transactions", store.writers)?;
-        stats.set_item("topology_bytes", engine.topology_bytes)?;
-        stats.set_item("property_bytes", engine.property_bytes)?;
-        stats.set_item("index_bytes", store.index_bytes)?;
-        stats.set_item("retained_bytes", engine.retained_bytes)?;
-        stats.set_item("merges", engine.merges)?;
-        stats.set_item("log_bytes", store.log.disk_bytes)?;
-        stats.set_item("log_syncs", store.log.syncs_count)?;
-        stats.set_item("checkpoints", found.checkpoints.checkpoints)?;
-        stats.set_item("checkpoint_failure", found.checkpoints.failure)?;
-        let recovery = PyDict::new(py);
-        recovery.set_item("created", found.recovery.created)?;
-        recovery.set_item("body_bytes", found.recovery.body_bytes)?;
-        recovery.set_item("commits", found.recovery.commits)?;
-        recovery.set_item("payload_bytes", found.recovery.payload_bytes)?;
-        recovery.set_item("torn_end", found.recovery.torn_end)?;
-        stats.set_item("recovery", recovery)?;
-        Ok(stats)
+        statistics(py, &found)
     }
 
     fn check<'py>(
@@ -509,6 +506,24 @@ impl Database {
         let open = self.open(py)?;
         let made = long_call::run(py, progress, |watch| {
             open.database().backup(&path, &mut |now| told(watch, "copy", now.bytes_done, now.bytes_total))
+        })?;
+        let report = PyDict::new(py);
+        report.set_item("vertices", made.vertices_count)?;
+        report.set_item("edges", made.edges_count)?;
+        report.set_item("bytes_written", made.bytes_written)?;
+        Ok(report)
+    }
+
+    fn convert<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        engine: &str,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (open, engine) = (self.open(py)?, self::engine(py, engine)?);
+        let made = long_call::run(py, progress, |watch| {
+            open.database().convert(&path, engine, &mut |what, done, total| told(watch, what, done, total))
         })?;
         let report = PyDict::new(py);
         report.set_item("vertices", made.vertices_count)?;

@@ -141,6 +141,7 @@ impl OpenDatabase {
         }
         let opened = Database::open_with(&place, options);
         let open = opened.map(|database| {
+            let settings = with_engine(settings, &database);
             Arc::new(Self { database: Some(database), settings, place: Some(place.clone()) })
         });
         PLACES.settle(&place, open.as_ref().ok());
@@ -155,6 +156,11 @@ impl OpenDatabase {
             Some(Setting { name, .. }) => {
                 let path = self.place.as_deref().unwrap_or(Path::new("in memory")).display();
                 let has = self.setting(name);
+                if *name == "engine" {
+                    let text =
+                        format!("{path} is a database of the {has} engine; `convert` writes one of another");
+                    return Err(Error::invalid(text));
+                }
                 let text = format!(
                     "{path} is open in this process with {name} {has}, which cannot change until it is closed"
                 );
@@ -184,6 +190,14 @@ impl Drop for OpenDatabase {
         drop(database);
         PLACES.settle(place, None);
     }
+}
+
+/// `settings`, which say by which engine a database is kept that was opened without saying so.
+fn with_engine(mut settings: Vec<Setting>, database: &Database) -> Vec<Setting> {
+    for setting in settings.iter_mut().filter(|setting| setting.name == "engine") {
+        setting.default = database.engine().name();
+    }
+    settings
 }
 
 /// The path by which a database is known, whether it is there yet or not.

@@ -37,6 +37,7 @@ mod read;
 mod service;
 mod shared_snapshot;
 mod snapshot;
+mod statistics;
 mod tables;
 mod transaction;
 mod transaction_options;

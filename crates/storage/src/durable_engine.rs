@@ -4,7 +4,7 @@
 //! open        manifest, its section ──> open ──> replay (log after C) ──> recovered: a store
 //! work        run_background, or step by step; checkpoint when the front or the engine finds it due
 //! loads       build_load ──> view_load (indexes read it) ──> install_load, under the latch
-//! copies      pin_files, while no checkpoint is made
+//! copies      pin_files, while no checkpoint is made; write_graph, of another engine's snapshot
 //! damage      check_files finds it, salvage saves what verifies
 //! ```
 //!
@@ -35,6 +35,7 @@ use crate::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckp
 use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
+use crate::conversion::source::GraphSource;
 use crate::engine::Engine;
 use crate::index::fill::IndexFill;
 use crate::io::directory::Directory;
@@ -44,6 +45,7 @@ use crate::salvage::new_database::SalvageTarget;
 use crate::salvage::salvaged::Salvaged;
 use crate::salvage::source::SalvageSource;
 use crate::timeline::clock::Timeline;
+use crate::view::View;
 
 /// A database that is being opened: its lock is held, its log not read yet.
 pub struct OpenContext<'a> {
@@ -144,7 +146,7 @@ pub trait DurableEngine: Engine {
     }
 
     /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
-    /// in which a backup or salvage was left unfinished.
+    /// in which a backup, salvage or conversion was left unfinished.
     fn is_file(name: &str) -> bool;
 
     /// Opens the files that a manifest names, and removes what an interrupted checkpoint left. The log follows, by
@@ -234,6 +236,20 @@ pub trait DurableEngine: Engine {
         report: &mut Report,
         progress: &mut CheckProgress<'_>,
     ) -> Result<()>;
+
+    /// Writes the graph of `source` into `directory`, which has no files of an engine, as files of `engine`, which
+    /// [`DurableEngine::opens`] knows; syncs them. Gives the manifest that names them, with every group of the source,
+    /// and their bytes. Each group, type and side is asked for once.
+    ///
+    /// Cost: one pass over the source; memory as for one segment, or less.
+    ///
+    /// # Errors
+    /// What reading the source says, `cancelled` among it; `limit` on a full disk, `io`. Files may be left then.
+    fn write_graph<V: View>(
+        engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)>;
 
     /// Writes what verifies of `source` to `target`, with the same ids; what doesn't is listed.
     ///

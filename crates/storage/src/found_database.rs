@@ -83,7 +83,7 @@ pub(crate) fn find_or_create<E: DurableEngine>(
             return Err(another_engine(directory, &manifest.engine, engine));
         }
         let memory_limit_bytes = E::memory_limit(&manifest.engine, wanted.memory_limit_bytes)?;
-        // A crash came right after a backup or salvage had made it a database.
+        // A crash came right after a backup, salvage or conversion had made it a database.
         manifest::remove_if_there(directory, UNFINISHED_NAME)?;
         return Ok(FoundDatabase { manifest, created: false, memory_limit_bytes });
     }

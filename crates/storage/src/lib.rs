@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod bulk;
 pub mod checkpoint;
+pub mod conversion;
 pub mod durable_engine;
 pub mod engine;
 pub mod error;

@@ -19,6 +19,7 @@ use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
+use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
 use crate::io::directory::{Directory, LockGuard};
@@ -391,6 +392,25 @@ impl<E: DurableEngine> OpenStore<E> {
         backup(&self.store, &*self.directory, target, salt, progress)
     }
 
+    /// Writes the graph of a snapshot taken now to `target`, an empty directory, as a database of `engine`, one that `T`
+    /// opens: see [`convert`]. `progress` hears of vertices and edges, and may stop it.
+    ///
+    /// # Errors
+    /// `invalid` for an engine that isn't known; as [`convert`]. Nothing is left in `target` then.
+    pub fn convert<T: DurableEngine>(
+        &self,
+        engine: &str,
+        target: &Arc<dyn Directory>,
+        progress: &mut CheckProgress<'_>,
+    ) -> Result<ConversionSummary> {
+        if !T::opens(engine) {
+            return Err(Error::invalid(format!("there is no engine `{engine}` to convert to")));
+        }
+        let _operation = self.operations.begin()?;
+        let salt = random(&self.environment)?.next_u64();
+        convert::<E, T>(&self.store, engine, target, salt, progress)
+    }
+
     /// Checks the graph of a snapshot taken now: lists sorted, both sides of every edge, its ends alive,
     /// indexes against a scan. Others go on writing.
     ///
@@ -471,12 +491,24 @@ pub fn check<E: DurableEngine>(
     directory: Arc<dyn Directory>,
     progress: &mut CheckProgress<'_>,
 ) -> Result<Report> {
+    check_with::<E>(directory, OpenOptions::default(), progress)
+}
+
+/// As [`check`], opened with `options`: its memory limit holds while the graph is checked.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with<E: DurableEngine>(
+    directory: Arc<dyn Directory>,
+    options: OpenOptions,
+    progress: &mut CheckProgress<'_>,
+) -> Result<Report> {
     refuse_strangers::<E>(&*directory, false)?;
     let lock = directory.lock_exclusive(LOCK_NAME)?;
     let mut report = check_files::<E>(&*directory, progress)?;
     drop(lock);
     if report.is_healthy() {
-        let open = OpenStore::<E>::open(directory, &OpenOptions { create: false, ..OpenOptions::default() })?;
+        let open = OpenStore::<E>::open(directory, &OpenOptions { create: false, ..options })?;
         report.add(open.check(progress)?);
         open.close()?;
     }

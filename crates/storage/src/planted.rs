@@ -190,6 +190,29 @@ bugs! {
     IndexEntryCancelled = "index-entry-cancelled";
     /// A Delete and the Insert after it come to an Insert.
     ReplaceKeptAsInsert = "replace-kept-as-insert";
+
+    // Files, generations and memory of the disk engine.
+
+    /// A stamped file shows all of its records, whatever the reader's timestamp.
+    StampsIgnored = "stamps-ignored";
+    /// A page's checksum doesn't say to which place it belongs.
+    PageWithoutSeed = "page-without-seed";
+    /// The properties of an edge are written at the next edge's rank.
+    RankOffByOne = "rank-off-by-one";
+    /// The page cache gives nothing back to whoever reserves memory.
+    CacheNotShrunk = "cache-not-shrunk";
+    /// A generation goes into the set before the log is synced through it.
+    FlushBeforeSync = "flush-before-sync";
+    /// A flushed generation is taken out before its file is in the set.
+    SwappedApart = "swapped-apart";
+    /// What a snapshot reads is pinned when the registry is unlocked again.
+    PinOutsideRegistry = "pin-outside-registry";
+    /// The memory of graphs is freed, and conflict checks don't know that it is gone.
+    FreedWithoutFloor = "freed-without-floor";
+    /// The inputs of a compaction are removed before a manifest without them is durable.
+    InputsRemovedEarly = "inputs-removed-early";
+    /// Snapshots from before a bulk load read its files.
+    LoadSeenEarly = "load-seen-early";
 }
 
 /// Whether this process has `bug`.

@@ -6,7 +6,7 @@
 //!                                       removed, or refused by name and made anew next time
 //! ```
 //!
-//! Who makes a whole database from outside (a backup, a salvage) writes its files in any order: there is
+//! Who makes a whole database from outside (a backup, a salvage, a conversion) writes its files in any order: there is
 //! no database before there is a manifest, and that comes when all else is synced.
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -23,7 +23,7 @@ pub const LOCK_NAME: &str = "lock";
 pub const UNFINISHED_NAME: &str = "unfinished";
 
 const TEXT: &[u8] =
-    b"A backup or salvage into this folder began and has not ended. If nobody is at it any more, \
+    b"A backup, salvage or conversion into this folder began and has not ended. If nobody is at it any more, \
     run it again, or remove the folder.\n";
 
 /// A directory on its way to a database. Dropped before its end, it is emptied.
@@ -109,8 +109,8 @@ pub fn is_unfinished(directory: &dyn Directory) -> std::result::Result<bool, IoE
 #[must_use]
 pub fn unfinished(directory: &dyn Directory) -> Error {
     Error::invalid(format!(
-        "{} is not a complete database: a backup or a salvage into it did not finish; run that again, or \
-         remove the folder",
+        "{} is not a complete database: a backup, salvage or conversion into it did not finish; run that again, \
+         or remove the folder",
         directory.location().display()
     ))
 }

@@ -120,6 +120,13 @@ pub trait View: Send + Sync {
         list: &mut Vec<(VertexId, u16)>,
     ) -> Result<()>;
 
+    /// Says that the lists of `vertices` on a side are asked for next, one by one. An engine that reads files may read
+    /// ahead what isn't in memory; one in memory does nothing. No error: what can't be read is told to who asks.
+    #[inline]
+    fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
+        let _ = (vertices, edge_type, side);
+    }
+
     /// *Adds* the number of edges of each vertex on a side to its entry in `degrees`: callers sum over types and
     /// sides. A self loop counts once on each side.
     ///

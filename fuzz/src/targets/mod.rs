@@ -8,9 +8,13 @@ pub mod bytecode;
 pub mod bytecode_graphson;
 pub mod cells;
 pub mod column;
+pub mod column_page;
+pub mod csr_file;
 pub mod csv;
 pub mod dimacs;
 pub mod edge_list;
+pub mod entry_page;
+pub mod filter_page;
 pub mod gexf;
 pub mod gml;
 pub mod graphml;
@@ -18,7 +22,9 @@ pub mod graphson;
 pub mod gremlin;
 pub mod import;
 pub mod limits;
+pub mod list_page;
 pub mod log;
+pub mod long_value_page;
 pub mod manifest;
 pub mod mapping;
 pub mod matrix_market;
@@ -28,9 +34,10 @@ pub mod pajek;
 pub mod parquet;
 pub mod salvage;
 pub mod value_text;
+pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 26] = [
+pub const ALL: [(&str, Target); 33] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -57,4 +64,11 @@ pub const ALL: [(&str, Target); 26] = [
     ("log", log::TARGET),
     ("manifest", manifest::TARGET),
     ("salvage", salvage::TARGET),
+    ("csr_file", csr_file::TARGET),
+    ("vertex_page", vertex_page::TARGET),
+    ("list_page", list_page::TARGET),
+    ("column_page", column_page::TARGET),
+    ("long_value_page", long_value_page::TARGET),
+    ("entry_page", entry_page::TARGET),
+    ("filter_page", filter_page::TARGET),
 ];

@@ -13,8 +13,10 @@
 //! Source: Waudby et al., "Towards Testing ACID Compliance in the LDBC Social Network Benchmark" (TPCTC
 //! 2020).
 
-use crate::race::{Dice, LEVELS, name_types, once, race};
-use evergraph::{Database, Direction, EdgeId, Isolation, ReadByName, Transaction, Value, VertexId};
+use crate::race::{CASES, Dice, name_types, once, race};
+use evergraph::{Database, Direction, EdgeId, EngineKind, Isolation};
+use evergraph::{ReadByName, Transaction, Value, VertexId};
+use evergraph_tests::store::in_memory;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const THREADS: usize = 4;
@@ -29,8 +31,8 @@ fn version(tx: &Transaction, vertex: VertexId) -> i64 {
 }
 
 /// People who know each other in a ring, of version zero.
-fn people(count: usize) -> (Database, Vec<VertexId>) {
-    let database = Database::in_memory().unwrap();
+fn people(engine: EngineKind, count: usize) -> (Database, Vec<VertexId>) {
+    let database = in_memory(engine);
     let people = database
         .transact(|tx| {
             let person = |tx: &mut Transaction| {
@@ -71,8 +73,8 @@ fn writers_and_readers(
 
 #[test]
 fn atomicity_c_and_rb_all_or_nothing_of_a_transaction_is_there() {
-    for isolation in LEVELS {
-        let (database, people) = people(8);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 8);
         let committed = race(THREADS, ROUNDS, |_, round, dice| {
             let rolls_back = round % 3 == 0;
             once(&database, isolation, |tx| {
@@ -113,8 +115,8 @@ fn append(tx: &mut Transaction, own: i64, pair: (VertexId, EdgeId, VertexId)) ->
 
 #[test]
 fn g0_writes_of_two_transactions_do_not_mix() {
-    for isolation in LEVELS {
-        let (database, people) = people(2);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 2);
         let (source, target) = (people[0], people[1]);
         let edge = database.snapshot().edges(source, Direction::Out, &["KNOWS"]).unwrap()[0].0;
         race(THREADS, ROUNDS, |thread, round, _| {
@@ -132,8 +134,8 @@ fn g0_writes_of_two_transactions_do_not_mix() {
 
 #[test]
 fn g1a_what_was_rolled_back_is_never_read() {
-    for isolation in LEVELS {
-        let (database, people) = people(4);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 4);
         let seen = race(THREADS, ROUNDS, |thread, _, dice| {
             let person = dice.pick(&people);
             let mut tx = database.begin_with(isolation);
@@ -150,8 +152,8 @@ fn g1a_what_was_rolled_back_is_never_read() {
 
 #[test]
 fn g1b_what_a_transaction_wrote_over_itself_is_never_read() {
-    for isolation in LEVELS {
-        let (database, people) = people(4);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 4);
         writers_and_readers(
             &database,
             isolation,
@@ -167,8 +169,8 @@ fn g1b_what_a_transaction_wrote_over_itself_is_never_read() {
 
 #[test]
 fn g1c_two_transactions_never_read_each_others_writes() {
-    for isolation in LEVELS {
-        let (database, people) = people(6);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 6);
         let name = |thread: usize, round: usize| (thread * ROUNDS + round) as i64 + 1;
         // Which transaction each one read from.
         let read = race(THREADS, ROUNDS, |thread, round, dice| {
@@ -208,8 +210,8 @@ fn versions_of_four(tx: &Transaction, people: &[VertexId], start: usize) -> Vec<
 
 #[test]
 fn otv_and_fr_a_transaction_is_seen_whole_and_does_not_vanish() {
-    for isolation in LEVELS {
-        let (database, people) = people(8);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 8);
         writers_and_readers(
             &database,
             isolation,
@@ -228,8 +230,8 @@ fn otv_and_fr_a_transaction_is_seen_whole_and_does_not_vanish() {
 
 #[test]
 fn imp_the_same_question_about_a_vertex_has_the_same_answer() {
-    for isolation in LEVELS {
-        let (database, people) = people(2);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 2);
         writers_and_readers(
             &database,
             isolation,
@@ -250,8 +252,8 @@ fn imp_the_same_question_about_a_vertex_has_the_same_answer() {
 
 #[test]
 fn pmp_the_same_question_about_edges_has_the_same_answer() {
-    for isolation in LEVELS {
-        let (database, people) = people(4);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 4);
         name_types(&database, &["LIKES"]);
         let likes = |tx: &Transaction, post| tx.edges(post, Direction::In, &["LIKES"]).unwrap().len();
         writers_and_readers(
@@ -273,8 +275,8 @@ fn pmp_the_same_question_about_edges_has_the_same_answer() {
 
 #[test]
 fn lu_no_update_is_lost() {
-    for isolation in LEVELS {
-        let (database, people) = people(2);
+    for (engine, isolation) in CASES {
+        let (database, people) = people(engine, 2);
         let committed = race(THREADS, ROUNDS, |_, _, dice| {
             let person = dice.pick(&people);
             once(&database, isolation, |tx| {
@@ -292,9 +294,9 @@ fn lu_no_update_is_lost() {
 
 /// Each pair has two accounts, of which together never less than zero may be left: whoever takes 100 looks
 /// at both before. How many pairs fell below.
-fn write_skews(isolation: Isolation) -> usize {
+fn write_skews(engine: EngineKind, isolation: Isolation) -> usize {
     const PAIRS: usize = 200;
-    let database = Database::in_memory().unwrap();
+    let database = in_memory(engine);
     let pairs: Vec<[VertexId; 2]> = database
         .transact(|tx| {
             let mut account = |held: i64| tx.add_vertex("Account", &[("held", held.into())]);
@@ -331,6 +333,9 @@ fn write_skews(isolation: Isolation) -> usize {
 
 #[test]
 fn ws_of_two_that_read_both_only_one_writes_if_they_are_serialisable() {
-    assert_eq!(write_skews(Isolation::Serializable), 0);
-    assert!(write_skews(Isolation::Snapshot) > 0, "the threads never met: this test shows nothing");
+    for engine in EngineKind::ALL {
+        assert_eq!(write_skews(engine, Isolation::Serializable), 0);
+        let skews = write_skews(engine, Isolation::Snapshot);
+        assert!(skews > 0, "the threads never met: this test shows nothing");
+    }
 }

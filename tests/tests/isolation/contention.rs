@@ -1,13 +1,14 @@
 //! Contention: transactions that rarely meet commit at the first try, in both levels.
 
-use crate::race::{LEVELS, name_types, once, race};
-use evergraph::{Database, ReadByName, Value, VertexId};
+use crate::race::{CASES, name_types, once, race};
+use evergraph::{Database, EngineKind, ReadByName, Value, VertexId};
+use evergraph_tests::store::in_memory;
 
 const ACCOUNTS: usize = 10_000;
 const ROUNDS: usize = 1_000;
 
-fn accounts() -> (Database, Vec<VertexId>) {
-    let database = Database::in_memory().unwrap();
+fn accounts(engine: EngineKind) -> (Database, Vec<VertexId>) {
+    let database = in_memory(engine);
     let accounts = database
         .transact(|tx| (0..ACCOUNTS).map(|_| tx.add_vertex("Account", &[("held", 100_i64.into())])).collect())
         .unwrap();
@@ -16,8 +17,8 @@ fn accounts() -> (Database, Vec<VertexId>) {
 
 #[test]
 fn nine_of_ten_transfers_between_many_accounts_commit_at_once() {
-    for isolation in LEVELS {
-        let (database, accounts) = accounts();
+    for (engine, isolation) in CASES {
+        let (database, accounts) = accounts(engine);
         let committed = race(4, ROUNDS, |_, _, dice| {
             let [from, to] = dice.pick_two(&accounts);
             once(&database, isolation, |tx| {
@@ -39,8 +40,8 @@ fn nine_of_ten_transfers_between_many_accounts_commit_at_once() {
 
 #[test]
 fn edges_added_to_one_hub_never_conflict() {
-    for isolation in LEVELS {
-        let (database, accounts) = accounts();
+    for (engine, isolation) in CASES {
+        let (database, accounts) = accounts(engine);
         // The first use of a name is news to whoever is serialisable and under way.
         name_types(&database, &["TRANSFER"]);
         let hub = accounts[0];

@@ -1,16 +1,19 @@
 //! What is special about graphs: no edge without its ends, both sides of a list agree, one vertex a key,
 //! and degree, list, scan and index say the same, at both levels.
 
-use crate::race::{LEVELS, name_types, once, race};
-use evergraph::{Database, Direction, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId};
+use crate::race::{CASES, name_types, once, race};
+use evergraph::{
+    Database, Direction, EngineKind, ErrorKind, GraphView, IndexOptions, ReadByName, Snapshot, VertexId,
+};
 use evergraph_tests::contents::Contents;
+use evergraph_tests::store::in_memory;
 use std::collections::BTreeSet;
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 300;
 
-fn vertices(count: usize) -> (Database, Vec<VertexId>) {
-    let database = Database::in_memory().unwrap();
+fn vertices(engine: EngineKind, count: usize) -> (Database, Vec<VertexId>) {
+    let database = in_memory(engine);
     let vertices = database
         .transact(|tx| (0..count).map(|at| tx.add_vertex("V", &[("at", (at as i64).into())])).collect())
         .unwrap();
@@ -43,8 +46,8 @@ fn assert_sound(snapshot: &Snapshot) {
 
 #[test]
 fn no_edge_outlives_its_ends() {
-    for isolation in LEVELS {
-        let (database, vertices) = vertices(40);
+    for (engine, isolation) in CASES {
+        let (database, vertices) = vertices(engine, 40);
         race(THREADS, ROUNDS, |thread, round, dice| {
             if thread == 0 {
                 assert_sound(&database.snapshot());
@@ -70,8 +73,8 @@ fn no_edge_outlives_its_ends() {
 
 #[test]
 fn whoever_upserts_the_same_key_at_once_makes_one_vertex() {
-    for isolation in LEVELS {
-        let database = Database::in_memory().unwrap();
+    for (engine, isolation) in CASES {
+        let database = in_memory(engine);
         database.create_unique_index("User", "name").unwrap();
         race(THREADS, ROUNDS, |_, round, _| {
             let name = format!("user {}", round / 2);
@@ -105,8 +108,8 @@ fn whoever_upserts_the_same_key_at_once_makes_one_vertex() {
 
 #[test]
 fn index_scan_and_lists_agree_in_every_snapshot() {
-    for isolation in LEVELS {
-        let (database, vertices) = vertices(30);
+    for (engine, isolation) in CASES {
+        let (database, vertices) = vertices(engine, 30);
         database.create_index(&IndexOptions::on_label("V", "group")).unwrap();
         name_types(&database, &["MEMBER"]);
         race(THREADS, ROUNDS, |thread, _, dice| {
@@ -140,8 +143,8 @@ fn index_scan_and_lists_agree_in_every_snapshot() {
 
 #[test]
 fn a_transaction_reads_one_moment_while_others_write_merge_and_make_checkpoints() {
-    for isolation in LEVELS {
-        let (database, vertices) = vertices(60);
+    for (engine, isolation) in CASES {
+        let (database, vertices) = vertices(engine, 60);
         name_types(&database, &["E"]);
         race(THREADS, 30, |thread, round, dice| match thread {
             0 => {

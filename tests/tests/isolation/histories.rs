@@ -13,7 +13,8 @@
 
 use crate::race::{Dice, name_types, race};
 use adya::{History, Opts, Valid, Workload, check};
-use evergraph::{Database, Direction, Isolation, Result, Transaction, Value, VertexId};
+use evergraph::{Database, Direction, EngineKind, Isolation, Result, Transaction, Value, VertexId};
+use evergraph_tests::store::in_memory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -112,8 +113,8 @@ fn run_one(
 }
 
 /// A history of one database, and its lists at the end.
-fn history(isolation: Isolation, form: Form) -> (Vec<Done>, Vec<Vec<i64>>) {
-    let database = Database::in_memory().unwrap();
+fn history(engine: EngineKind, isolation: Isolation, form: Form) -> (Vec<Done>, Vec<Vec<i64>>) {
+    let database = in_memory(engine);
     let keys: Vec<VertexId> =
         database.transact(|tx| (0..KEYS).map(|_| tx.add_vertex("List", &[])).collect()).unwrap();
     name_types(&database, &["HAS"]);
@@ -262,8 +263,9 @@ fn anomalies(history: &[Done], model: &str) -> Vec<String> {
 
 #[test]
 fn serialisable_histories_are_serialisable_to_three_checkers() {
-    for form in [Form::Text, Form::Edges] {
-        let (history, lists) = history(Isolation::Serializable, form);
+    let cases = EngineKind::ALL.into_iter().flat_map(|engine| [(engine, Form::Text), (engine, Form::Edges)]);
+    for (engine, form) in cases {
+        let (history, lists) = history(engine, Isolation::Serializable, form);
         replay(&history).unwrap();
         assert!(Dependencies::of(&history, &lists).allow_serializable(), "a cycle, {form:?}");
         assert_eq!(anomalies(&history, "serializable"), Vec::<String>::new(), "{form:?}");
@@ -275,8 +277,8 @@ fn serialisable_histories_are_serialisable_to_three_checkers() {
 #[test]
 fn histories_by_snapshots_are_not_serialisable_and_every_checker_sees_it() {
     let (mut cycles, mut found) = (0, 0);
-    for _ in 0..3 {
-        let (history, lists) = history(Isolation::Snapshot, Form::Text);
+    for engine in [EngineKind::Memory, EngineKind::Disk, EngineKind::Memory, EngineKind::Disk] {
+        let (history, lists) = history(engine, Isolation::Snapshot, Form::Text);
         let dependencies = Dependencies::of(&history, &lists);
         assert!(dependencies.allow_snapshots(), "more than a skew");
         assert_eq!(anomalies(&history, "snapshot-isolation"), Vec::<String>::new());
@@ -289,7 +291,7 @@ fn histories_by_snapshots_are_not_serialisable_and_every_checker_sees_it() {
 
 #[test]
 fn each_checker_finds_what_was_made_wrong() {
-    let (mut history, lists) = history(Isolation::Serializable, Form::Text);
+    let (mut history, lists) = history(EngineKind::Memory, Isolation::Serializable, Form::Text);
     // One read that saw a list as it was before: the last append is taken from it.
     let stale = history
         .iter_mut()

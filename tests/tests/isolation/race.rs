@@ -2,12 +2,17 @@
 
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::random::{Random, SplitMix64};
-use evergraph::{Database, Isolation, Result, Transaction};
+use evergraph::{Database, EngineKind, Isolation, Result, Transaction};
 use std::sync::Barrier;
 use std::thread;
 
-/// Both levels.
-pub const LEVELS: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
+/// Each level on each engine.
+pub const CASES: [(EngineKind, Isolation); 4] = [
+    (EngineKind::Memory, Isolation::Snapshot),
+    (EngineKind::Memory, Isolation::Serializable),
+    (EngineKind::Disk, Isolation::Snapshot),
+    (EngineKind::Disk, Isolation::Serializable),
+];
 
 /// Random numbers of one thread.
 pub struct Dice(SplitMix64);

@@ -2,8 +2,10 @@
 //!
 //! Each test is one thread that holds several transactions, so that it always meets its case.
 
-use crate::race::{LEVELS, name_types, race};
-use evergraph::{Database, Direction, Error, IndexOptions, Isolation, Result, Transaction, Value, VertexId};
+use crate::race::{CASES, name_types, race};
+use evergraph::{Database, Direction, EngineKind, Error, IndexOptions, Isolation};
+use evergraph::{Result, Transaction, Value, VertexId};
+use evergraph_tests::store::in_memory;
 
 /// Whether both of two transactions commit that do `first` and `second` side by side.
 fn both_commit(
@@ -19,8 +21,8 @@ fn both_commit(
     other.commit().inspect_err(|error: &Error| assert!(error.is_conflict(), "{error}")).is_ok()
 }
 
-fn doctors(on_call: &[bool]) -> (Database, Vec<VertexId>) {
-    let database = Database::in_memory().unwrap();
+fn doctors(engine: EngineKind, on_call: &[bool]) -> (Database, Vec<VertexId>) {
+    let database = in_memory(engine);
     database.create_index(&IndexOptions::on_label("Doctor", "on_call")).unwrap();
     database.create_index(&IndexOptions::on_label("Doctor", "hours").ordered()).unwrap();
     let doctors = database
@@ -41,8 +43,9 @@ fn only_snapshots_allow(
     look: impl Fn(&Transaction, &[VertexId]) -> usize,
     write: impl Fn(&mut Transaction, VertexId) -> Result<()>,
 ) {
-    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
-        let (database, doctors) = doctors(&[true, true, false]);
+    for (engine, isolation) in CASES {
+        let allowed = isolation == Isolation::Snapshot;
+        let (database, doctors) = doctors(engine, &[true, true, false]);
         let act = |own: usize| {
             let (look, write, doctors) = (&look, &write, &doctors);
             move |tx: &mut Transaction| {
@@ -88,8 +91,9 @@ fn a_skew_over_a_range_is_refused() {
 #[test]
 fn a_phantom_in_a_look_up_is_refused() {
     // Each wants to be the only one of its kind, and comes in as another.
-    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
-        let (database, _) = doctors(&[]);
+    for (engine, isolation) in CASES {
+        let allowed = isolation == Isolation::Snapshot;
+        let (database, _) = doctors(engine, &[]);
         let enter = |tx: &mut Transaction| {
             assert!(tx.find_all("Doctor", "on_call", true)?.is_empty());
             tx.add_vertex("Doctor", &[("on_call", true.into())]).map(drop)
@@ -100,8 +104,9 @@ fn a_phantom_in_a_look_up_is_refused() {
 
 #[test]
 fn a_phantom_in_a_list_of_edges_is_refused() {
-    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
-        let (database, doctors) = doctors(&[true, true, true]);
+    for (engine, isolation) in CASES {
+        let allowed = isolation == Isolation::Snapshot;
+        let (database, doctors) = doctors(engine, &[true, true, true]);
         name_types(&database, &["FOLLOWS"]);
         let follow = |other: VertexId| {
             let first = doctors[0];
@@ -117,8 +122,9 @@ fn a_phantom_in_a_list_of_edges_is_refused() {
 
 #[test]
 fn a_phantom_under_a_name_that_is_new_is_refused() {
-    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
-        let (database, doctors) = doctors(&[true, true]);
+    for (engine, isolation) in CASES {
+        let allowed = isolation == Isolation::Snapshot;
+        let (database, doctors) = doctors(engine, &[true, true]);
         // Each looks for what the other one is about to name.
         let note = |own: VertexId, other: VertexId, asked: &'static str, named: &'static str| {
             move |tx: &mut Transaction| {
@@ -137,8 +143,9 @@ fn a_phantom_under_a_name_that_is_new_is_refused() {
 /// had not seen it.
 #[test]
 fn the_anomaly_of_a_reader_is_refused() {
-    for (isolation, allowed) in [(Isolation::Snapshot, true), (Isolation::Serializable, false)] {
-        let database = Database::in_memory().unwrap();
+    for (engine, isolation) in CASES {
+        let allowed = isolation == Isolation::Snapshot;
+        let database = in_memory(engine);
         let [checking, savings] = database
             .transact(|tx| {
                 let mut account = || tx.add_vertex("Account", &[("held", 0_i64.into())]);
@@ -164,8 +171,8 @@ fn the_anomaly_of_a_reader_is_refused() {
 #[test]
 fn two_readers_never_see_two_writes_in_opposite_orders() {
     // The long fork: excluded at both levels, since there is one order of commits.
-    for isolation in LEVELS {
-        let (database, doctors) = doctors(&[false, false]);
+    for (engine, isolation) in CASES {
+        let (database, doctors) = doctors(engine, &[false, false]);
         let seen = race(4, 300, |thread, round, _| {
             if thread < 2 {
                 let written = database

@@ -7,6 +7,9 @@
 //! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3)
 //! ```
 //!
+//! Those of LSMGraph (SIGMOD 2024; figures 5, 7, 8, 9) are about files and memory graphs that no face of the database
+//! shows: `crates/disk_engine/tests/lsmgraph.rs`.
+//!
 //! Each example is read before and after its records became part of a body: our merges stand where
 //! the papers compact, and must not be seen.
 

@@ -3,7 +3,7 @@
 use evergraph::graph::column::ColumnData;
 use evergraph::graph::{column::Column, value::ValueType};
 use evergraph::import::options::{ImportOptions, InputFile};
-use evergraph::{Database, Durability, GraphView, Options, ReadByName, VertexId};
+use evergraph::{Database, Durability, EngineKind, GraphView, Options, ReadByName, VertexId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -16,9 +16,12 @@ pub struct Imported {
     folder: TempDir,
 }
 
-fn options() -> Options {
+/// The disk engine with the least memory that it has.
+fn options(engine: EngineKind) -> Options {
+    let memory_limit_bytes = if engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
     // What survives a power cut is tested elsewhere; here the sync would only cost time.
-    Options { durability: Durability::None, ..Options::default() }
+    let durability = Durability::None;
+    Options { engine: Some(engine), durability, memory_limit_bytes, ..Options::default() }
 }
 
 /// Imports `files` with the default options.
@@ -27,10 +30,15 @@ pub fn options_for(files: impl IntoIterator<Item = PathBuf>) -> ImportOptions {
 }
 
 impl Imported {
-    /// An empty database.
+    /// An empty database of the memory engine.
     pub fn empty() -> Self {
+        Self::empty_on(EngineKind::Memory)
+    }
+
+    /// An empty database.
+    pub fn empty_on(engine: EngineKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let db = Database::open_with(folder.path(), &options()).unwrap();
+        let db = Database::open_with(folder.path(), &options(engine)).unwrap();
         Self { db, ids: BTreeMap::new(), folder }
     }
 
@@ -41,9 +49,14 @@ impl Imported {
         imported
     }
 
-    /// What `options` read. The ids aren't: those of different labels may be the same.
+    /// What `options` read, in the memory engine. The ids aren't: those of different labels may be the same.
     pub fn without_ids(options: &ImportOptions) -> Self {
-        let imported = Self::empty();
+        Self::without_ids_on(EngineKind::Memory, options)
+    }
+
+    /// The same in any engine.
+    pub fn without_ids_on(engine: EngineKind, options: &ImportOptions) -> Self {
+        let imported = Self::empty_on(engine);
         let report = imported.db.import(options, &|_| ()).unwrap();
         assert_eq!(report.files.bad_rows.count, 0);
         let mut ignored = report.files.ignored_files.iter();
@@ -76,9 +89,10 @@ impl Imported {
     /// Closes the database and opens it again.
     pub fn reopened(self) -> Self {
         let Self { db, ids, folder } = self;
+        let engine = db.engine();
         db.close().unwrap();
         drop(db);
-        let db = Database::open_with(folder.path(), &options()).unwrap();
+        let db = Database::open_with(folder.path(), &options(engine)).unwrap();
         Self { db, ids, folder }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::imported::{Imported, options_for};
 use crate::snb_updates::operations;
+use evergraph::EngineKind;
 use evergraph::import::policy::OnUnknown;
 use evergraph_tests::data::{data_set, json_counts, read_text};
 use evergraph_tests::lsqb::queries::count_all;
@@ -21,15 +22,16 @@ fn answers(text: &str, section: &str) -> [u64; 9] {
 #[test]
 fn the_example_has_the_published_answers() {
     let Some(folder) = data_set("lsqb-example") else { return };
-    let imported = Imported::without_ids(&options_for([folder]));
-    assert_eq!(count_all(&imported.db.snapshot()), [8, 3, 6, 8, 3, 8, 11, 2, 4]);
+    for engine in EngineKind::ALL {
+        let imported = Imported::without_ids_on(engine, &options_for([folder.clone()]));
+        assert_eq!(count_all(&imported.db.snapshot()), [8, 3, 6, 8, 3, 8, 11, 2, 4], "{engine}");
+    }
 }
 
-#[test]
-fn the_answers_follow_the_update_stream() {
+fn the_answers_follow_the_update_stream_on(engine: EngineKind) {
     let Some(folder) = data_set("snb-interactive-mini") else { return };
     let counts = read_text(&folder.join("expected-counts.json"));
-    let imported = Imported::without_ids(&options_for([folder.join("graph")]));
+    let imported = Imported::without_ids_on(engine, &options_for([folder.join("graph")]));
     let before = imported.db.snapshot();
     assert_eq!(count_all(&before), answers(&counts, "lsqb_before"));
     for operation in operations(&folder) {
@@ -40,6 +42,11 @@ fn the_answers_follow_the_update_stream() {
     drop(before);
     let imported = imported.reopened_from_checkpoint();
     assert_eq!(count_all(&imported.db.snapshot()), answers(&counts, "lsqb_after"));
+}
+
+#[test]
+fn the_answers_follow_the_update_stream() {
+    EngineKind::ALL.into_iter().for_each(the_answers_follow_the_update_stream_on);
 }
 
 /// The set has no files of messages: comments and posts are what edges name.

@@ -23,7 +23,13 @@ pub const CRATES: Floors = &[
     &["evergraph-measure", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
-    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
+    &[
+        "evergraph-tests",
+        "evergraph-tinkerpop",
+        "evergraph-benches",
+        "evergraph-bench-disk",
+        "evergraph-fuzz",
+    ],
     &["evergraph-libfuzzer"],
 ];
 
@@ -44,8 +50,14 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],
-            &["salvage::loss", "salvage::salvaged", "salvage::source", "salvage::new_database"],
-            &["memory_budget"],
+            &[
+                "salvage::known_names",
+                "salvage::loss",
+                "salvage::salvaged",
+                "salvage::source",
+                "salvage::new_database",
+            ],
+            &["memory_budget", "conversion::source"],
             &["durable_engine"],
             &["vertex_ids"],
             &["index"],
@@ -53,7 +65,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["store", "indexing"],
             &["bulk", "checkpoint"],
             &["operations", "found_database"],
-            &["backup", "salvage", "upkeep"],
+            &["backup", "salvage", "upkeep", "conversion"],
             &["open"],
         ],
     ),
@@ -69,6 +81,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["load", "checkpoint"],
             &["engine"],
             &["salvage"],
+            &["graph_writer"],
             &["durable"],
         ],
     ),
@@ -194,7 +207,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/cli/src",
         &[
-            &["amount", "open", "settings", "welcome"],
+            &["amount", "engine", "open", "settings", "welcome"],
             &["context"],
             &["loading"],
             &["command"],

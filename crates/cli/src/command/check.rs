@@ -45,7 +45,8 @@ pub fn execute(arguments: &CheckArguments, context: &Context) -> std::result::Re
     refuse_file(&arguments.database)?;
     let meter = context.console.meter();
     let began = Instant::now();
-    let found = Database::check_files(&arguments.database, &mut meter_of_check(&meter, context))?;
+    let (database, options) = (&arguments.database, &context.options);
+    let found = Database::check_files_with(database, options, &mut meter_of_check(&meter, context))?;
     drop(meter);
     let finding = |finding: &Finding| format!("{}: {}", finding.place, finding.problem);
     let report = CheckReport {
@@ -86,7 +87,8 @@ pub fn meter_of_check(meter: &Meter, context: &Context) -> impl FnMut(&str, u64,
 /// `corrupt` if there are findings; those of opening, and `cancelled`, which say that it is complete.
 pub fn check_written(database: &Path, meter: &Meter, context: &Context) -> Result<()> {
     let name = database.display();
-    let found = Database::check_files(database, &mut meter_of_check(meter, context)).map_err(|error| {
+    let progress = &mut meter_of_check(meter, context);
+    let found = Database::check_files_with(database, &context.options, progress).map_err(|error| {
         let text = match error.kind() {
             ErrorKind::Cancelled => format!("{name} is complete, but was not checked"),
             _ => format!("check {name}, which is complete"),

@@ -1,6 +1,7 @@
 //! `evergraph demo`: what Evergraph does, shown and proved in a minute. See [`evergraph_show::demo`].
 
 use crate::context::Context;
+use crate::engine::EngineArgument;
 use crate::open::open;
 use clap::{Args, Subcommand};
 use evergraph_show::demo::load::load;
@@ -20,6 +21,7 @@ Examples:
   evergraph demo
   evergraph demo --keep --dir /data
   evergraph demo --transfers 100000 --seconds 5 --writers 4
+  evergraph demo --engine disk
   evergraph demo --json
 
 What happens:
@@ -43,6 +45,9 @@ pub struct DemoArguments {
     /// Number of writing threads.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub writers: u32,
+    /// The database's engine.
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "memory")]
+    pub engine: EngineArgument,
     /// Working folder [default: target if it exists, else the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
@@ -76,6 +81,9 @@ pub enum Step {
 pub struct LoadArguments {
     /// The database to create.
     pub database: PathBuf,
+    /// Its engine.
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "memory")]
+    pub engine: EngineArgument,
     /// The network's size.
     #[command(flatten)]
     pub size: NetworkSize,
@@ -126,6 +134,7 @@ pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failu
                 writers: arguments.writers,
                 parent: arguments.dir.clone(),
                 keep: arguments.keep,
+                engine: arguments.engine.kind(),
                 threads: context.threads,
                 sabotage: arguments.sabotage,
             };
@@ -133,7 +142,7 @@ pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failu
             context.console.result(&report)
         }
         Some(Step::Load(step)) => {
-            load(&Network::generate(step.size)?, &step.database, &context.cancel)?;
+            load(&Network::generate(step.size)?, &step.database, step.engine.kind(), &context.cancel)?;
             Ok(())
         }
         Some(Step::Stream(step)) => {

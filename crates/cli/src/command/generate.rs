@@ -1,6 +1,7 @@
 //! `evergraph generate`: a seeded graph, as a database or as files.
 
 use crate::context::Context;
+use crate::engine::EngineArgument;
 use crate::loading::Destination;
 use clap::{Args, Subcommand};
 use evergraph::generate::payments::PaymentsOptions;
@@ -20,6 +21,7 @@ Examples:
   evergraph generate payments bank.eg
   evergraph generate payments --out payments/ --transfers 5000000 --rings 200
   evergraph generate rmat web.eg --scale 20 --edge-factor 16
+  evergraph generate rmat large.eg --scale 22 --engine disk
   evergraph generate rmat --out rmat/ --scale 17 --seed 7
 
 The same options generate the same graph on every machine and with any number of
@@ -79,6 +81,9 @@ pub struct GenerateOutput {
     /// Where it goes.
     #[command(flatten)]
     pub place: GenerateTarget,
+    /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
+    #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "out")]
+    pub engine: Option<EngineArgument>,
     /// Replace files with the same names in the folder of --out.
     #[arg(long, requires = "out")]
     pub overwrite: bool,
@@ -152,11 +157,12 @@ pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), F
 
 /// Generates a graph of `kind` and puts it where it was asked for.
 fn put(
-    GenerateOutput { place, overwrite }: &GenerateOutput,
+    GenerateOutput { place, engine, overwrite }: &GenerateOutput,
     kind: &GraphKind,
     context: &Context,
 ) -> Result<(), Failure> {
-    let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path)).transpose()?;
+    let destination = place.database.as_ref().map(|path| Destination::new_or_empty(path, *engine, context));
+    let destination = destination.transpose()?;
     let meter = context.console.meter();
     // Before minutes of making: is there anything against the folder?
     let files =

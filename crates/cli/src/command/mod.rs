@@ -5,6 +5,7 @@ pub mod bench;
 pub mod check;
 pub mod checkpoint;
 pub mod completions;
+pub mod convert;
 pub mod demo;
 pub mod export;
 pub mod generate;

@@ -23,8 +23,8 @@ use std::path::PathBuf;
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
 /// Options that are no settings: two are about settings themselves, some make a call another one, queries and variables
-/// are what it is about, and what may be lost or made for good is said each time.
-const NO_SETTINGS: [&str; 11] = [
+/// are what it is about, and what may be lost or made for good (a database of an engine) is said each time.
+const NO_SETTINGS: [&str; 12] = [
     "no-config",
     "print-config",
     "propose",
@@ -35,6 +35,7 @@ const NO_SETTINGS: [&str; 11] = [
     "keep-going",
     "no-history",
     "overwrite",
+    "engine",
     "new",
 ];
 

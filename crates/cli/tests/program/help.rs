@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "import",
     "export",
     "query",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 16] = [
     "stats",
     "check",
     "backup",
+    "convert",
     "salvage",
     "checkpoint",
     "index",

@@ -9,6 +9,7 @@ mod commands;
 mod data_sets;
 mod databases;
 mod dialogue;
+mod engines;
 mod exports;
 mod help;
 mod indexes;

@@ -37,6 +37,8 @@ const SCAN_PAGES_MIN: u64 = 4;
 const SOURCE_BYTES: u64 = 1 << 20;
 /// What a writer takes beside the pages that wait: a stretch of each file, and filters.
 const WRITER_BYTES: u64 = 4 << 20;
+/// The least length of outputs in small budgets.
+const FILE_BYTES_MIN: u64 = 4 << 20;
 
 /// A compaction: files that become files of one level.
 #[derive(Clone, Debug)]
@@ -67,21 +69,23 @@ impl CompactionJob {
     }
 
     /// The same with about an eighth of `budget_bytes` for its buffers, if that is less than it would take: at least
-    /// 8 MiB, at most 64.
+    /// 8 MiB, at most 64. Outputs are shorter in a small budget, since levels are.
     #[must_use]
     pub fn within(mut self, budget_bytes: u64) -> Self {
         self.buffer_bytes = (budget_bytes / 8).clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
+        self.limits.file_bytes = self.limits.file_bytes.min((budget_bytes / 16).max(FILE_BYTES_MIN));
         self.limits.waiting_bytes = self.limits.waiting_bytes.min(self.buffer_bytes / 2);
         self
     }
 
-    /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: its buffers, some 4 MB, and a
-    /// megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
+    /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: its buffers, without those of
+    /// columns if there are none, some 4 MB, and a megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let sources = chains_of(&self.inputs).len() as u64;
-        let windows = sources * self.scan_window(sources).bytes() + self.buffer_bytes / 8;
-        windows + sources * SOURCE_BYTES + WRITER_BYTES + self.limits.waiting_bytes
+        let has_columns = self.inputs.iter().any(|file| file.stored().columns.is_some());
+        let columns = if has_columns { self.buffer_bytes / 8 + self.limits.waiting_bytes } else { 0 };
+        sources * (self.scan_window(sources).bytes() + SOURCE_BYTES) + WRITER_BYTES + columns
     }
 
     /// Merges the inputs: gives the files that take their place, by key, all durable; none if nothing is left. Inputs stay
@@ -309,7 +313,7 @@ fn check_running(stop: &dyn Fn() -> bool) -> CheckpointResult<()> {
 }
 
 /// The error of a merge; `file` gives the file that a source is at.
-fn merge_failed(
+pub(super) fn merge_failed(
     error: MergeError<CheckpointError>,
     file: impl FnOnce(usize) -> Arc<CsrFile>,
 ) -> CheckpointError {

@@ -7,6 +7,7 @@
 //! property_plan, property_copy   values column by column ───────┤
 //! output       files, cut between any two keys <────────────────┘
 //! job          all of it; memory
+//! exactness    a merge of everything that writes nothing, for checks
 //! ```
 //!
 //! *Snapshots.* All stamped records count, whatever readers there are: an older snapshot pinned the set that has the
@@ -21,13 +22,12 @@
 //! cut when as many column pages wait for the end of their subject as may. Decoded pages come on top, some 100 KB a
 //! source and column.
 //!
-//! Not yet: pages that one source alone has are merged like others, list by list. `ListMerge::copy_past` is for that;
-//! whether it pays is to be measured.
-//!
 //! Source: disk-engine, section 4 (Compact); LSMGraph (SIGMOD 2024), section 4.3, vertex-aware compaction. Differs:
-//! outputs are cut inside of lists too, and properties have ranks, which move.
+//! outputs are cut inside of lists too, and properties have ranks, which move; and pages that one source alone has are
+//! merged like others, list by list: where changes are spread evenly few pages have none.
 
 mod chain;
+pub mod exactness;
 pub mod job;
 pub mod output;
 mod property_copy;

@@ -31,15 +31,15 @@ impl Default for OutputLimits {
 
 /// What all outputs have in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OutputForm {
-    pub(super) level: u8,
-    pub(super) first_ts: Timestamp,
-    pub(super) last_ts: Timestamp,
-    pub(super) limits: OutputLimits,
+pub(crate) struct OutputForm {
+    pub(crate) level: u8,
+    pub(crate) first_ts: Timestamp,
+    pub(crate) last_ts: Timestamp,
+    pub(crate) limits: OutputLimits,
 }
 
 /// Output files of one compaction.
-pub(super) struct OutputFiles<'a> {
+pub(crate) struct OutputFiles<'a> {
     directory: &'a Arc<dyn Directory>,
     form: OutputForm,
     numbers: &'a mut dyn FnMut() -> FileNumber,
@@ -49,7 +49,7 @@ pub(super) struct OutputFiles<'a> {
 }
 
 impl<'a> OutputFiles<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         directory: &'a Arc<dyn Directory>,
         form: OutputForm,
         numbers: &'a mut dyn FnMut() -> FileNumber,
@@ -58,7 +58,7 @@ impl<'a> OutputFiles<'a> {
     }
 
     /// The file in hand, if there is one.
-    pub(super) fn in_hand(&mut self) -> Option<&mut FileWriter> {
+    pub(crate) fn in_hand(&mut self) -> Option<&mut FileWriter> {
         self.writer.as_mut()
     }
 
@@ -66,7 +66,7 @@ impl<'a> OutputFiles<'a> {
     ///
     /// # Errors
     /// As [`FileWriter::create`].
-    pub(super) fn writer(&mut self) -> CheckpointResult<&mut FileWriter> {
+    pub(crate) fn writer(&mut self) -> CheckpointResult<&mut FileWriter> {
         Ok(match &mut self.writer {
             Some(writer) => writer,
             none => {
@@ -79,7 +79,7 @@ impl<'a> OutputFiles<'a> {
     }
 
     /// Whether the file in hand is as long as a file may be, or as much of it waits in memory as may.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         let limits = self.form.limits;
         self.writer.as_ref().is_some_and(|writer| {
             writer.bytes() >= limits.file_bytes || writer.waiting_bytes() >= limits.waiting_bytes
@@ -90,7 +90,7 @@ impl<'a> OutputFiles<'a> {
     ///
     /// # Errors
     /// As [`FileWriter::finish`].
-    pub(super) fn cut(&mut self) -> CheckpointResult<()> {
+    pub(crate) fn cut(&mut self) -> CheckpointResult<()> {
         if let Some(writer) = self.writer.take() {
             self.finished.push(writer.finish()?);
         }
@@ -101,7 +101,7 @@ impl<'a> OutputFiles<'a> {
     ///
     /// # Errors
     /// As [`FileWriter::finish`].
-    pub(super) fn keep(mut self) -> CheckpointResult<Vec<StoredFile>> {
+    pub(crate) fn keep(mut self) -> CheckpointResult<Vec<StoredFile>> {
         self.cut()?;
         Ok(std::mem::take(&mut self.finished))
     }

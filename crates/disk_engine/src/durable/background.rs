@@ -4,7 +4,8 @@
 //! a graph is frozen ──> all of it readable ──> written, in the set ──> writers go on
 //!                          └ not yet: in a moment    └ fails: the cause is told to who waits; again after a second
 //! files are due ──> compacted, in the set ──> looks again
-//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes
+//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes;
+//!                       without memory for it, after the next flush
 //! ```
 //!
 //! Each has a thread: writers wait for flushes while a compaction takes minutes.
@@ -47,7 +48,8 @@ pub fn run(engine: &DiskEngine) {
     std::thread::scope(|scope| {
         let compactions = std::thread::Builder::new().name("evergraph-compact".to_owned());
         if let Err(error) = compactions.spawn_scoped(scope, || run_compactions(engine)) {
-            engine.pacing().note_failure(format!("the thread of compactions could not be started: {error}"));
+            let failure = format!("the thread of compactions could not be started: {error}");
+            engine.pacing().note_compaction_failure(failure);
         }
         run_flushes(engine);
     });
@@ -60,8 +62,13 @@ fn run_compactions(engine: &DiskEngine) {
             Ok(true) => again_after = COMPACT_AGAIN_AFTER,
             Ok(false) => engine.pacing().wait_for_progress(LOOK_EVERY),
             Err(CheckpointError::Cancelled) => {}
+            // Memory comes back sooner than a disk that fails: with the next flush.
+            Err(error @ CheckpointError::Refused(_)) => {
+                engine.pacing().note_compaction_failure(error.to_string());
+                engine.pacing().wait_for_progress(LOOK_EVERY);
+            }
             Err(error) => {
-                note_failure(engine, &error);
+                engine.pacing().note_compaction_failure(error.to_string());
                 wait_until_closed(engine, again_after);
                 again_after = (again_after * 2).min(COMPACT_AGAIN_AFTER_MAX);
             }
@@ -98,7 +105,7 @@ pub fn step(engine: &DiskEngine) {
     if !engine.files().is_held()
         && let Err(error) = engine.compact_once()
     {
-        note_failure(engine, &error);
+        engine.pacing().note_compaction_failure(error.to_string());
     }
     engine.free_graphs();
 }
@@ -113,12 +120,8 @@ fn flush_one(engine: &DiskEngine) -> Look {
         Ok(false) if has_frozen() => Look::NotReadable,
         Ok(false) => Look::Nothing,
         Err(error) => {
-            note_failure(engine, &error);
+            engine.pacing().note_failure(error.to_string());
             Look::Failed
         }
     }
-}
-
-fn note_failure(engine: &DiskEngine, error: &CheckpointError) {
-    engine.pacing().note_failure(error.to_string());
 }

@@ -4,16 +4,18 @@ use crate::durable::background;
 use crate::durable::check::files::check_files;
 use crate::durable::checkpoint::checkpoint;
 use crate::durable::copy::PinnedCsrFiles;
+use crate::durable::graph_writer::write_graph;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::memory_limit::memory_limit;
 use crate::durable::open::open;
-use crate::durable::salvage::salvage;
+use crate::durable::salvage::run::salvage;
 use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
 use crate::index_fill::{DiskIndexFill, OnFilled, used_up};
 use crate::view::disk_view::DiskView;
+use crate::view::view_layers::ViewLayers;
 use evergraph_graph::error::Result;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
@@ -21,6 +23,7 @@ use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSourc
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
@@ -29,6 +32,8 @@ use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
 use evergraph_storage::salvage::source::SalvageSource;
+use evergraph_storage::view::View;
+use std::sync::Arc;
 
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
@@ -99,7 +104,7 @@ impl DurableEngine for DiskEngine {
     }
 
     fn view_load<'a>(&'a self, load: &'a BuiltLoad<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(load.groups(), load.sources(), timestamp)
+        DiskView::new(load.groups(), ViewLayers::List(load.sources()), timestamp)
     }
 
     fn fill_load<'a>(
@@ -158,6 +163,14 @@ impl DurableEngine for DiskEngine {
         progress: &mut CheckProgress<'_>,
     ) -> Result<()> {
         check_files(directory, manifest, report, progress)
+    }
+
+    fn write_graph<V: View>(
+        _engine: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)> {
+        write_graph(source, directory)
     }
 
     fn salvage(

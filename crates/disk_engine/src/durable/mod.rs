@@ -5,11 +5,13 @@
 //! files        their numbers, and who may replace the manifest
 //! open         a file set out of what a manifest names
 //! checkpoint   frozen graphs to files, then a manifest that names them
-//! memory_limit what everything may take
+//! memory_limit what everything in memory may take together
 //! background   flushes in between, so that writers seldom wait
 //! copy         files held open, for a backup
 //! load         bulk loads become files
-//! check        verifies all files; salvage: saves what verifies, not yet
+//! graph_writer files of a whole graph, for a conversion
+//! check        verifies all files
+//! salvage      saves what verifies of damaged ones
 //! engine       all of it behind `DurableEngine`
 //! ```
 
@@ -19,6 +21,7 @@ pub mod checkpoint;
 pub mod copy;
 mod engine;
 pub mod files;
+mod graph_writer;
 pub mod load;
 pub mod memory_limit;
 pub mod open;

@@ -1,5 +1,6 @@
 //! CSR file: the two files of a number, open for reading, with their indexes of pages and their directory in memory.
 
+use crate::file::group_directory::GroupDirectory;
 use crate::file::page_reader::PageReader;
 use crate::file::paged_file::PagedFile;
 use crate::format::directory::{DirectoryRow, decode_directory};
@@ -8,10 +9,17 @@ use crate::format::page_index::columns::ColumnIndex;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::Subject;
 use crate::stored_file::{KeyedFile, StoredFile};
+use evergraph_graph::budget::{Budget as _, Reservation};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
 use std::sync::Arc;
+
+/// What the memory of open files is called in a budget: indexes of pages, and directories with the bits of live vertices
+/// and of lists.
+pub const INDEXES_PURPOSE: &str = "indexes of pages";
 
 /// An open CSR file.
 ///
@@ -23,8 +31,37 @@ pub struct CsrFile {
     pub(super) reader: Arc<PageReader>,
     pub(super) topology: PagedFile,
     pub(super) topology_index: TopologyIndex,
-    directory_rows: Box<[DirectoryRow]>,
+    pub(super) directory: GroupDirectory,
     pub(super) columns: Option<ColumnsFile>,
+    /// Set once it is known how much the others take.
+    memory: Option<IndexMemory>,
+    cached: CachedPages,
+}
+
+/// What an open file has of the budget.
+struct IndexMemory(Reservation);
+
+impl fmt::Debug for IndexMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} bytes", self.0.bytes())
+    }
+}
+
+/// The cached pages of a file, which go with the last of those who hold it, if it was replaced by then.
+#[derive(Debug)]
+struct CachedPages {
+    reader: Arc<PageReader>,
+    number: FileNumber,
+    /// Relaxed: counts that drop the file order it.
+    is_replaced: AtomicBool,
+}
+
+impl Drop for CachedPages {
+    fn drop(&mut self) {
+        if self.is_replaced.load(Ordering::Relaxed) {
+            self.reader.forget_file(self.number);
+        }
+    }
 }
 
 /// The columns of a CSR file.
@@ -37,19 +74,33 @@ pub(super) struct ColumnsFile {
 impl CsrFile {
     /// Opens the files of `stored` and checks all of them but their pages, which are verified when they are read.
     ///
-    /// Cost: three reads a file; memory for indexes and directory, some 25 bytes a page.
+    /// Cost: three reads a file; memory for indexes and directory, some 25 bytes a page and a bit a vertex and subject, which
+    /// the reader's budget counts.
     ///
     /// # Errors
     /// [`CheckpointError::Corrupt`], naming file and
-    /// offset, also for a file that is missing, cut, or another one than `stored` says; `NewerFormat`; what the system
+    /// offset, also for a file that is missing, cut, or another one than `stored` says; `NewerFormat`; `Refused` if the budget has no
+    /// memory for it; what the system
     /// says.
     pub fn open(
         directory: &Arc<dyn Directory>,
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
+        Self::open_in(directory.as_ref(), stored, reader)
+    }
+
+    /// As [`CsrFile::open`], in a directory that is only lent.
+    ///
+    /// # Errors
+    /// As [`CsrFile::open`].
+    pub fn open_in(
+        directory: &dyn Directory,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
-        let (topology, tail) = PagedFile::open(directory.as_ref(), stored, content, &stored.topology)?;
+        let (topology, tail) = PagedFile::open(directory, stored, content, &stored.topology)?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
         let topology_index = index
             .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -58,20 +109,34 @@ impl CsrFile {
             topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
         })?;
         let columns = stored.columns.as_ref().map(|part| {
-            let (file, tail) = PagedFile::open(directory.as_ref(), stored, FileContent::Columns, part)?;
+            let (file, tail) = PagedFile::open(directory, stored, FileContent::Columns, part)?;
             let index = ColumnIndex::decode(tail.index(), file.pages());
             let index = index
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
             CheckpointResult::Ok(ColumnsFile { file, index })
         });
-        Ok(Self {
+        let mut file = Self {
             stored: stored.clone(),
             reader: Arc::clone(reader),
             topology,
             topology_index,
-            directory_rows: rows.into(),
+            directory: GroupDirectory::new(rows),
             columns: columns.transpose()?,
-        })
+            memory: None,
+            cached: CachedPages {
+                reader: Arc::clone(reader),
+                number: stored.number,
+                is_replaced: AtomicBool::new(false),
+            },
+        };
+        let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
+        file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
+        Ok(file)
+    }
+
+    /// Notes that others took its place: its cached pages make room when the last one who holds it lets go of it.
+    pub fn note_replaced(&self) {
+        self.cached.is_replaced.store(true, Ordering::Relaxed);
     }
 
     /// What the manifest says of it.
@@ -88,16 +153,14 @@ impl CsrFile {
 
     /// What it changed in each group, ascending by subject and group.
     #[must_use]
-    pub const fn directory_rows(&self) -> &[DirectoryRow] {
-        &self.directory_rows
+    pub fn directory_rows(&self) -> &[DirectoryRow] {
+        self.directory.rows()
     }
 
-    /// What it changed in one group, all of its commits together. Cost: a binary search.
+    /// What it changed in one group, all of its commits together. Cost: a few loads.
     #[must_use]
     pub fn directory_difference(&self, subject: Subject, group: GroupId) -> i64 {
-        let found =
-            self.directory_rows.binary_search_by_key(&(subject, group), |row| (row.subject, row.group));
-        found.map_or(0, |at| self.directory_rows[at].difference)
+        self.directory.row(subject, group).map_or(0, |row| row.difference)
     }
 
     /// The pages of lists, vertices and entries, in key order.
@@ -117,12 +180,19 @@ impl CsrFile {
         self.topology.corrupt(0, problem)
     }
 
+    /// Whether reads bypass the system's page cache.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        let columns = self.columns.as_ref().is_none_or(|columns| columns.file.handle().is_direct());
+        self.topology.handle().is_direct() && columns
+    }
+
     /// Bytes on the heap: indexes and directory.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let columns = self.columns.as_ref().map_or(0, |columns| columns.index.heap_bytes());
         let keys = self.stored.first_key.capacity() + self.stored.last_key.capacity();
-        self.topology_index.heap_bytes() + columns + size_of_val(&*self.directory_rows) + keys
+        self.topology_index.heap_bytes() + columns + self.directory.heap_bytes() + keys
     }
 }
 

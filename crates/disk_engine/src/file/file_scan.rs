@@ -11,6 +11,7 @@
 
 use crate::file::csr_file::CsrFile;
 use crate::file::page_scan::{PageScan, ScanWindow};
+use crate::file::shared_window::{SharedScan, SharedWindow};
 use crate::format::file_head::FileStamps;
 use crate::format::lists::buffer::ListBuffer;
 use crate::format::lists::page::ListPage;
@@ -90,14 +91,33 @@ enum SliceArrays {
     Ordered,
 }
 
-/// Reads lists of a file in key order, past the cache. Stamps are all there: which count is the merge's affair.
+/// Where pages come from.
+#[derive(Debug)]
+enum ScannedPages {
+    /// A window of the scan's own, past the cache.
+    Own(PageScan),
+    /// The cache, and a window of several scans.
+    Shared(SharedScan),
+}
+
+impl ScannedPages {
+    fn next_page(&mut self) -> CheckpointResult<Option<(IndexedPage, &PageBytes)>> {
+        match self {
+            Self::Own(pages) => pages.next_page(),
+            Self::Shared(pages) => pages.next_page(),
+        }
+    }
+}
+
+/// Reads lists of a file in key order. Stamps are all there: which count is the merge's affair.
 ///
 /// # Concurrency
-/// One thread; the reads ahead are the pool's. It holds [`PageScan::WINDOW_BYTES_MAX`] bytes of pages, and a decoded one.
+/// One thread; the reads ahead are the pool's. It holds [`PageScan::WINDOW_BYTES_MAX`] bytes of pages unless it shares a
+/// window, and a decoded page.
 #[derive(Debug)]
 pub struct FileScan {
     file: Arc<CsrFile>,
-    pages: PageScan,
+    pages: ScannedPages,
     lists: RangeInclusive<ListId>,
     arrays: SliceArrays,
     buffer: ListBuffer,
@@ -129,6 +149,27 @@ impl FileScan {
         window: ScanWindow,
     ) -> CheckpointResult<Self> {
         let pages = PageScan::with_window(file, pages_of(file, &lists), window);
+        Self::of_pages(file, lists, ScannedPages::Own(pages))
+    }
+
+    /// As [`FileScan::new`], through the cache and a window that others share.
+    ///
+    /// # Errors
+    /// As [`FileScan::new`].
+    pub fn sharing(
+        file: &Arc<CsrFile>,
+        lists: RangeInclusive<ListId>,
+        window: &Arc<SharedWindow>,
+    ) -> CheckpointResult<Self> {
+        let pages = SharedScan::new(file, window, pages_of(file, &lists));
+        Self::of_pages(file, lists, ScannedPages::Shared(pages))
+    }
+
+    fn of_pages(
+        file: &Arc<CsrFile>,
+        lists: RangeInclusive<ListId>,
+        pages: ScannedPages,
+    ) -> CheckpointResult<Self> {
         let mut scan = Self {
             file: Arc::clone(file),
             pages,
@@ -164,6 +205,14 @@ impl FileScan {
 
     /// Replaces the slices by those of the next page that has any.
     fn fill(&mut self) -> CheckpointResult<()> {
+        let filled = self.read_slices();
+        if let ScannedPages::Shared(pages) = &mut self.pages {
+            pages.let_go();
+        }
+        filled
+    }
+
+    fn read_slices(&mut self) -> CheckpointResult<()> {
         self.slices.clear();
         self.ordered.clear();
         self.at = 0;

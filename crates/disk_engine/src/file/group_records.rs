@@ -1,9 +1,13 @@
-//! Group records: which vertices of a group a file inserts or deletes, which have lists in it, how many edges it adds.
+//! Group records: which vertices of a group a file inserts or deletes, and how many edges it adds.
+//!
+//! The directory knows all of it in memory; pages are read for a reader in the past, who does not see all commits of a
+//! stamped file.
 
 use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::file::page_reader::VerifiedPage;
 use crate::file::page_rounds::visit_pages;
+use crate::file::visibility::Visibility;
 use crate::format::file_name::PageNumber;
 use crate::format::operation::RecordOperation;
 use crate::format::page_index::topology::IndexedPage;
@@ -31,6 +35,12 @@ impl<'f> FileRecords<'f> {
     }
 
     pub(super) fn apply_vertices(&self, group: GroupId, live: &mut GroupBits) -> CheckpointResult<()> {
+        let Some(row) = self.file.directory.row(Subject::VERTICES, group) else { return Ok(()) };
+        if self.visibility == Visibility::Everything {
+            row.rows.add_to(live);
+            row.deleted.remove_from(live);
+            return Ok(());
+        }
         let pages = self.pages_of_group(Subject::VERTICES, group);
         let (mut records, mut settled) = (Vec::new(), None);
         self.visit_topology(pages.iter().map(|indexed| ((), indexed.page)), |(), number, page| {
@@ -43,47 +53,6 @@ impl<'f> FileRecords<'f> {
                 if vertex.group() == group && settled != Some(vertex) && self.visibility.sees(record.stamp) {
                     settled = Some(vertex);
                     set_bit(live, vertex, record.operation != RecordOperation::Delete);
-                }
-            }
-            Ok(())
-        })
-    }
-
-    pub(super) fn mark_lists(
-        &self,
-        subject: Subject,
-        group: GroupId,
-        rows: &mut GroupBits,
-    ) -> CheckpointResult<()> {
-        let pages = self.pages_of_group(subject, group);
-        let mut mixed = Vec::new();
-        for (at, indexed) in pages.iter().enumerate() {
-            let vertex = indexed.first_vertex();
-            if pages.get(at + 1).is_some_and(|next| next.first_vertex() == vertex) {
-                // All records up to the next page are of this one list.
-                if vertex.group() == group {
-                    set_bit(rows, vertex, true);
-                }
-            } else {
-                mixed.push(((), indexed.page));
-            }
-        }
-        let mut vertices = Vec::new();
-        self.visit_topology(mixed, |(), number, page| {
-            let damaged = |error: DecodeError| self.page_error(number, &error);
-            if subject == Subject::VERTICES {
-                let mut records = Vec::new();
-                let page = VertexPage::open(page.bytes()).map_err(damaged)?;
-                page.decode_into(self.first_ts(), &mut records).map_err(damaged)?;
-                vertices.clear();
-                vertices.extend(records.iter().map(|record| record.vertex.0));
-            } else {
-                let page = self.open_lists(subject, page).map_err(damaged)?;
-                page.vertices_into(&mut vertices).map_err(damaged)?;
-            }
-            for vertex in vertices.iter().map(|vertex| VertexId(*vertex)) {
-                if vertex.group() == group {
-                    set_bit(rows, vertex, true);
                 }
             }
             Ok(())

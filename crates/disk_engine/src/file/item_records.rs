@@ -36,9 +36,13 @@ pub(super) enum StampUse {
 }
 
 impl<'f> FileRecords<'f> {
-    /// The pages that may have records of an item, the newest first. Cost: binary searches.
+    /// The pages that may have records of an item, the newest first; none if the directory knows of none. Cost: binary
+    /// searches.
     pub(super) fn pages_of_item(&self, list: ListId, item: ItemKey) -> &'f [IndexedPage] {
         let index = &self.file.topology_index;
+        if !self.file.directory.has_list(list) {
+            return &[];
+        }
         if list.subject == Subject::VERTICES {
             index.pages_of_vertex(list.subject, list.vertex)
         } else {
@@ -118,8 +122,11 @@ impl<'f> FileRecords<'f> {
         Ok(())
     }
 
-    /// Which filter is asked before the pages of an item.
+    /// Which filter is asked before the pages of an item; absent if the directory knows of no records.
     pub(super) fn filter_of(&self, list: ListId, neighbor: VertexId) -> FilterPlace {
+        if !self.file.directory.has_list(list) {
+            return FilterPlace::Absent;
+        }
         if list.subject == Subject::VERTICES {
             return FilterPlace::Unfiltered;
         }

@@ -11,7 +11,9 @@ use crate::file::file_records::FileRecords;
 use crate::file::item_records::partition_point;
 use crate::file::page_reader::VerifiedPage;
 use crate::file::page_rounds::visit_pages;
+use crate::file::read_buffers::RoundPages;
 use crate::file::visibility::Visibility;
+use crate::format::file_name::PageNumber;
 use crate::format::lists::page::ListPage;
 use crate::format::operation::RecordOperation;
 use crate::format::page::PageFlags;
@@ -28,6 +30,9 @@ use std::ops::Range;
 
 /// Pages of a list that are read side by side.
 const LIST_PAGES: usize = 16;
+
+/// Pages of a list that are read ahead of a question: of a long list its reader reads many at once anyway.
+const AHEAD_PAGES: usize = 2;
 
 /// Values that are decoded at least.
 const PIECE_VALUES: usize = 128;
@@ -109,6 +114,9 @@ impl FileRecords<'_> {
     ) -> CheckpointResult<bool> {
         let ListId { subject, vertex } = list;
         let index = &self.file.topology_index;
+        if !self.file.directory.has_list(list) {
+            return Ok(false);
+        }
         let mut rest = match after {
             None => index.pages_of_vertex(subject, vertex),
             Some(after) => {
@@ -122,7 +130,9 @@ impl FileRecords<'_> {
             if listed.missing() == 0 {
                 return Ok(true);
             }
-            let (now, later) = rest.split_at(pages_with(rest, listed.missing()));
+            let wanted = pages_with(rest, listed.missing());
+            let allowed = (wanted > 1).then(|| self.file.reader.round(wanted));
+            let (now, later) = rest.split_at(allowed.as_ref().map_or(wanted, RoundPages::count));
             rest = later;
             pages.clear();
             if let [one] = now {
@@ -158,30 +168,86 @@ impl FileRecords<'_> {
             return Ok(());
         }
         let mut settled = None;
-        let mut stamps = Vec::new();
         for indexed in self.file.topology_index.pages_of_edge(list.subject, list.vertex, neighbor) {
-            let damaged = |error: DecodeError| self.page_error(indexed.page, &error);
             let page = self.topology_page(indexed.page)?;
-            let page = self.open_lists(list.subject, &page).map_err(damaged)?;
-            let Some(values) = page.find(list.vertex).map_err(damaged)? else { continue };
-            let parallel = page.find_neighbor(values, neighbor).map_err(damaged)?;
-            if matches!(self.visibility, Visibility::Through(_)) {
-                page.stamps_into(self.first_ts(), parallel.clone(), &mut stamps).map_err(damaged)?;
+            let add = |item| items.push(item);
+            self.parallel_in_page((list, neighbor), (indexed.page, &page), &mut settled, add)?;
+        }
+        Ok(())
+    }
+
+    /// As [`FileRecords::parallel_items`] for many pairs, each item with the place of its pair.
+    pub(super) fn parallel_items_of_many(
+        &self,
+        pairs: &[(ListId, VertexId)],
+        items: &mut Vec<(usize, ListedItem)>,
+    ) -> CheckpointResult<()> {
+        let of_pair = |(list, neighbor): &(ListId, VertexId)| (*list, ItemKey::edge(*neighbor, 0));
+        let places: Vec<(ListId, ItemKey)> = pairs.iter().map(of_pair).collect();
+        let is_edge = |place: &usize| pairs[*place].0.subject != Subject::VERTICES;
+        let passing = self.passing(&places, (0..pairs.len()).filter(is_edge))?;
+        let units = passing.iter().flat_map(|place| {
+            let (list, item) = places[*place];
+            self.pages_of_item(list, item).iter().map(|indexed| (*place, indexed.page))
+        });
+        let (reader, file) = (&self.file.reader, &self.file.topology);
+        // The item of a pair that goes on in the next page.
+        let mut last: (usize, Option<ItemKey>) = (usize::MAX, None);
+        visit_pages(reader, file, PageWorth::Ordinary, units, |place: usize, number, page| {
+            if last.0 != place {
+                last = (place, None);
             }
-            for (number, at) in parallel.enumerate() {
-                let item = ItemKey::edge(neighbor, page.discriminators().get(at));
-                let stamp = stamps.get(number).copied().unwrap_or(Timestamp::ZERO);
-                if settled != Some(item) && self.visibility.sees(stamp) {
-                    settled = Some(item);
-                    let is_present = page.operation(at) != RecordOperation::Delete;
-                    items.push(ListedItem { item, is_present });
-                }
+            self.parallel_in_page(pairs[place], (number, page), &mut last.1, |item| items.push((place, item)))
+        })
+    }
+
+    /// Hands the items of a list with a neighbour in one page to `add`. `settled` is the last one, which may go on in the
+    /// next page.
+    fn parallel_in_page(
+        &self,
+        (list, neighbor): (ListId, VertexId),
+        (number, page): (PageNumber, &VerifiedPage),
+        settled: &mut Option<ItemKey>,
+        mut add: impl FnMut(ListedItem),
+    ) -> CheckpointResult<()> {
+        let damaged = |error: DecodeError| self.page_error(number, &error);
+        let page = self.open_lists(list.subject, page).map_err(damaged)?;
+        let Some(values) = page.find(list.vertex).map_err(damaged)? else { return Ok(()) };
+        let parallel = page.find_neighbor(values, neighbor).map_err(damaged)?;
+        let mut stamps = Vec::new();
+        if matches!(self.visibility, Visibility::Through(_)) {
+            page.stamps_into(self.first_ts(), parallel.clone(), &mut stamps).map_err(damaged)?;
+        }
+        for (number, at) in parallel.enumerate() {
+            let item = ItemKey::edge(neighbor, page.discriminators().get(at));
+            let stamp = stamps.get(number).copied().unwrap_or(Timestamp::ZERO);
+            if *settled != Some(item) && self.visibility.sees(stamp) {
+                *settled = Some(item);
+                add(ListedItem { item, is_present: page.operation(at) != RecordOperation::Delete });
             }
         }
         Ok(())
     }
 
+    /// Reads the first pages of lists into the cache.
+    pub(super) fn read_lists_ahead(&self, lists: &[ListId]) {
+        let mut pages: Vec<PageNumber> = Vec::new();
+        for list in lists.iter().filter(|list| self.file.directory.has_list(**list)) {
+            let of_list = self.file.topology_index.pages_of_vertex(list.subject, list.vertex);
+            pages.extend(of_list.iter().take(AHEAD_PAGES).map(|indexed| indexed.page));
+        }
+        pages.sort_unstable();
+        pages.dedup();
+        self.file.reader.read_ahead(&self.file.topology, pages);
+    }
+
     pub(super) fn list_differences(&self, lists: &[ListId], differences: &mut [i64]) -> CheckpointResult<()> {
+        let directory = &self.file.directory;
+        if let [list] = lists
+            && !directory.has_list(*list)
+        {
+            return Ok(());
+        }
         if let ([list], [difference]) = (lists, &mut *differences)
             && let pages = self.file.topology_index.pages_of_vertex(list.subject, list.vertex)
             && pages.len() <= 2
@@ -192,7 +258,7 @@ impl FileRecords<'_> {
             return Ok(());
         }
         let (mut units, mut known) = (Vec::new(), Vec::new());
-        for (place, list) in lists.iter().enumerate() {
+        for (place, list) in lists.iter().enumerate().filter(|(_, list)| directory.has_list(**list)) {
             let pages = self.file.topology_index.pages_of_vertex(list.subject, list.vertex);
             for at in 0..pages.len() {
                 match self.counted_without_reading(list.vertex, pages, at) {

@@ -3,16 +3,20 @@
 //! ```text
 //! csr_file       open: heads, footers, indexes of pages, directory in memory
 //! paged_file     one of its two files, and where damage lies
-//! page_reader    verified pages, from the cache or read side by side; page_rounds gathers them for many items
+//! page_reader    verified pages, from the cache or read side by side; page_rounds gathers them for many items,
+//!                in the memory of read_buffers
+//! group_directory  which vertices are alive and which lists there are, without a page
 //!
 //! file_records   the file as a reader at S sees it; record_source answers what such a reader asks (`RecordSource`)
 //! visibility     which records that reader sees
 //! item_records   presence: filter, then the records of one item
 //! properties     the column of a property, by rank of an edge's record or by vertex; long values
 //! list_items     a list, a piece of it, parallel edges, degrees
-//! group_records  live vertices, rows with edges, counts
+//! group_records  live vertices and counts of a reader in the past
 //!
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
+//! shared_window  pages that several scans read together, by reads ahead, through the cache where it has them
+//! ranked_numbers weights of consecutive edges, a column page at a time
 //! file_scan      lists in key order, for merges
 //! entry_scan     entries of indexes in key order, for merges
 //! column_scan    one column in order of position, for merges
@@ -30,6 +34,7 @@ mod entry_reads;
 pub mod entry_scan;
 pub mod file_records;
 pub mod file_scan;
+mod group_directory;
 mod group_records;
 mod item_records;
 mod list_items;
@@ -38,7 +43,10 @@ mod page_rounds;
 pub mod page_scan;
 pub mod paged_file;
 mod properties;
+pub mod ranked_numbers;
+mod read_buffers;
 mod record_source;
+pub mod shared_window;
 #[cfg(test)]
 pub(crate) mod tests;
 mod visibility;

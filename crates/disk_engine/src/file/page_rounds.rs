@@ -5,6 +5,8 @@
 //! round    units of at most 64 pages ──> their pages, each once ──> the units again, in their order
 //! ```
 //!
+//! Where many readers meet, rounds are shorter (`read_buffers`).
+//!
 //! A single unit is read without any of this, and without memory of its own.
 
 use crate::cache::PageWorth;
@@ -39,11 +41,12 @@ pub(super) fn visit_pages<T: Copy>(
     let mut rest = [first, second].into_iter().chain(units).peekable();
     let (mut round, mut numbers): (Vec<(T, PageNumber)>, Vec<PageNumber>) = (Vec::new(), Vec::new());
     let mut pages: Vec<Arc<VerifiedPage>> = Vec::new();
+    let allowed = reader.round(ROUND_PAGES);
     while rest.peek().is_some() {
         round.clear();
         numbers.clear();
         pages.clear();
-        while numbers.len() < ROUND_PAGES
+        while numbers.len() < allowed.count()
             && round.len() < ROUND_UNITS
             && let Some(unit) = rest.next()
         {

@@ -110,6 +110,9 @@ impl FileRecords<'_> {
     }
 
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> CheckpointResult<PropertyAnswer> {
+        if !self.file.directory.has_list(ListId::vertex(vertex)) {
+            return Ok(PropertyAnswer::Undecided);
+        }
         let record = self.column_record(Subject::VERTICES, key, vertex.0.into())?;
         match record {
             Some(record) if !self.is_stamped() => self.answer(record.content),
@@ -156,7 +159,8 @@ impl FileRecords<'_> {
         let is_vertex = |place: &usize| items[*place].0.subject == Subject::VERTICES;
         let undecided: Vec<usize> =
             (0..items.len()).filter(|place| answers[*place] == PropertyAnswer::Undecided).collect();
-        let (vertices, edges): (Vec<usize>, Vec<usize>) = undecided.into_iter().partition(is_vertex);
+        let (mut vertices, edges): (Vec<usize>, Vec<usize>) = undecided.into_iter().partition(is_vertex);
+        vertices.retain(|place| self.file.directory.has_list(items[*place].0));
         if !vertices.is_empty() {
             self.vertex_properties(items, key, vertices, answers)?;
         }
@@ -466,8 +470,9 @@ impl FileRecords<'_> {
         let mut value = LongValueReader::new(reference);
         let mut pages: Vec<Arc<VerifiedPage>> = Vec::new();
         let mut first = numbers.start;
+        let allowed = self.file.reader.round(LONG_PAGES as usize);
         while first < numbers.end {
-            let end = numbers.end.min(first + LONG_PAGES);
+            let end = numbers.end.min(first + allowed.count() as u64);
             let round = (first..end).map(|page| PageNumber(page as u32));
             pages.clear();
             self.file.reader.pages(&columns.file, round.clone(), PageWorth::Ordinary, &mut pages)?;

@@ -6,6 +6,7 @@
 
 use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
+use crate::file::group_directory::VertexState;
 use crate::file::item_records::StampUse;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
@@ -53,7 +54,23 @@ impl FileRecords<'_> {
         Ok(passing)
     }
 
+    /// Whether a vertex is alive, if the directory can tell: it knows of the newest records, and a reader in the past
+    /// doesn't see them all.
+    fn known_vertex(&self, list: ListId) -> Option<Option<bool>> {
+        if list.subject != Subject::VERTICES {
+            return None;
+        }
+        match self.file.directory.vertex(list.vertex) {
+            VertexState::Unknown => Some(None),
+            _ if self.visibility != Visibility::Everything => None,
+            state => Some(Some(state == VertexState::Alive)),
+        }
+    }
+
     fn presence_of_one(&self, list: ListId, item: ItemKey) -> CheckpointResult<Option<bool>> {
+        if let Some(known) = self.known_vertex(list) {
+            return Ok(known);
+        }
         if !self.may_have(list, item.neighbor())? {
             return Ok(None);
         }
@@ -70,8 +87,14 @@ impl FileRecords<'_> {
         items: &[(ListId, ItemKey)],
         found: &mut [Option<bool>],
     ) -> CheckpointResult<()> {
-        let undecided = (0..items.len()).filter(|place| found[*place].is_none());
-        let passing = self.passing(items, undecided)?;
+        let mut undecided = Vec::new();
+        for (place, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
+            match self.known_vertex(items[place].0) {
+                Some(known) => *found = known,
+                None => undecided.push(place),
+            }
+        }
+        let passing = self.passing(items, undecided.into_iter())?;
         let units = passing.iter().flat_map(|place| {
             let (list, item) = items[*place];
             self.pages_of_item(list, item).iter().map(|indexed| (*place, indexed.page))
@@ -158,6 +181,19 @@ impl RecordSource for FileRecords<'_> {
         Ok(self.parallel_items(list, neighbor, items)?)
     }
 
+    fn between_each(&self, pairs: &[(ListId, VertexId)], items: &mut Vec<(usize, ListedItem)>) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.parallel_items_of_many(pairs, items)?)
+    }
+
+    fn read_ahead(&self, lists: &[ListId]) {
+        if !self.sees_nothing() {
+            self.read_lists_ahead(lists);
+        }
+    }
+
     fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()> {
         if self.sees_nothing() {
             return Ok(());
@@ -184,7 +220,10 @@ impl RecordSource for FileRecords<'_> {
         if self.sees_nothing() {
             return Ok(());
         }
-        Ok(self.mark_lists(subject, group, rows)?)
+        if let Some(row) = self.file.directory.row(subject, group) {
+            row.rows.add_to(rows);
+        }
+        Ok(())
     }
 
     fn index_entries(

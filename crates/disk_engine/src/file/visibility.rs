@@ -3,6 +3,7 @@
 use crate::format::file_head::FileStamps;
 use crate::stored_file::StoredFile;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::planted::{Bug, planted};
 
 /// Which records of a file are visible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +20,10 @@ impl Visibility {
     pub(super) fn of(stored: &StoredFile, until: Timestamp) -> Self {
         match stored.stamps {
             FileStamps::Stamped if !stored.first_ts.visible_at(until) => Self::Nothing,
+            FileStamps::Stamped if planted(Bug::StampsIgnored) => Self::Everything,
             FileStamps::Stamped if !stored.last_ts.visible_at(until) => Self::Through(until),
             // A bulk load's, in a set that an older snapshot pinned; all other files without stamps are older (rule D1).
+            FileStamps::Unstamped if planted(Bug::LoadSeenEarly) => Self::Everything,
             FileStamps::Unstamped if !stored.last_ts.visible_at(until) => Self::Nothing,
             FileStamps::Stamped | FileStamps::Unstamped => Self::Everything,
         }

@@ -11,6 +11,7 @@
 //! different seeds, and two pages of different files almost always.
 
 use crc32c::{crc32c, crc32c_append};
+use evergraph_storage::planted::{Bug, planted};
 use std::fmt;
 
 /// Bytes of a page.
@@ -100,6 +101,9 @@ impl FileSeed {
     #[must_use]
     #[inline]
     pub fn page(self, page: PageNumber) -> PageSeed {
+        if planted(Bug::PageWithoutSeed) {
+            return PageSeed(0);
+        }
         PageSeed(crc32c_append(self.0, &page.0.to_le_bytes()))
     }
 

@@ -80,15 +80,6 @@ impl VertexPageBuilder {
         self.vertices.is_empty()
     }
 
-    /// Tells the builder that a page was copied behind its last one: `last` is the last record of the copy.
-    ///
-    /// # Panics
-    /// If the page in hand is not empty.
-    pub fn follow(&mut self, last: VertexRecord) {
-        assert!(self.is_empty(), "a page is finished before another one is copied behind it");
-        self.last = Some(last);
-    }
-
     /// Adds a record, if it fits. Cost: some 3 ns.
     ///
     /// # Panics

@@ -22,7 +22,10 @@ use evergraph_graph::timestamp::Timestamp;
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     keys: Vec<ItemKey>,
+    /// Empty if all are Inserts.
     operations: Vec<RecordOperation>,
+    /// Whether one has a discriminator.
+    has_discriminators: bool,
     /// Empty if they follow `first_rank` one by one.
     ranks: Vec<u64>,
     first_rank: u64,
@@ -36,10 +39,12 @@ pub(super) struct Lane {
 /// The next records of a lane.
 pub(super) struct LaneRecords<'a> {
     pub(super) keys: &'a [ItemKey],
+    /// Empty if all are Inserts.
     pub(super) operations: &'a [RecordOperation],
     /// `None` if they follow `first_rank` one by one.
     pub(super) ranks: Option<&'a [u64]>,
     pub(super) first_rank: u64,
+    pub(super) has_discriminators: bool,
     pub(super) later_sets: &'a [LaterSet],
     /// What `later_sets` call the first of them.
     pub(super) position: usize,
@@ -49,6 +54,12 @@ impl Lane {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.position == self.keys.len()
+    }
+
+    /// Whether all records are Inserts without discriminators.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.operations.is_empty() && !self.has_discriminators
     }
 
     /// The key of the next record.
@@ -76,7 +87,8 @@ impl Lane {
         let sets = &self.later_sets[self.next_set..];
         LaneRecords {
             keys: &self.keys[records.clone()],
-            operations: &self.operations[records.clone()],
+            operations: self.operations.get(records.clone()).unwrap_or_default(),
+            has_discriminators: self.has_discriminators,
             ranks: if self.ranks.is_empty() { None } else { Some(&self.ranks[records.clone()]) },
             first_rank: self.first_rank + self.position as u64,
             later_sets: &sets[..sets.partition_point(|set| set.record < records.end)],
@@ -102,7 +114,8 @@ impl Lane {
     ) -> Result<(), InexactPair> {
         let next = self.front(1);
         let rank = next.ranks.map_or(next.first_rank, |ranks| ranks[0]);
-        net.apply(next.operations[0], Origin { source, rank }, record, sets)?;
+        let operation = next.operations.first().copied().unwrap_or(RecordOperation::Insert);
+        net.apply(operation, Origin { source, rank }, record, sets)?;
         for set in next.later_sets {
             net.apply(RecordOperation::Set, set.origin, record, sets)?;
         }
@@ -163,10 +176,8 @@ impl Lane {
                     .extend(both.map(|(one, discriminator)| ItemKey::edge(VertexId(*one), *discriminator)));
             }
         }
-        match slice.operations {
-            [] => self.operations.resize(self.keys.len(), RecordOperation::Insert),
-            operations => self.operations.extend_from_slice(operations),
-        }
+        self.operations.extend_from_slice(slice.operations);
+        self.has_discriminators = !slice.discriminators.is_empty();
         self.first_rank = slice.first_rank;
         self.keys.is_sorted_by(|left, right| left < right).then_some(())
     }
@@ -177,6 +188,7 @@ impl Lane {
         self.ranks.clear();
         self.later_sets.clear();
         (self.first_rank, self.position, self.next_set) = (0, 0, 0);
+        self.has_discriminators = false;
     }
 }
 
@@ -214,6 +226,7 @@ impl Reduction {
     fn close(&mut self, lane: &mut Lane) {
         if let Some(operation) = self.net.operation.take() {
             lane.keys.push(self.key);
+            lane.has_discriminators |= self.key.discriminator() > 0;
             lane.operations.push(operation);
             lane.ranks.push(self.net.base.rank);
         }

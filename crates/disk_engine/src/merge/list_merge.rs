@@ -11,6 +11,7 @@
 //! A step ends where a slice ends, so a list of any length takes the memory of a slice a source.
 
 use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
 use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::lane::{Lane, inexact};
@@ -19,6 +20,7 @@ use crate::merge::merge_error::MergeError;
 use crate::merge::merged_run::{MergedRun, Origin};
 use crate::merge::net::Net;
 use crate::merge::run_buffer::RunBuffer;
+use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// Records that a run has at most, unless it is a slice that was passed on.
@@ -30,12 +32,14 @@ pub struct ListMerge<S> {
     /// The newest first.
     sources: Vec<S>,
     /// The list of each source's lane, or else of its slice in front.
-    heads: Vec<Option<ListKey>>,
+    heads: Vec<Head>,
     lanes: Vec<Lane>,
     until: Timestamp,
     deletes: DeleteRule,
     /// The source whose slice was passed on by the last step, and is still in front.
     passed: Option<usize>,
+    /// The first list of a source beside the one in `passed`, up to which its slices are passed on.
+    passed_until: Head,
     /// The sources that have the list of the step.
     sharing: Vec<usize>,
     buffer: RunBuffer,
@@ -54,6 +58,26 @@ enum Step {
     End,
 }
 
+/// A list as one number, in the order of lists; [`Head::END`] behind all of them. A merge compares the heads of all sources
+/// once a list.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Head(u64);
+
+impl Head {
+    /// The source has no more lists. Subjects of lists are far below the largest number.
+    const END: Self = Self(u64::MAX);
+
+    #[inline]
+    fn of(list: ListKey) -> Self {
+        Self(u64::from(list.subject.number()) << 32 | u64::from(list.vertex.0))
+    }
+
+    #[inline]
+    fn list(self) -> ListKey {
+        ListKey { subject: Subject::numbered((self.0 >> 32) as u32), vertex: VertexId(self.0 as u32) }
+    }
+}
+
 impl<S: ListSource> ListMerge<S> {
     /// Merges `sources`, which stand at their first slices, the newest source first. Of stamped records those
     /// through `until` count.
@@ -62,8 +86,8 @@ impl<S: ListSource> ListMerge<S> {
         let heads: Vec<_> = sources.iter().map(head).collect();
         let lanes = sources.iter().map(|_| Lane::default()).collect();
         let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
-        let current = Step::End;
-        Self { sources, heads, lanes, until, deletes, passed, sharing, buffer, current }
+        let (current, passed_until) = (Step::End, Head::END);
+        Self { sources, heads, lanes, until, deletes, passed, passed_until, sharing, buffer, current }
     }
 
     /// The next records, in key order; `None` at the end.
@@ -117,32 +141,13 @@ impl<S: ListSource> ListMerge<S> {
         }
     }
 
-    /// Lets `copy` take what it likes from the only source that has the next list, past the merge: whole pages.
-    /// It gets the source, its number, and the first list of another source, before which it must stop. `None` if
-    /// several sources have the next list, or none is left.
-    ///
-    /// `copy` must leave out Deletes where the merge would, and stamped records that are too new: it is meant
-    /// for sources without stamps, and for pages without Deletes.
-    ///
-    /// # Errors
-    /// Those of the source.
-    pub fn copy_past<R>(
-        &mut self,
-        copy: impl FnOnce(&mut S, usize, Option<ListKey>) -> Result<R, S::Error>,
-    ) -> Result<Option<R>, MergeError<S::Error>> {
-        self.current = Step::End;
-        self.finish_passing()?;
-        let Some(list) = self.find_sharing() else { return Ok(None) };
-        let &[source] = self.sharing.as_slice() else { return Ok(None) };
-        if !self.lanes[source].is_empty() {
-            return Ok(None);
+    /// The source whose slice the run is, if it is passed on as it is.
+    #[must_use]
+    pub fn passed(&self) -> Option<&S> {
+        match self.current {
+            Step::Passed(source) => self.sources.get(source),
+            Step::Merged(_) | Step::End => None,
         }
-        let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
-        let end = others.filter_map(|(_, head)| *head).min();
-        let copied = copy(&mut self.sources[source], source, end);
-        let copied = copied.map_err(|error| MergeError::Source { source, error })?;
-        self.refresh_head(source, list)?;
-        Ok(Some(copied))
     }
 
     /// The sources, the newest first. They stand where the merge reads, which may be behind the run in hand.
@@ -158,16 +163,25 @@ impl<S: ListSource> ListMerge<S> {
     }
 
     fn step(&mut self) -> Result<Step, MergeError<S::Error>> {
-        self.finish_passing()?;
-        self.buffer.clear();
-        while let Some(list) = self.find_sharing() {
-            let drops_deletes = self.deletes.drops(list.subject);
-            if let &[source] = self.sharing.as_slice()
-                && self.can_pass(source, drops_deletes)
-            {
+        if let Some(source) = self.passed {
+            self.finish_passing()?;
+            // Mostly one source has many lists before the next one of another.
+            if self.heads[source] < self.passed_until && self.can_pass(source) {
                 self.passed = Some(source);
                 return Ok(Step::Passed(source));
             }
+        }
+        self.buffer.clear();
+        while let Some(list) = self.find_sharing() {
+            if let &[source] = self.sharing.as_slice()
+                && self.can_pass(source)
+            {
+                let others = self.heads.iter().enumerate().filter(|(other, _)| *other != source);
+                self.passed_until = others.map(|(_, head)| *head).min().unwrap_or(Head::END);
+                self.passed = Some(source);
+                return Ok(Step::Passed(source));
+            }
+            let drops_deletes = self.deletes.drops(list.subject);
             self.merge(list, drops_deletes)?;
             if self.buffer.len() > 0 {
                 return Ok(Step::Merged(list));
@@ -178,24 +192,25 @@ impl<S: ListSource> ListMerge<S> {
 
     fn finish_passing(&mut self) -> Result<(), MergeError<S::Error>> {
         let Some(source) = self.passed.take() else { return Ok(()) };
-        let list = self.heads[source].expect("a slice that is passed on has a list");
+        let list = self.heads[source].list();
         self.sources[source].advance().map_err(|error| MergeError::Source { source, error })?;
         self.refresh_head(source, list)
     }
 
     /// The least list, and in `sharing` the sources that have it, the newest first.
     fn find_sharing(&mut self) -> Option<ListKey> {
-        let list = self.heads.iter().flatten().min().copied()?;
+        let least = self.heads.iter().copied().min().filter(|head| *head != Head::END)?;
         self.sharing.clear();
-        self.sharing.extend((0..self.heads.len()).filter(|source| self.heads[*source] == Some(list)));
-        Some(list)
+        self.sharing.extend((0..self.heads.len()).filter(|source| self.heads[*source] == least));
+        Some(least.list())
     }
 
-    fn can_pass(&self, source: usize, drops_deletes: bool) -> bool {
+    fn can_pass(&self, source: usize) -> bool {
         let Some(slice) = self.sources[source].slice() else { return false };
         self.lanes[source].is_empty()
             && slice.stamps.is_none()
-            && !(drops_deletes && slice.operations.contains(&RecordOperation::Delete))
+            && !(slice.operations.contains(&RecordOperation::Delete)
+                && self.deletes.drops(slice.list.subject))
     }
 
     /// Merges `list` until a source must bring more of it, or the buffer is full.
@@ -270,21 +285,22 @@ impl<S: ListSource> ListMerge<S> {
     /// Looks what `source` has next, after it had `last`.
     fn refresh_head(&mut self, source: usize, last: ListKey) -> Result<(), MergeError<S::Error>> {
         let next = head(&self.sources[source]);
-        if let Some(next) = next.filter(|next| *next < last) {
-            return Err(MergeError::Disordered { source, subject: next.subject });
+        if next < Head::of(last) {
+            return Err(MergeError::Disordered { source, subject: next.list().subject });
         }
         self.heads[source] = next;
         Ok(())
     }
 }
 
-fn head<S: ListSource>(source: &S) -> Option<ListKey> {
-    source.slice().map(|slice| slice.list)
+#[inline]
+fn head<S: ListSource>(source: &S) -> Head {
+    source.slice().map_or(Head::END, |slice| Head::of(slice.list))
 }
 
 /// Moves the next `count` records of `lane` to the buffer, without Deletes if those are dropped.
 fn take_run(buffer: &mut RunBuffer, lane: &mut Lane, source: usize, count: usize, drops_deletes: bool) {
-    if !drops_deletes {
+    if !drops_deletes || lane.is_plain() {
         return buffer.take_from(lane, source, count);
     }
     let mut left = count;

@@ -11,7 +11,9 @@ use evergraph_graph::id::VertexId;
 #[derive(Debug, Default)]
 pub(super) struct RunBuffer {
     neighbors: Vec<u32>,
+    /// Empty as long as all are 0.
     discriminators: Vec<u16>,
+    /// Empty as long as all are Inserts.
     operations: Vec<RecordOperation>,
     property_runs: Vec<PropertyRun>,
     pub(super) later_sets: Vec<LaterSet>,
@@ -34,15 +36,18 @@ impl RunBuffer {
     /// Appends one record; its Sets are in `later_sets`.
     #[inline]
     pub(super) fn push(&mut self, key: ItemKey, operation: RecordOperation, base: Origin) {
-        debug_assert!(
-            self.neighbors
-                .last()
-                .zip(self.discriminators.last())
-                .is_none_or(|last| ItemKey::edge(VertexId(*last.0), *last.1) < key)
-        );
+        debug_assert!(self.neighbors.last().is_none_or(|last| {
+            ItemKey::edge(VertexId(*last), self.discriminators.last().copied().unwrap_or(0)) < key
+        }));
+        if key.discriminator() > 0 || !self.discriminators.is_empty() {
+            self.discriminators.resize(self.neighbors.len(), 0);
+            self.discriminators.push(key.discriminator());
+        }
+        if operation != RecordOperation::Insert || !self.operations.is_empty() {
+            self.operations.resize(self.neighbors.len(), RecordOperation::Insert);
+            self.operations.push(operation);
+        }
         self.neighbors.push(key.neighbor().0);
-        self.discriminators.push(key.discriminator());
-        self.operations.push(operation);
         self.push_run(PropertyRun { first: base, count: 1 });
     }
 
@@ -53,8 +58,18 @@ impl RunBuffer {
         }
         let (first_record, records) = (self.len(), lane.front(count));
         self.neighbors.extend(records.keys.iter().map(|key| key.neighbor().0));
-        self.discriminators.extend(records.keys.iter().map(|key| key.discriminator()));
-        self.operations.extend_from_slice(records.operations);
+        if records.has_discriminators {
+            self.discriminators.resize(first_record, 0);
+            self.discriminators.extend(records.keys.iter().map(|key| key.discriminator()));
+        } else if !self.discriminators.is_empty() {
+            self.discriminators.resize(self.neighbors.len(), 0);
+        }
+        if records.operations.iter().any(|one| *one != RecordOperation::Insert) {
+            self.operations.resize(first_record, RecordOperation::Insert);
+            self.operations.extend_from_slice(records.operations);
+        } else if !self.operations.is_empty() {
+            self.operations.resize(self.neighbors.len(), RecordOperation::Insert);
+        }
         match records.ranks {
             None => {
                 let rank = records.first_rank;
@@ -75,7 +90,8 @@ impl RunBuffer {
 
     /// Makes the buffer the plan of a run that is passed on as it is.
     pub(super) fn plan_whole(&mut self, first: Origin, count: usize) {
-        self.clear();
+        debug_assert!(self.neighbors.is_empty(), "a run of this buffer was handed out before");
+        self.property_runs.clear();
         self.property_runs.push(PropertyRun { first, count });
     }
 

@@ -2,10 +2,13 @@
 //!
 //! ```text
 //! neither weights nor filters    a slice of a page or of a merge, as it is, or without ends out of scope
+//! weights, no filters            out lists of one file alone: with its numbers by rank
 //! else                           gathered in a stretch of some thousand edges, whose properties are read in batches
 //! ```
 
+use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use crate::format::operation::RecordOperation;
+use crate::format::subject::EdgeSide;
 use crate::merge::merged_run::MergedRun;
 use crate::topology::edge_layer::ScannedFile;
 use crate::topology::frozen_graph::FrozenGraph;
@@ -20,6 +23,8 @@ pub(super) struct Delivery<'d, F: ScannedFile, V> {
     wanted: Wanted,
     /// Used if properties are read.
     stretch: Stretch,
+    /// Weights of the lists of one file.
+    numbers: RankedNumbers,
     visitor: V,
     /// Of this vertex the visitor wants no more.
     done_with: Option<u32>,
@@ -36,7 +41,8 @@ where
         wanted: Wanted,
         visitor: V,
     ) -> Self {
-        Self { topology, buffer, wanted, stretch: Stretch::default(), visitor, done_with: None }
+        let (stretch, numbers) = (Stretch::default(), RankedNumbers::default());
+        Self { topology, buffer, wanted, stretch, numbers, visitor, done_with: None }
     }
 
     /// Whether the visitor gets lists of a vertex.
@@ -45,9 +51,15 @@ where
         self.done_with != Some(vertex) && self.topology.vertices.contains(vertex)
     }
 
-    /// Takes records of a vertex that is wanted; whether the visitor goes on.
+    /// Takes records of a vertex that is wanted, of `file` if no other layer has the list; whether the visitor goes on.
     #[inline]
-    pub(super) fn take(&mut self, vertex: u32, subject: usize, records: &Records<'_>) -> Result<bool> {
+    pub(super) fn take(
+        &mut self,
+        vertex: u32,
+        subject: usize,
+        records: &Records<'_>,
+        file: Option<&F>,
+    ) -> Result<bool> {
         let topology = self.topology;
         if let Records::Merged(run) = records
             && run.operations.iter().any(|operation| *operation != RecordOperation::Insert)
@@ -55,6 +67,11 @@ where
             return Err(incomplete(run));
         }
         if reads_properties(topology, self.wanted) {
+            if let (Records::Merged(run), Some(file)) = (records, file)
+                && let Some(goes_on) = self.take_by_rank(vertex, subject, run, file)?
+            {
+                return Ok(goes_on);
+            }
             self.stretch.push(topology, vertex, subject, records);
             return if self.stretch.len() >= STRETCH_EDGES { self.empty_stretch() } else { Ok(true) };
         }
@@ -73,13 +90,59 @@ where
         Ok(visit != Visit::Stop)
     }
 
+    /// Hands out records of one file with their weights; `None` if that is not how they are read.
+    fn take_by_rank(
+        &mut self,
+        vertex: u32,
+        subject: usize,
+        run: &MergedRun<'_>,
+        file: &F,
+    ) -> Result<Option<bool>> {
+        let (topology, frozen) = (self.topology, &self.topology.subjects[subject]);
+        let (Some(weight), [records]) = (&topology.weight, run.property_runs) else { return Ok(None) };
+        if !topology.filters.is_empty() || frozen.side != EdgeSide::Out {
+            return Ok(None);
+        }
+        let column = NumberColumn { subject: frozen.subject, key: weight.key, missing: weight.missing };
+        let ranks = records.first.rank..records.first.rank + records.count as u64;
+        // What was gathered before comes first; its weights pass through the buffer too.
+        if !self.empty_stretch()? {
+            return Ok(Some(false));
+        }
+        if self.done_with == Some(vertex) {
+            return Ok(Some(true));
+        }
+        let Self { buffer, numbers, visitor, .. } = self;
+        buffer.weights.clear();
+        if !file.numbers_of(&column, ranks, &topology.window, numbers, &mut buffer.weights)? {
+            return Ok(None);
+        }
+        let mut neighbors = run.neighbors;
+        if frozen.leaves_scope {
+            let (mut at, scope) = (0, &topology.vertices);
+            buffer.weights.retain(|_| {
+                at += 1;
+                scope.contains(run.neighbors[at - 1])
+            });
+            buffer.neighbors.clear();
+            buffer.neighbors.extend(run.neighbors.iter().filter(|end| scope.contains(**end)));
+            neighbors = &buffer.neighbors;
+        }
+        let visit = match neighbors {
+            [] => Visit::Continue,
+            _ => visitor(vertex, Piece { neighbors, weights: &buffer.weights, sorted: true }),
+        };
+        self.done_with = (visit == Visit::NextVertex).then_some(vertex);
+        Ok(Some(visit != Visit::Stop))
+    }
+
     /// Hands out what was gathered; called at the end, unless the visitor stopped.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.empty_stretch().map(|_| ())
     }
 
     fn empty_stretch(&mut self) -> Result<bool> {
-        let Self { topology, buffer, wanted, stretch, visitor, done_with } = self;
+        let Self { topology, buffer, wanted, stretch, visitor, done_with, .. } = self;
         if stretch.len() == 0 {
             return Ok(true);
         }

@@ -2,6 +2,8 @@
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_scan::FileScan;
+use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
+use crate::file::shared_window::SharedWindow;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -30,8 +32,11 @@ pub trait ScannedFile: Layer + 'static {
     /// Whether a reader at `until` sees nothing of the file.
     fn is_newer(&self, until: Timestamp) -> bool;
 
+    /// How many pages of lists, vertices and entries it has.
+    fn pages_count(&self) -> u64;
+
     /// The lists of a range of vertices in one subject, with the records through `until`; stamped ones that are newer
-    /// may be among them.
+    /// may be among them. Scans of one topology read pages together, in its `window`.
     ///
     /// # Errors
     /// `io` or `corrupt`, naming file and offset.
@@ -40,7 +45,21 @@ pub trait ScannedFile: Layer + 'static {
         subject: Subject,
         vertices: Range<u32>,
         until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<Self::Scan>;
+
+    /// As [`CsrFile::numbers`]; false too if the file has another way to its properties.
+    ///
+    /// # Errors
+    /// `io` or `corrupt`, naming file and offset.
+    fn numbers_of(
+        &self,
+        column: &NumberColumn,
+        ranks: Range<u64>,
+        window: &SharedWindow,
+        numbers: &mut RankedNumbers,
+        out: &mut Vec<f64>,
+    ) -> Result<bool>;
 }
 
 impl ScannedFile for CsrFile {
@@ -50,15 +69,32 @@ impl ScannedFile for CsrFile {
         self.at(until).sees_nothing()
     }
 
+    fn pages_count(&self) -> u64 {
+        self.topology_index().pages().len() as u64
+    }
+
     fn scan_lists(
         file: &Arc<Self>,
         subject: Subject,
         vertices: Range<u32>,
         _until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<FileScan> {
         let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
         debug_assert!(!vertices.is_empty(), "a walk asks for vertices that have lists");
-        Ok(FileScan::new(file, list(vertices.start)..=list(vertices.end.saturating_sub(1)))?)
+        let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
+        Ok(FileScan::sharing(file, lists, window)?)
+    }
+
+    fn numbers_of(
+        &self,
+        column: &NumberColumn,
+        ranks: Range<u64>,
+        window: &SharedWindow,
+        numbers: &mut RankedNumbers,
+        out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        Ok(self.numbers(column, ranks, window, numbers, out)?)
     }
 }
 
@@ -166,12 +202,22 @@ impl<F: ScannedFile> EdgeLayer<F> {
         subject: Subject,
         vertices: Range<u32>,
         until: Timestamp,
+        window: &Arc<SharedWindow>,
     ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
             Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
-            Self::File(file) => EdgeScan::File(F::scan_lists(file, subject, vertices, until)?),
-            Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until)?),
+            Self::File(file) => EdgeScan::File(file, F::scan_lists(file, subject, vertices, until, window)?),
+            Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until, window)?),
         })
+    }
+
+    /// Pages of its files.
+    pub(super) fn pages_count(&self) -> u64 {
+        match self {
+            Self::Graphs(_) => 0,
+            Self::File(file) => file.pages_count(),
+            Self::Level(level) => level.files().iter().map(|file| file.pages_count()).sum(),
+        }
     }
 
     /// As [`RecordSource::property`].
@@ -237,9 +283,20 @@ pub(super) enum EdgeScan<'l, F: ScannedFile> {
     /// Of memory graphs.
     Run(RunScan<'l>),
     /// Of a file.
-    File(F::Scan),
+    File(&'l Arc<F>, F::Scan),
     /// Of a level below L0.
     Level(LevelScan<F, Lists<F::Scan>, Error>),
+}
+
+impl<F: ScannedFile> EdgeScan<'_, F> {
+    /// The file that the slice in front is of, unless it is of memory graphs.
+    pub(super) fn file(&self) -> Option<&Arc<F>> {
+        match self {
+            Self::Run(_) => None,
+            Self::File(file, _) => Some(file),
+            Self::Level(scan) => scan.file(),
+        }
+    }
 }
 
 /// A scan of the lists of `vertices` in a level, through those of its files that may have them and that a reader at
@@ -249,13 +306,15 @@ fn scan_level<F: ScannedFile>(
     subject: Subject,
     vertices: Range<u32>,
     until: Timestamp,
+    window: &Arc<SharedWindow>,
 ) -> Result<LevelScan<F, Lists<F::Scan>, Error>> {
     let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
     let lists = list(vertices.start)..=list(vertices.end.saturating_sub(1));
+    let window = Arc::clone(window);
     LevelScan::lists(level, level.places_of_lists(&lists), move |file| {
         // A bulk load's may be newer than the reader.
         let is_seen = !file.is_newer(until);
-        is_seen.then(|| F::scan_lists(file, subject, vertices.clone(), until)).transpose()
+        is_seen.then(|| F::scan_lists(file, subject, vertices.clone(), until, &window)).transpose()
     })
 }
 
@@ -266,7 +325,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
     fn slice(&self) -> Option<ListSlice<'_>> {
         match self {
             Self::Run(scan) => scan.slice(),
-            Self::File(scan) => scan.slice(),
+            Self::File(_, scan) => scan.slice(),
             Self::Level(scan) => scan.slice(),
         }
     }
@@ -275,7 +334,7 @@ impl<F: ScannedFile> ListSource for EdgeScan<'_, F> {
     fn advance(&mut self) -> Result<()> {
         match self {
             Self::Run(scan) => scan.advance(),
-            Self::File(scan) => scan.advance().map_err(Into::into),
+            Self::File(_, scan) => scan.advance().map_err(Into::into),
             Self::Level(scan) => scan.advance(),
         }
     }

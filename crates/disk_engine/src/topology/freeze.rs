@@ -1,5 +1,6 @@
 //! Freezing: the vertices in scope, the subjects to read, and how many edges there are.
 
+use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
@@ -35,6 +36,9 @@ impl Freezer<'_> {
         let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
         let layers = layers(sources, self.timestamp, wanted, self.budget)?;
         let vertices = self.scope(&layers, count, &mut reservations)?;
+        let pages = layers.iter().map(EdgeLayer::pages_count).sum();
+        let streams = layers.len() as u64 * subjects.len() as u64;
+        let window = Arc::new(SharedWindow::new(&**self.budget, streams, pages)?);
         let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
             key: weight.key,
             name: self.catalogue.key_name(weight.key),
@@ -47,6 +51,7 @@ impl Freezer<'_> {
             direction,
             edge_count: 0,
             layers,
+            window,
             subjects,
             filters: self.projection.edges.clone(),
             weight,

@@ -24,19 +24,14 @@ impl<F: ScannedFile> FrozenGraph<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut start = range.start;
-        while start < range.end {
-            let end = self.scan_end(start, range.end);
-            let mut walk = Walk::new(self, self.subjects_of(direction)?, start..end)?;
-            while let Some(next) = walk.next()? {
-                if delivery.wants(next.vertex)
-                    && chosen(next.vertex)
-                    && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run))?
-                {
-                    return Ok(false);
-                }
+        let mut walk = Walk::new(self, self.subjects_of(direction)?, range)?;
+        while let Some(next) = walk.next()? {
+            if delivery.wants(next.vertex)
+                && chosen(next.vertex)
+                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run), next.file)?
+            {
+                return Ok(false);
             }
-            start = end;
         }
         Ok(true)
     }
@@ -63,7 +58,8 @@ impl<F: ScannedFile> FrozenGraph<F> {
                 reads.begin(self, list)?;
                 while delivery.wants(*vertex) && reads.next(self, list)? {
                     let PointReads { neighbors, discriminators, layers, .. } = &*reads;
-                    if !delivery.take(*vertex, at, &Records::Present { neighbors, discriminators, layers })? {
+                    let records = Records::Present { neighbors, discriminators, layers };
+                    if !delivery.take(*vertex, at, &records, None)? {
                         return Ok(false);
                     }
                 }

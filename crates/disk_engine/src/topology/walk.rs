@@ -28,13 +28,15 @@ struct Lane<'t, F: ScannedFile> {
 }
 
 /// Records of one list.
-pub(super) struct WalkedRun<'w> {
+pub(super) struct WalkedRun<'w, F> {
     /// The vertex that has the list.
     pub vertex: u32,
     /// The place of its subject among those of the topology.
     pub subject: usize,
     /// Records; their sources are the layers.
     pub run: MergedRun<'w>,
+    /// The file whose records they are, one after the other by rank, if no other layer has the list.
+    pub file: Option<&'w F>,
 }
 
 /// A walk through lists.
@@ -60,7 +62,12 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
             let Some(vertices) = vertices_with_lists(frozen, range.clone()) else { continue };
             let mut scans = Vec::with_capacity(topology.layers.len());
             for layer in &topology.layers {
-                scans.push(layer.scan(frozen.subject, vertices.clone(), topology.timestamp)?);
+                scans.push(layer.scan(
+                    frozen.subject,
+                    vertices.clone(),
+                    topology.timestamp,
+                    &topology.window,
+                )?);
             }
             let deletes = DeleteRule::new(Below::Nothing, []);
             let mut lane =
@@ -74,7 +81,7 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
     }
 
     /// The next run, ascending by vertex; a list may come in several.
-    pub(super) fn next(&mut self) -> Result<Option<WalkedRun<'_>>> {
+    pub(super) fn next(&mut self) -> Result<Option<WalkedRun<'_, F>>> {
         if let Some(current) = self.current.take() {
             self.lanes[current].advance()?;
         }
@@ -82,7 +89,8 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
         let Some((vertex, at)) = fronts.min() else { return Ok(None) };
         self.current = Some(at);
         let lane = &self.lanes[at];
-        let run = lane.merge.run().map(|run| WalkedRun { vertex, subject: lane.subject, run });
+        let file = lane.merge.passed().and_then(EdgeScan::file).map(|file| &**file);
+        let run = lane.merge.run().map(|run| WalkedRun { vertex, subject: lane.subject, run, file });
         Ok(run)
     }
 }

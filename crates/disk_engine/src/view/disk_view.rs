@@ -17,9 +17,9 @@ use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
 use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::source::PropertyAnswer;
-use crate::tree::SourceHandle;
-use crate::view::layer::Layer;
+use crate::view::layer::Layers;
 use crate::view::layered::{LayeredRecords, to_count};
+use crate::view::view_layers::ViewLayers;
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -41,19 +41,18 @@ const LIVE_VERTICES_MIN: usize = 64;
 /// # Concurrency
 /// As every view. What it reads lives as long as the view holds the layers.
 #[derive(Debug)]
-pub struct DiskView<'a, L = SourceHandle<CsrFile>> {
+pub struct DiskView<'a, L = ViewLayers<'a, CsrFile>> {
     groups: &'a GroupTable,
-    /// Newest first.
-    layers: Vec<L>,
+    layers: L,
     timestamp: Timestamp,
     indexes: Option<Arc<StoredIndexes>>,
 }
 
-impl<'a, L: Layer> DiskView<'a, L> {
-    /// Reads `layers`, newest first, at `timestamp`. Cost: nothing; layers are looked at when something is read.
+impl<'a, L: Layers> DiskView<'a, L> {
+    /// Reads `layers` at `timestamp`. Cost: nothing; layers are looked at when something is read.
     #[must_use]
     #[inline]
-    pub const fn new(groups: &'a GroupTable, layers: Vec<L>, timestamp: Timestamp) -> Self {
+    pub const fn new(groups: &'a GroupTable, layers: L, timestamp: Timestamp) -> Self {
         Self { groups, layers, timestamp, indexes: None }
     }
 
@@ -159,7 +158,7 @@ fn is_alive(live: &GroupBits, vertex: VertexId) -> bool {
     live[usize::from(vertex.row() / 64)] & 1 << (vertex.row() % 64) != 0
 }
 
-impl<L: Layer> View for DiskView<'_, L> {
+impl<L: Layers> View for DiskView<'_, L> {
     fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
@@ -247,6 +246,11 @@ impl<L: Layer> View for DiskView<'_, L> {
         self.records().neighbors(ListId::edges(vertex, edge_type, side), after, limit, list)
     }
 
+    fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
+        let list = |vertex: &VertexId| ListId::edges(*vertex, edge_type, side_of(side));
+        self.records().read_ahead(&vertices.iter().map(list).collect::<Vec<_>>());
+    }
+
     fn degrees(
         &self,
         vertices: &[VertexId],
@@ -283,13 +287,17 @@ impl<L: Layer> View for DiskView<'_, L> {
         edge_type: TypeId,
         counts: &mut [u32],
     ) -> Result<()> {
-        let records = self.records();
-        let mut items = Vec::new();
-        for ((source, target), count) in pairs.iter().zip(counts) {
-            let list = ListId::edges(*source, edge_type, EdgeSide::Out);
-            *count = records.count_between(list, *target, &mut items)?;
-        }
-        Ok(())
+        let place = |(source, target): &(VertexId, VertexId)| {
+            (ListId::edges(*source, edge_type, EdgeSide::Out), *target)
+        };
+        let mut counts = counts.iter_mut();
+        let ask = |places: &[_], found: &mut [u32]| self.records().count_between(places, found);
+        in_batches(pairs, place, ask, |_, found| {
+            if let Some(count) = counts.next() {
+                *count = found;
+            }
+            Ok(())
+        })
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::format::entries::place::{EntryPlace, EntryStretch, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::source::RecordSource;
-use crate::view::layer::Layer;
+use crate::view::layer::Layers;
 use crate::view::layered::LayeredRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::index_entry::IndexItem;
@@ -44,7 +44,7 @@ pub struct EntryWalk<'s, R> {
     fronts: Vec<Front<R>>,
 }
 
-impl<'l, L: Layer> LayeredRecords<'l, L> {
+impl<'l, L: Layers> LayeredRecords<'l, L> {
     /// The pairs of `index` in `stretch`. Asks for batches of `count` pairs first, and for more from then on.
     ///
     /// Cost: a question to each layer for each batch.

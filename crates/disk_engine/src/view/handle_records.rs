@@ -3,7 +3,8 @@
 //! ```text
 //! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
 //!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
-//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┘
+//!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┤
+//! Pin ── lends its files and levels, and counts graphs (view_layers) ─┘
 //! ```
 
 use crate::format::entries::place::{EntryStretch, IndexEntry};
@@ -19,6 +20,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
+use std::sync::Arc;
 
 impl<F: Layer> Layer for SourceHandle<F> {
     type Records<'l>
@@ -40,6 +42,8 @@ impl<F: Layer> Layer for SourceHandle<F> {
 pub enum HandleRecords<'l, F: Layer + 'l> {
     /// Of a memory graph.
     Graph(VisibleRecords<'l>),
+    /// Of a memory graph that is held here, until a timestamp.
+    HeldGraph(Arc<MemoryGraph>, Timestamp),
     /// Of a file.
     File(F::Records<'l>),
     /// Of a level below L0.
@@ -51,6 +55,7 @@ macro_rules! delegate {
     ($records:expr, $method:ident ( $($argument:expr),* )) => {
         match $records {
             HandleRecords::Graph(records) => RecordSource::$method(records, $($argument),*),
+            HandleRecords::HeldGraph(graph, until) => RecordSource::$method(&graph.at(*until), $($argument),*),
             HandleRecords::File(records) => RecordSource::$method(records, $($argument),*),
             HandleRecords::Level(records) => RecordSource::$method(records, $($argument),*),
         }
@@ -92,6 +97,16 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn between(&self, list: ListId, neighbor: VertexId, items: &mut Vec<ListedItem>) -> Result<()> {
         delegate!(self, between(list, neighbor, items))
+    }
+
+    #[inline]
+    fn between_each(&self, pairs: &[(ListId, VertexId)], items: &mut Vec<(usize, ListedItem)>) -> Result<()> {
+        delegate!(self, between_each(pairs, items))
+    }
+
+    #[inline]
+    fn read_ahead(&self, lists: &[ListId]) {
+        delegate!(self, read_ahead(lists));
     }
 
     #[inline]

@@ -14,7 +14,7 @@
 use crate::format::entries::place::{EntryOrder, EntryPlace, EntryStretch};
 use crate::format::subject::Subject;
 use crate::view::disk_view::DiskView;
-use crate::view::layer::Layer;
+use crate::view::layer::Layers;
 use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::KeyId;
@@ -126,7 +126,7 @@ fn prefix_of(bytes: &[u8]) -> Option<&[u8; LONG_PREFIX_BYTES]> {
 /// Pairs whose value bytes begin alike.
 type Block<I> = (Vec<u8>, Vec<(Value, I)>);
 
-impl<L: Layer> DiskView<'_, L> {
+impl<L: Layers> DiskView<'_, L> {
     /// As [`View::candidates`], of the index whose entries lie under `index`.
     pub(super) fn items_of_value<I: IndexItem>(
         &self,

@@ -18,6 +18,41 @@ pub trait Layer: Send + Sync {
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
 }
 
+/// All layers that a reader asks.
+pub trait Layers: Send + Sync {
+    /// The records of one of them, as of one timestamp.
+    type Records<'l>: RecordSource
+    where
+        Self: 'l;
+
+    /// The records until `timestamp` of each layer, newest first. Cost: a few loads a layer; nothing is read.
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = Self::Records<'_>>;
+}
+
+impl<L: Layer> Layers for [L] {
+    type Records<'l>
+        = L::Records<'l>
+    where
+        L: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = L::Records<'_>> {
+        self.iter().map(move |layer| layer.at(timestamp))
+    }
+}
+
+impl<L: Layer> Layers for Vec<L> {
+    type Records<'l>
+        = L::Records<'l>
+    where
+        L: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = L::Records<'_>> {
+        self.as_slice().sources(timestamp)
+    }
+}
+
 impl Layer for MemoryGraph {
     type Records<'l> = VisibleRecords<'l>;
 

@@ -13,8 +13,8 @@
 
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
-use crate::view::layer::Layer;
+use crate::source::{PropertyAnswer, PropertyMap, RecordSource, keep_newest};
+use crate::view::layer::Layers;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -26,25 +26,23 @@ use evergraph_storage::view::GroupBits;
 /// # Errors
 /// Its methods fail as a [`RecordSource`], and with `corrupt` if files count fewer items than none.
 #[derive(Debug)]
-pub struct LayeredRecords<'l, L> {
-    /// Newest first.
-    layers: &'l [L],
+pub struct LayeredRecords<'l, L: ?Sized> {
+    layers: &'l L,
     timestamp: Timestamp,
 }
 
-impl<'l, L: Layer> LayeredRecords<'l, L> {
-    /// What `layers`, newest first, say at `timestamp`.
+impl<'l, L: Layers + ?Sized> LayeredRecords<'l, L> {
+    /// What `layers` say at `timestamp`.
     #[must_use]
     #[inline]
-    pub const fn new(layers: &'l [L], timestamp: Timestamp) -> Self {
+    pub const fn new(layers: &'l L, timestamp: Timestamp) -> Self {
         Self { layers, timestamp }
     }
 
     /// The records of each layer, newest first.
     #[inline]
     pub(super) fn sources(&self) -> impl DoubleEndedIterator<Item = L::Records<'l>> {
-        let timestamp = self.timestamp;
-        self.layers.iter().map(move |layer| layer.at(timestamp))
+        self.layers.sources(self.timestamp)
     }
 
     /// Whether items exist: sets each of `found` that is `None` and that any record speaks of. What stays `None` never
@@ -88,20 +86,32 @@ impl<'l, L: Layer> LayeredRecords<'l, L> {
         Ok(map.into_present())
     }
 
-    /// How many items of a list with this neighbour exist. `items` is scratch space.
-    pub fn count_between(
-        &self,
-        list: ListId,
-        neighbor: VertexId,
-        items: &mut Vec<ListedItem>,
-    ) -> Result<u32> {
-        items.clear();
-        for source in self.sources() {
-            source.between(list, neighbor, items)?;
+    /// How many items of each list with its neighbour exist.
+    pub fn count_between(&self, pairs: &[(ListId, VertexId)], counts: &mut [u32]) -> Result<()> {
+        if let ([(list, neighbor)], [count]) = (pairs, &mut *counts) {
+            let mut items = Vec::new();
+            self.sources().try_for_each(|source| source.between(*list, *neighbor, &mut items))?;
+            keep_newest(&mut items, 0);
+            // There are 2^16 discriminators.
+            *count = items.iter().filter(|listed| listed.is_present).count() as u32;
+            return Ok(());
         }
-        keep_newest(items, 0);
-        // There are 2^16 discriminators.
-        Ok(items.iter().filter(|listed| listed.is_present).count() as u32)
+        let mut items = Vec::new();
+        self.sources().try_for_each(|source| source.between_each(pairs, &mut items))?;
+        // A stable sort: of the records of an item the newest, which came first, stays first.
+        items.sort_by_key(|(place, listed)| (*place, listed.item));
+        items.dedup_by_key(|(place, listed)| (*place, listed.item));
+        counts.fill(0);
+        for (place, _) in items.iter().filter(|(_, listed)| listed.is_present) {
+            counts[*place] += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads pages of `lists` that are not in memory, side by side, for questions that follow. What fails is left to
+    /// them.
+    pub fn read_ahead(&self, lists: &[ListId]) {
+        self.sources().for_each(|source| source.read_ahead(lists));
     }
 
     /// Adds the number of items of each list to its entry in `counts`, which holds what the caller began with.

@@ -62,6 +62,28 @@ impl<'l, F: Layer> LevelRecords<'l, F> {
         self.level.files()[places].iter().map(move |file| file.at(until))
     }
 
+    /// Calls `ask` for each file at one of the `places` of some `questions`, with those questions in their order, scratch
+    /// space and (file, place among all questions) of each.
+    fn each_file<Q: Copy, A>(
+        &self,
+        questions: &[Q],
+        places: impl Fn(usize) -> Range<usize>,
+        mut ask: impl FnMut(F::Records<'l>, &[Q], &mut Vec<A>, &[(usize, usize)]) -> Result<()>,
+    ) -> Result<()> {
+        let mut asked: Vec<(usize, usize)> = Vec::with_capacity(questions.len());
+        for at in 0..questions.len() {
+            asked.extend(places(at).map(|place| (place, at)));
+        }
+        asked.sort_unstable();
+        let (mut questions_of_file, mut scratch) = (Vec::new(), Vec::new());
+        for of_file in asked.chunk_by(|(left, _), (right, _)| left == right) {
+            questions_of_file.clear();
+            questions_of_file.extend(of_file.iter().map(|(_, at)| questions[*at]));
+            ask(self.file(of_file[0].0), &questions_of_file, &mut scratch, of_file)?;
+        }
+        Ok(())
+    }
+
     /// Calls `ask` for each file that may have items whose answers are open, with those items and answers.
     fn ask<A: Clone>(
         &self,
@@ -150,25 +172,38 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
         self.files(places).try_for_each(|file| file.between(list, neighbor, items))
     }
 
+    fn between_each(&self, pairs: &[(ListId, VertexId)], items: &mut Vec<(usize, ListedItem)>) -> Result<()> {
+        let places = |at: usize| {
+            let (list, neighbor) = pairs[at];
+            self.level.places_of_items(list, ItemKey::parallel(neighbor))
+        };
+        self.each_file(pairs, places, |file, pairs, found, at| {
+            file.between_each(pairs, found)?;
+            // Those of one pair in two files ascend as the files do.
+            items.extend(found.drain(..).map(|(place, listed)| (at[place].1, listed)));
+            Ok(())
+        })
+    }
+
+    fn read_ahead(&self, lists: &[ListId]) {
+        let places = |at: usize| self.level.places_of_lists(&(lists[at]..=lists[at]));
+        let _ = self.each_file(lists, places, |file, lists, _: &mut Vec<()>, _| {
+            file.read_ahead(lists);
+            Ok(())
+        });
+    }
+
     fn differences(&self, lists: &[ListId], differences: &mut [i64]) -> Result<()> {
-        let mut asked: Vec<(usize, usize)> = Vec::with_capacity(lists.len());
-        for (at, list) in lists.iter().enumerate() {
-            asked.extend(self.level.places_of_lists(&(*list..=*list)).map(|place| (place, at)));
-        }
-        // By file; in each in the order of the lists.
-        asked.sort_unstable();
-        let (mut lists_of_file, mut sums) = (Vec::new(), Vec::new());
-        for of_file in asked.chunk_by(|(left, _), (right, _)| left == right) {
-            lists_of_file.clear();
-            lists_of_file.extend(of_file.iter().map(|(_, at)| lists[*at]));
+        let places = |at: usize| self.level.places_of_lists(&(lists[at]..=lists[at]));
+        self.each_file(lists, places, |file, lists, sums, of_file| {
             sums.clear();
-            sums.resize(lists_of_file.len(), 0);
-            self.file(of_file[0].0).differences(&lists_of_file, &mut sums)?;
-            for ((_, at), sum) in of_file.iter().zip(&sums) {
-                differences[*at] += sum;
+            sums.resize(lists.len(), 0);
+            file.differences(lists, sums)?;
+            for ((_, at), sum) in of_file.iter().zip(sums) {
+                differences[*at] += *sum;
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn group_difference(&self, subject: Subject, group: GroupId) -> Result<i64> {

@@ -14,7 +14,7 @@
 
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{ListedItem, RecordSource, keep_newest};
-use crate::view::layer::Layer;
+use crate::view::layer::Layers;
 use crate::view::layered::LayeredRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
@@ -24,7 +24,7 @@ const SPARE_ITEMS: usize = 6;
 /// Items that one layer gives at most at a time: 4 MiB.
 const PIECE_ITEMS_MAX: usize = 1 << 18;
 
-impl<L: Layer> LayeredRecords<'_, L> {
+impl<L: Layers + ?Sized> LayeredRecords<'_, L> {
     /// Appends at most `limit` (neighbour, discriminator) pairs of a list, ascending: the first ones greater than
     /// `after`.
     ///

@@ -6,6 +6,8 @@
 //!            what a level below L0 says: each item is asked of the one file that may have it
 //! handle_records
 //!            a source of any kind, as a layer
+//! view_layers
+//!            those of a pin, lent
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
 //! entry_walk the pairs of an index, merged
@@ -22,3 +24,4 @@ pub mod layer;
 pub mod layered;
 pub mod level_records;
 mod lists;
+pub mod view_layers;

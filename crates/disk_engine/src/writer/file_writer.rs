@@ -25,6 +25,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::planted::{Bug, planted};
 use std::sync::Arc;
 
 /// What a new file is, apart from its records.
@@ -117,7 +118,7 @@ impl FileWriter {
         properties: &Properties,
     ) -> CheckpointResult<()> {
         self.check_stamp(record.stamp);
-        let rank = self.topology.push_edge(subject, record)?;
+        let rank = self.topology.push_edge(subject, record)? + u64::from(planted(Bug::RankOffByOne));
         let is_out = matches!(subject.kind(), SubjectKind::Edges { side: EdgeSide::Out, .. });
         if !is_out || properties.is_empty() {
             return Ok(());

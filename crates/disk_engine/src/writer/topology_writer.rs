@@ -7,7 +7,7 @@
 //! Filters of out sides and indexes are gathered until they fill a stretch, so that pages of lists lie together for
 //! scans; so the last filters of a subject may stand behind others.
 
-use crate::format::directory::encode_directory;
+use crate::format::directory::{DirectoryBuilder, encode_directory};
 use crate::format::entries::builder::EntryPageBuilder;
 use crate::format::entries::entry::{EntryRecord, ItemKind, Separator};
 use crate::format::file_head::FileHead;
@@ -24,9 +24,8 @@ use crate::format::vertices::{VertexPageBuilder, VertexRecord};
 use crate::merge::list_source::ListKey;
 use crate::merge::merged_run::RunKeys;
 use crate::stored_file::{StoredPart, entry_key, list_key};
-use crate::writer::directory_rows::DirectoryRows;
 use crate::writer::page_file::{PageFile, STRETCH_PAGES};
-use evergraph_graph::id::{GroupId, VertexId};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -38,7 +37,7 @@ use std::sync::Arc;
 pub(super) struct TopologyWriter {
     pages: Pages,
     filters: FinishedFilters,
-    rows: DirectoryRows,
+    rows: DirectoryBuilder,
     stamp_base: Option<Timestamp>,
     section: Section,
     /// Records of the section so far: the rank of the next.
@@ -93,7 +92,7 @@ impl TopologyWriter {
         Ok(Self {
             pages: Pages { file, index: TopologyIndexBuilder::default(), rank: 0 },
             filters: FinishedFilters::default(),
-            rows: DirectoryRows::default(),
+            rows: DirectoryBuilder::default(),
             stamp_base: head.stamp_base(),
             section: Section::None,
             rank: 0,
@@ -127,7 +126,7 @@ impl TopologyWriter {
         }
         *last = record.vertex;
         self.rank += 1;
-        self.rows.add(Subject::VERTICES, record.vertex.group(), record.operation.difference());
+        self.rows.add_vertex(record.vertex, record.operation);
         Ok(())
     }
 
@@ -149,7 +148,7 @@ impl TopologyWriter {
         if let Some(filter) = &mut lists.filter {
             self.filters.push_edge(filter, record.vertex, record.neighbor);
         }
-        self.rows.add(subject, record.vertex.group(), record.operation.difference());
+        self.rows.add_list(subject, record.vertex, record.operation.difference());
         self.rank += 1;
         self.filters.write_run(&mut self.pages)?;
         Ok(self.rank - 1)
@@ -190,7 +189,7 @@ impl TopologyWriter {
                 self.filters.write_run(&mut self.pages)?;
             }
         }
-        self.rows.add(subject, vertex.group(), neighbors.len() as i64);
+        self.rows.add_list(subject, vertex, neighbors.len() as i64);
         Ok(first_rank)
     }
 
@@ -271,7 +270,7 @@ impl TopologyWriter {
             assert_eq!(pushed, Pushed::Taken, "an empty page has room for any record");
         }
         self.filters.push_value(&mut entries.filter, record.value);
-        self.rows.add(subject, GroupId(0), record.operation.difference());
+        self.rows.add_entry(subject, record.operation.difference());
         self.rank += 1;
         self.filters.write_run(&mut self.pages)
     }

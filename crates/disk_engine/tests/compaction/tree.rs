@@ -37,7 +37,7 @@ pub struct Tree {
 
 impl Tree {
     pub fn new(directory: Arc<dyn Directory>, limits: OutputLimits) -> Self {
-        let reader = PageReader::start(&MemoryBudget::new(0), Background::Stepped).unwrap();
+        let reader = PageReader::start(&MemoryBudget::new(1 << 20), Background::Stepped).unwrap();
         Self { directory, reader, levels: vec![Vec::new(); 4], next_number: 1, limits }
     }
 

@@ -6,6 +6,8 @@
 //! crash        the power fails, or the disk refuses, at every operation of two checkpoints
 //! indexes      built, dropped and reopened beside commits, flushes and compactions; planted faults of their protocol
 //! files        what opening makes of a directory that is not as a manifest says
+//! flipped_bits a wrong bit in any page is an error with a place, or nothing that anybody sees
+//! salvage      what is saved of damaged files is what was there, and the report says what is missing
 //! ```
 
 #![cfg(not(any(shuttle, loom)))]
@@ -14,5 +16,7 @@
 mod compaction;
 mod crash;
 mod files;
+mod flipped_bits;
 mod indexes;
+mod salvage;
 mod support;

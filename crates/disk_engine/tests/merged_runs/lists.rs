@@ -1,12 +1,11 @@
 //! Lists: what merges of lists tell is what their histories did.
 
 use crate::history::{Changes, History, Sources, State, any_history, apply, fresh, out_edges};
-use crate::list_records::{Key, MemorySource, Merged, list_of, merged};
+use crate::list_records::{Key, MemorySource, Merged, merged};
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Replace, Set};
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::merge::list_merge::ListMerge;
-use evergraph_disk_engine::merge::list_source::ListSource;
 use evergraph_disk_engine::merge::merge_error::MergeError;
 use evergraph_disk_engine::merge::merged_run::Origin;
 use evergraph_graph::id::{GroupId, VertexId};
@@ -137,27 +136,6 @@ fn records_that_exclude_each_other_are_named() {
     let descending = vec![level(&[(edge(3), Insert), (edge(2), Insert)]), level(&[(edge(4), Insert)])];
     let error = merged(descending, Timestamp::MAX, rule(KEEP)).unwrap_err();
     assert_eq!(error, MergeError::Disordered { source: 0, subject: out_edges() });
-}
-
-#[test]
-fn the_only_source_of_a_list_can_be_copied_past_the_merge() {
-    let at = |vertex: u32| ((out_edges(), vertex, 7, 0), Insert);
-    let sources = vec![level(&[at(5)]), level(&[at(1), at(2), at(5), at(6)])];
-    let mut merge = ListMerge::new(sources, Timestamp::MAX, rule(KEEP));
-    let mut copied = Vec::new();
-    let mut copy = |merge: &mut ListMerge<MemorySource>| {
-        merge.copy_past(|source, number, end| {
-            while let Some(slice) = source.slice().filter(|slice| end.is_none_or(|end| slice.list < end)) {
-                copied.push((number, slice.list.vertex.0));
-                source.advance()?;
-            }
-            Ok(end)
-        })
-    };
-    assert_eq!(copy(&mut merge).unwrap(), Some(Some(list_of(at(5).0))));
-    assert_eq!(copy(&mut merge).unwrap(), None, "both have the list");
-    assert!(merge.next_run().is_err(), "the edge is in both");
-    assert_eq!(copied, [(1, 1), (1, 2)]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! a map; what no topology asks is not answered.
 
 use crate::history::{History, State};
+use evergraph_disk_engine::file::ranked_numbers::{NumberColumn, RankedNumbers};
+use evergraph_disk_engine::file::shared_window::SharedWindow;
 use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
 use evergraph_disk_engine::format::file_head::FileStamps;
 use evergraph_disk_engine::format::file_name::FileNumber;
@@ -316,11 +318,27 @@ impl ScannedFile for NaiveFile {
         false
     }
 
+    fn pages_count(&self) -> u64 {
+        0
+    }
+
+    fn numbers_of(
+        &self,
+        _column: &NumberColumn,
+        _ranks: Range<u64>,
+        _window: &SharedWindow,
+        _numbers: &mut RankedNumbers,
+        _out: &mut Vec<f64>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
     fn scan_lists(
         file: &Arc<Self>,
         subject: Subject,
         vertices: Range<u32>,
         _until: Timestamp,
+        _window: &Arc<SharedWindow>,
     ) -> Result<NaiveScan> {
         assert!(subject != Subject::VERTICES && !vertices.is_empty());
         let mut slices: Vec<OwnedSlice> = Vec::new();

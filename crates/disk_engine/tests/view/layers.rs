@@ -11,6 +11,7 @@ use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
+use evergraph_disk_engine::view::view_layers::ViewLayers;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::Directory;
@@ -80,6 +81,6 @@ impl Layers {
 
     /// The view of a snapshot.
     pub fn view(&self, timestamp: Timestamp) -> DiskView<'_> {
-        DiskView::new(&self.groups, self.sources.clone(), timestamp)
+        DiskView::new(&self.groups, ViewLayers::List(self.sources.clone()), timestamp)
     }
 }

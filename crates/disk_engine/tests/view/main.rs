@@ -5,6 +5,7 @@
 //! layers    the same commits in memory graphs and files, cut anywhere
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
+//! page_reads  what is known without reading a page
 //! indexes   look-ups and ranges in an index over graphs, L0 and a level, beside a sorted map
 //! ```
 //!
@@ -18,6 +19,7 @@ mod history;
 mod hubs;
 mod indexes;
 mod layers;
+mod page_reads;
 
 use crate::answers::compare;
 use crate::history::any_history;

@@ -15,6 +15,7 @@ use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::page::{PageBytes, PageHead, PageKind, verify};
 use evergraph_disk_engine::format::page_index::columns::ColumnIndex;
 use evergraph_disk_engine::format::page_index::topology::{FilterPlace, TopologyIndex};
+use evergraph_disk_engine::format::row_set::RowSet;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject, SubjectKind};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::format::vertices::VertexPage;
@@ -72,12 +73,30 @@ pub struct ReadFile {
 
 /// The rows that a directory of `records` has.
 pub fn rows_of(records: &[FileRecord]) -> Vec<DirectoryRow> {
-    let mut rows = BTreeMap::<_, i64>::new();
+    // The newest operation of each vertex, or of each vertex with a list: it comes first.
+    let mut rows = BTreeMap::<_, (i64, BTreeMap<u16, RecordOperation>)>::new();
     for record in records {
-        *rows.entry(record.group()).or_default() += record.operation().difference();
+        let (difference, newest) = rows.entry(record.group()).or_default();
+        *difference += record.operation().difference();
+        if let FileRecord::List { list, operation, .. } = record {
+            newest.entry(list.vertex.row()).or_insert(*operation);
+        }
     }
-    let row = |((subject, group), difference)| DirectoryRow { subject, group, difference };
+    let row = |((subject, group), (difference, newest)): (_, (_, BTreeMap<_, _>))| {
+        let is_deleted = |operation: &RecordOperation| {
+            subject == Subject::VERTICES && *operation == RecordOperation::Delete
+        };
+        let deleted = newest.iter().filter(|(_, operation)| is_deleted(operation)).map(|(row, _)| *row);
+        let (rows, deleted) = (row_set(newest.keys().copied()), row_set(deleted));
+        DirectoryRow { subject, group, difference, rows, deleted }
+    };
     rows.into_iter().map(row).collect()
+}
+
+fn row_set(rows: impl Iterator<Item = u16>) -> RowSet {
+    let mut bits = [0; 64];
+    rows.for_each(|row| bits[usize::from(row / 64)] |= 1 << (row % 64));
+    RowSet::of_bits(&bits)
 }
 
 /// One of the two parts of a file: every byte is verified.

@@ -14,12 +14,14 @@
 //! threads               what must hold whoever is first
 //! kept_indexes          whose entries the engine has: opened without a scan, and asked first
 //! choice                the engine of a new database, and all of a store on each engine behind one type
+//! conversions           from one engine to another, there and back
 //! durable               opened, checkpointed, killed and reopened; copied, loaded, checked and salvaged
 //! ```
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
 mod choice;
+mod conversions;
 mod durable;
 mod index_builds;
 mod indexes;

@@ -21,6 +21,7 @@ use evergraph_storage::checkpoint::contract::{
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, StoredGroup, remove_if_there};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
+use evergraph_storage::conversion::source::{GraphSource, ListedEdge};
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
@@ -33,6 +34,7 @@ use evergraph_storage::salvage::source::SalvageSource;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::timeline::clock::{LatchState, Timeline};
 use evergraph_storage::transaction::payload;
+use evergraph_storage::view::View;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -362,6 +364,48 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
             }
             Err(error) => report.take_in(error),
         }
+    }
+
+    fn write_graph<V: View>(
+        _: &str,
+        source: &mut GraphSource<'_, V>,
+        directory: &Arc<dyn Directory>,
+    ) -> Result<(Manifest, u64)> {
+        let mut mutations = Vec::new();
+        for group in source.groups() {
+            let label = group.label;
+            source.vertices(group, &mut |vertex, properties| {
+                mutations.push(Mutation::InsertVertex { vertex, label, properties });
+                Ok(())
+            })?;
+        }
+        for StoredGroup { id, .. } in source.groups() {
+            for edge_type in source.edge_types(*id, Direction::Out) {
+                source.edges(*id, edge_type, Direction::Out, &mut |listed, properties| {
+                    let ListedEdge { vertex: source, neighbor: target, discriminator } = listed;
+                    let edge = EdgeId { source, edge_type, target, discriminator };
+                    mutations.push(Mutation::InsertEdge { edge, properties });
+                    Ok(())
+                })?;
+            }
+            for edge_type in source.edge_types(*id, Direction::In) {
+                // Its own in lists follow from the others.
+                source.edges(*id, edge_type, Direction::In, &mut |_, _| Ok(()))?;
+            }
+        }
+        let bytes = encode(&mutations);
+        directory.write_all_new(&file_name(1), &bytes)?;
+        directory.sync_directory()?;
+        let manifest = Manifest {
+            covered_through: source.timestamp(),
+            need: source.timestamp(),
+            next_file: 2,
+            catalogue: source.catalogue().clone(),
+            groups: source.groups().to_vec(),
+            has_end_file: true,
+            ..Manifest::empty(NAME, section(1))
+        };
+        Ok((manifest, bytes.len() as u64))
     }
 
     fn salvage(

@@ -1,17 +1,20 @@
 //! Catchers: which test catches which bug, and what it says then.
 //!
 //! A bug that is new has no catcher, and this file doesn't compile. Of several tests that fail, the one
-//! stands here whose subject the bug is, or the fastest; and one history of the simulation, if it finds the
+//! stands here whose subject the bug is, or the fastest; a test of the disk engine, if both engines can have
+//! the bug; and one history of the simulation, if it finds the
 //! bug as well: a bug that two independent harnesses catch proves something of both. Which history that is
 //! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
 //! IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
+use crate::harness::file_name;
 use evergraph_storage::planted::Bug;
 
 /// A test, and the words of the assertion that is meant to fail.
 #[derive(Clone, Copy)]
 pub struct Catcher {
-    /// The file or folder of `tests` in storage, the memory engine or the disk engine.
+    /// The file or folder of `tests` in storage, an engine or the engines; behind the folder of its crate, if
+    /// two crates have one of this name.
     pub tests: &'static str,
     /// The test's name in it.
     pub name: &'static str,
@@ -24,7 +27,7 @@ pub struct Catcher {
 impl Catcher {
     /// The `cfg` that it is built with, which names a folder in the target directory as well.
     pub fn cfg(&self) -> Option<&'static str> {
-        match self.tests {
+        match file_name(self.tests) {
             "weak_orders" => Some("loom"),
             schedules if schedules.starts_with("schedules_") => Some("shuttle"),
             _ => None,
@@ -65,9 +68,26 @@ impl Ord for Catcher {
     }
 }
 
-/// The tests that catch `bug`, one or two.
+/// The tests that catch `bug`, one to three.
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
-    [by_itself(bug), simulated(bug)].into_iter().flatten()
+    [by_itself(bug), on_disk(bug), simulated(bug)].into_iter().flatten()
+}
+
+/// The test of the disk engine that catches a bug that both engines can have.
+fn on_disk(bug: Bug) -> Option<Catcher> {
+    use Bug::*;
+    let (tests, name, says): (_, _, &[&str]) = match bug {
+        ForgetInEdge => ("durable", COMPACTED, &["both sides have the same edges"]),
+        LengthBeforeRecord => ("schedules_memory_graph", GROWING, &["is not its prefix", "misses a"]),
+        LengthRelaxed => {
+            ("disk_engine/weak_orders", COUNT, &["half a record", "a payload of another record"])
+        }
+        PruneBeforeManifest => ("durable", DISK_POWER, &["is missing: db/log-"]),
+        NeedNotSynced => ("durable", UNSYNCED_POWER, &["was synced"]),
+        BeginOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
+        _ => return None,
+    };
+    Some(Catcher { tests, name, seed: None, says })
 }
 
 /// The history of the simulation that meets `bug`, of those that it finds.
@@ -148,7 +168,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
 
         ForgetInEdge => ("front", RANDOM, &["all sides hold the same edges"]),
         LengthBeforeRecord => ("schedules_engine", TAIL, &["the view moved", "is not its prefix"]),
-        LengthRelaxed => ("weak_orders", "who_sees_a_tails_length_sees_its_records", &["half a record"]),
+        LengthRelaxed => {
+            ("memory_engine/weak_orders", "who_sees_a_tails_length_sees_its_records", &["half a record"])
+        }
         MergeAtW => ("schedules_engine", BEGIN, LAYER_LOST),
         LoadForgetsR => ("front", "loads::a_load_into_data_is_the_data_and_every_row", LAYER_LOST),
         LostDelete => ("schedules_engine", BEGIN, STATE_LOST),
@@ -162,7 +184,9 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
 
         BeginOutsideRegistry => ("schedules_engine", BEGIN, LAYER_LOST),
         PublishBeforeInstall => ("schedules_commit", BESIDE_COMMIT, HALF_A_COMMIT),
-        PublishRelaxed => ("weak_orders", "who_begins_at_a_commit_sees_its_records", &["misses a commit"]),
+        PublishRelaxed => {
+            ("memory_engine/weak_orders", "who_begins_at_a_commit_sees_its_records", &["misses a commit"])
+        }
         FrameBeforeInstall => ("schedules_commit", BESIDE_DURABLE_COMMIT, HALF_A_COMMIT),
         LostUpdate => ("schedules_commit", "no_step_of_a_counter_is_lost", &["a step is lost"]),
         UniqueNotChecked => ("schedules_commit", "one_of_two_gets_a_unique_value", &["has 2 holders"]),
@@ -183,6 +207,21 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
         IndexEntryCancelled => ("merged_runs", ENTRY_STAYS, &["the scan below may have seen the insert"]),
         ReplaceKeptAsInsert => ("merged_runs", REPLACE, &["the edge is counted below"]),
+
+        StampsIgnored => ("durable", COMPACTED, &["left == right"]),
+        PageWithoutSeed => ("cached_pages", ELSEWHERE, &["a page of elsewhere has another checksum"]),
+        RankOffByOne => ("written_files", READ_BACK, &["properties without a record"]),
+        CacheNotShrunk => ("cached_pages", FULL_CACHE, &["the cache gives way"]),
+        FlushBeforeSync => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
+        SwappedApart => ("schedules_tree", BESIDE_SWAP, &["a snapshot sees its prefix, each commit once"]),
+        PinOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
+        FreedWithoutFloor => ("schedules_tree", BESIDE_FREEING, &[" since "]),
+        InputsRemovedEarly => ("durable", COMPACTED, &["inputs stay"]),
+        LoadSeenEarly => (
+            "loads",
+            "a_load_into_data_is_the_data_and_every_row",
+            &["seen before it is durable", "a snapshot from before"],
+        ),
     };
     Some(Catcher { tests, name, seed: None, says })
 }
@@ -229,6 +268,17 @@ const HALF_A_COMMIT: &[&str] = &["half a commit is seen", "shows another commit 
 const SERIALISABLE: &str = "of_two_serialisable_transactions_one_was_first";
 const INDEX_BESIDE_COMMIT: &str = "an_index_finds_what_a_snapshot_shows";
 const INDEX: &str = "who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules";
+
+const COMPACTED: &str = "compaction::what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest";
+const DISK_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
+const UNSYNCED_POWER: &str = "crash::a_crash_at_any_operation_loses_no_synced_commit_without_syncs";
+const GROWING: &str = "a_reader_sees_its_prefix_while_a_list_grows_and_gets_links";
+const COUNT: &str = "who_sees_a_count_sees_its_records_and_their_payloads";
+const BESIDE_SWAP: &str = "a_snapshot_that_begins_beside_a_swap_sees_its_prefix";
+const BESIDE_FREEING: &str = "a_conflict_check_beside_swaps_and_freed_graphs_denies_nothing";
+const ELSEWHERE: &str = "a_page_of_another_place_or_another_file_is_damage";
+const FULL_CACHE: &str = "a_full_cache_gives_its_memory_to_whoever_reserves";
+const READ_BACK: &str = "records::records_with_stamps_come_back_from_their_file";
 
 const DELETE_ABOVE: &str = "lists::a_delete_above_older_files_stays";
 const BUILDING: &str = "entries::a_delete_of_an_index_that_is_being_built_stays";

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long one test may take; several times what the slowest one does.
 const TIME_MAX: Duration = Duration::from_secs(180);
 
-/// Programs by the name of their tests.
+/// Programs by the folder of their crate and the name of their tests.
 pub struct Built {
     programs: BTreeMap<String, PathBuf>,
     directory: tempfile::TempDir,
@@ -151,11 +151,14 @@ fn build(
     // With the workspace's features what `make test` built is built; the other two it builds as here.
     match cfg {
         None => command.arg("--workspace"),
-        Some(_) => command.args(["--package", "evergraph-storage", "--package", "evergraph-memory-engine"]),
+        Some(_) => command.args(
+            ["storage", "memory-engine", "disk-engine"].map(|name| format!("--package=evergraph-{name}")),
+        ),
     };
     command.arg("--target-dir").arg(cfg.map_or(target.to_owned(), |cfg| target.join(cfg)));
     command.args(std::env::var("CARGO_FLAGS").iter().flat_map(|flags| flags.split_whitespace()));
-    command.args(names.iter().flat_map(|name| ["--test", *name]));
+    let of_crates: BTreeSet<&str> = names.iter().map(|name| file_name(name)).collect();
+    command.args(of_crates.into_iter().flat_map(|name| ["--test", name]));
     if let Some(cfg) = cfg {
         let given = std::env::var("RUSTFLAGS").unwrap_or_default();
         command.env("RUSTFLAGS", format!("{given} --cfg {cfg}"));
@@ -166,16 +169,26 @@ fn build(
         return Err(format!("{command:?}: {}", output.status));
     }
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        // {"reason":"compiler-artifact", ... "executable":"TARGET/debug/deps/front-0123456789abcdef", ...}
-        let Some(path) = line.split("\"executable\":\"").nth(1).and_then(|rest| rest.split('"').next())
-        else {
+        // {"reason":"compiler-artifact", ... "manifest_path":"CRATE/Cargo.toml", ...
+        //  "executable":"TARGET/debug/deps/front-0123456789abcdef", ...}
+        let path_of = |field: &str| {
+            let rest = line.split(&format!("\"{field}\":\"")).nth(1)?;
+            Some(PathBuf::from(rest.split('"').next()?.replace("\\\\", "\\")))
+        };
+        let (Some(manifest), Some(program)) = (path_of("manifest_path"), path_of("executable")) else {
             continue;
         };
-        let path = PathBuf::from(path.replace("\\\\", "\\"));
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if let Some((name, _)) = stem.rsplit_once('-') {
-            programs.insert(name.to_owned(), path.clone());
+        let folder = manifest.parent().and_then(Path::file_name).and_then(|folder| folder.to_str());
+        let stem = program.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if let (Some(folder), Some((name, _))) = (folder, stem.rsplit_once('-')) {
+            programs.insert(format!("{folder}/{name}"), program.clone());
+            programs.insert(name.to_owned(), program);
         }
     }
     Ok(())
+}
+
+/// The name of tests without the folder of their crate.
+pub fn file_name(tests: &str) -> &str {
+    tests.rsplit('/').next().unwrap_or(tests)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -11,7 +11,7 @@ use evergraph_graph::timestamp::Timestamp;
 use crate::segment::net::{Effect, Net};
 use crate::segment::record::{Operation, RecordKey};
 use evergraph_storage::checkpoint::manifest::StoredGroup;
-use evergraph_storage::transaction::payload;
+use evergraph_storage::salvage::known_names::KnownNames;
 
 /// Type, source, target, discriminator.
 type EdgeKey = (TypeId, u32, u32, u16);
@@ -19,12 +19,8 @@ type EdgeKey = (TypeId, u32, u32, u16);
 /// Names and groups after the commits that were taken, and what those did to each item.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// The names.
-    pub catalogue: Catalogue,
-    /// The groups, with the rows that were given out.
-    pub groups: BTreeMap<GroupId, StoredGroup>,
-    /// Commits without content: what a bulk load leaves in the log.
-    pub empty: Vec<Timestamp>,
+    /// Names and groups.
+    pub names: KnownNames,
     vertices: BTreeMap<VertexId, Vec<Change>>,
     edges: BTreeMap<EdgeKey, Vec<Change>>,
     /// By type and group of the target.
@@ -42,8 +38,7 @@ impl Changes {
     /// Goes on from what a manifest says.
     #[must_use]
     pub fn new(catalogue: Catalogue, groups: &[StoredGroup]) -> Self {
-        let groups = groups.iter().map(|group| (group.id, *group)).collect();
-        Self { catalogue, groups, ..Self::default() }
+        Self { names: KnownNames::new(catalogue, groups), ..Self::default() }
     }
 
     /// Takes a commit, all of it or nothing.
@@ -51,22 +46,14 @@ impl Changes {
     /// # Errors
     /// Why it isn't taken: it can't be read, or it doesn't fit what is known.
     pub fn take(&mut self, timestamp: Timestamp, bytes: &[u8]) -> Result<(), String> {
-        let mutations = payload::decode(timestamp, bytes).map_err(|error| error.to_string())?;
-        if mutations.is_empty() {
-            self.empty.push(timestamp);
-        }
-        self.check(timestamp, &mutations)?;
-        for mutation in mutations {
+        for mutation in self.names.take(timestamp, bytes)? {
             let mut of_vertex = |vertex, operation, properties| {
                 self.vertices.entry(vertex).or_default().push(Change { timestamp, operation, properties });
             };
             match mutation {
-                // Checked, and applied to the names, above; indexes are built anew.
+                // The names have it; indexes are built anew.
                 Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
-                Mutation::InsertVertex { vertex, label, properties } => {
-                    let id = vertex.group();
-                    let group = self.groups.entry(id).or_insert(StoredGroup { id, label, rows: 0 });
-                    group.rows = group.rows.max(vertex.row() + 1);
+                Mutation::InsertVertex { vertex, properties, .. } => {
                     of_vertex(vertex, Operation::Insert, properties);
                 }
                 Mutation::DeleteVertex { vertex } => of_vertex(vertex, Operation::Delete, Properties::EMPTY),
@@ -94,56 +81,6 @@ impl Changes {
         let key = (edge.edge_type, edge.source.0, edge.target.0, edge.discriminator);
         self.incoming.entry((edge.edge_type, edge.target.group())).or_default().insert(key);
         self.edges.entry(key).or_default().push(Change { timestamp, operation, properties });
-    }
-
-    /// Checks that every vertex has a group of its label and every edge a type, and learns the names.
-    fn check(&mut self, timestamp: Timestamp, mutations: &[Mutation]) -> Result<(), String> {
-        let misfit = |what: String| Err(format!("commit {timestamp} {what}"));
-        let mut catalogue = None;
-        for mutation in mutations {
-            if let Mutation::Schema(change) = mutation {
-                let changed = catalogue.get_or_insert_with(|| self.catalogue.clone());
-                if let Err(error) = changed.replay(change) {
-                    return misfit(format!("changes the schema: {error}"));
-                }
-            }
-        }
-        let names = catalogue.as_ref().unwrap_or(&self.catalogue);
-        let mut new_groups: BTreeMap<GroupId, LabelId> = BTreeMap::new();
-        for mutation in mutations {
-            let label_of = |vertex: VertexId| {
-                let known = self.groups.get(&vertex.group()).map(|group| group.label);
-                known.or_else(|| new_groups.get(&vertex.group()).copied())
-            };
-            match mutation {
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
-                Mutation::InsertVertex { vertex, label, .. } => {
-                    if !names.has_label(*label) || label_of(*vertex).is_some_and(|known| known != *label) {
-                        return misfit(format!("adds {vertex} with a label that isn't its group's"));
-                    }
-                    new_groups.insert(vertex.group(), *label);
-                }
-                Mutation::DeleteVertex { vertex } | Mutation::SetVertexProperties { vertex, .. } => {
-                    if label_of(*vertex).is_none() {
-                        return misfit(format!("changes {vertex}, whose label is unknown"));
-                    }
-                }
-                Mutation::InsertEdge { edge, .. }
-                | Mutation::ReplaceEdge { edge, .. }
-                | Mutation::DeleteEdge { edge }
-                | Mutation::SetEdgeProperties { edge, .. } => {
-                    let ends = [edge.source, edge.target];
-                    let is_known = names.edge_type_definition(edge.edge_type).is_some();
-                    if !is_known || ends.iter().any(|end| label_of(*end).is_none()) {
-                        return misfit(format!("changes {edge}, whose type or ends are unknown"));
-                    }
-                }
-            }
-        }
-        if let Some(catalogue) = catalogue {
-            self.catalogue = catalogue;
-        }
-        Ok(())
     }
 
     /// What commits after `after` came to for the vertices of `group`, ascending.

@@ -141,7 +141,7 @@ impl SideComparison<'_> {
 
     /// A loss of edges that begin in `group`.
     fn of(&self, group: GroupId, kind: LossKind, problem: &str) -> Loss {
-        let label = self.changes.groups.get(&group).map(|group| self.names().label_name(group.label));
+        let label = self.changes.names.groups.get(&group).map(|group| self.names().label_name(group.label));
         Loss {
             label: label.map(|name| name.to_string()),
             vertices: Some(self.ids(group)),
@@ -155,11 +155,11 @@ impl SideComparison<'_> {
     }
 
     fn names(&self) -> &Catalogue {
-        &self.changes.catalogue
+        &self.changes.names.catalogue
     }
 
     fn ids(&self, group: GroupId) -> IdRange {
-        ids(group, self.changes.groups.get(&group).map_or(1, |group| group.rows))
+        ids(group, self.changes.names.groups.get(&group).map_or(1, |group| group.rows))
     }
 }
 

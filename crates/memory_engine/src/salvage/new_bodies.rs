@@ -89,11 +89,24 @@ impl<'a> NewBodies<'a> {
     /// # Errors
     /// `corrupt` if the parts don't fit together; `limit`, `io`.
     pub fn finish(
-        mut self,
+        self,
         database: NewDatabase<'_>,
         catalogue: Catalogue,
         groups: Vec<StoredGroup>,
     ) -> Result<u64> {
+        let (manifest, bytes) = self.into_manifest(catalogue, groups)?;
+        Ok(bytes + database.finish(&manifest)?)
+    }
+
+    /// The manifest of a database of them, which are synced, and their bytes.
+    ///
+    /// # Errors
+    /// As [`NewBodies::finish`].
+    pub fn into_manifest(
+        mut self,
+        catalogue: Catalogue,
+        groups: Vec<StoredGroup>,
+    ) -> Result<(Manifest, u64)> {
         let bytes = match self.writer.take() {
             Some(writer) => writer.finish()?,
             None => 0,
@@ -109,7 +122,7 @@ impl<'a> NewBodies<'a> {
             ..Manifest::empty(MemoryEngine::NAME, Vec::new())
         };
         SegmentList { segments: self.segments }.put_into(&mut manifest)?;
-        Ok(bytes + database.finish(&manifest)?)
+        Ok((manifest, bytes))
     }
 }
 

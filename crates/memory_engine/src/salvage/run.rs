@@ -49,7 +49,7 @@ pub fn salvage(
     };
     let mut changes = Changes::new(source.manifest.catalogue.clone(), &source.manifest.groups);
     let log = source.read_log(&mut |timestamp, payload| changes.take(timestamp, payload), progress)?;
-    source.note_loads(&changes.empty);
+    source.note_loads(&changes.names.empty);
     let SalvageSource { directory, manifest, mut losses, .. } = source;
     let through = Timestamp(log.through_ts);
     let bases = list.segments.iter().map(|(_, stored)| stored.base);
@@ -63,7 +63,7 @@ pub fn salvage(
     vertices.bodies.iter().try_for_each(|(group, body)| new.vertices(*group, body))?;
     let mut uniques = Uniques::new(&changes, newest_base > through);
     uniques.look_at_vertices(&changes, &vertices);
-    let types: Vec<TypeId> = changes.catalogue.edge_types().map(|(id, _)| id).collect();
+    let types: Vec<TypeId> = changes.names.catalogue.edge_types().map(|(id, _)| id).collect();
     let mut edges_count = 0;
     for (done, edge_type) in types.iter().enumerate() {
         tell(progress, "edges, by type", done as u64, types.len() as u64)?;
@@ -78,9 +78,9 @@ pub fn salvage(
     }
     uniques.drop_broken(&mut changes, &mut losses);
     tell(progress, "write the manifest", 0, 1)?;
-    let groups = changes.groups.values().copied().collect();
+    let groups = changes.names.groups.values().copied().collect();
     let vertices_count = vertices.count();
-    let bytes_written = new.finish(database, changes.catalogue, groups)?;
+    let bytes_written = new.finish(database, changes.names.catalogue, groups)?;
     let mut salvaged = Salvaged::new(through, losses, log.left);
     salvaged.mixed_through = (newest_base > through).then_some(newest_base);
     salvaged.vertices_count = vertices_count;
@@ -98,7 +98,7 @@ struct Uniques {
 impl Uniques {
     /// Of one moment, nothing is there twice: then none is looked at.
     fn new(changes: &Changes, is_mixed: bool) -> Self {
-        let unique = changes.catalogue.indexes().filter(|index| index.unique && is_mixed);
+        let unique = changes.names.catalogue.indexes().filter(|index| index.unique && is_mixed);
         Self { indexes: unique.map(|index| (index, BTreeSet::new(), None)).collect() }
     }
 
@@ -125,10 +125,10 @@ impl Uniques {
     fn drop_broken(self, changes: &mut Changes, losses: &mut Vec<Loss>) {
         for (index, _, twice) in self.indexes {
             let Some(value) = twice else { continue };
-            let property = changes.catalogue.property_name(index.id.owner, index.id.key);
+            let property = changes.names.catalogue.property_name(index.id.owner, index.id.key);
             let text = format!("the unique index on {property} was left out: {value} occurs twice");
             losses.push(Loss { property: Some(property), ..Loss::new(LossKind::Index, text) });
-            changes.catalogue.apply(&SchemaChange::DropIndex(index.id));
+            changes.names.catalogue.apply(&SchemaChange::DropIndex(index.id));
         }
     }
 }

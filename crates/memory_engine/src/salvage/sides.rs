@@ -66,7 +66,7 @@ impl Side {
     ) -> Self {
         let subject = EdgeSubject::new(edge_type, direction);
         let hubs = bodies.hubs(group, subject);
-        let keys = changes.catalogue.properties_of(Owner::EdgeType(edge_type));
+        let keys = changes.names.catalogue.properties_of(Owner::EdgeType(edge_type));
         let keys: Vec<KeyId> = keys.map(|(key, _)| key).collect();
         let mut side = Self { group, parts: Vec::new(), body: EdgeBody::empty() };
         for row in [None].into_iter().chain(hubs.iter().copied().map(Some)) {
@@ -129,7 +129,7 @@ impl Side {
     pub fn ids(&self, part: &Part, changes: &Changes) -> IdRange {
         match part.row {
             Some(row) => (VertexId::new(self.group, row), VertexId::new(self.group, row)),
-            None => ids(self.group, changes.groups.get(&self.group).map_or(1, |group| group.rows)),
+            None => ids(self.group, changes.names.groups.get(&self.group).map_or(1, |group| group.rows)),
         }
     }
 }

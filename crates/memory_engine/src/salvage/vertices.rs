@@ -40,8 +40,8 @@ impl Vertices {
         progress: &mut CheckProgress<'_>,
     ) -> Result<Self> {
         let mut vertices = Self::default();
-        let count = changes.groups.len() as u64;
-        for (at, group) in changes.groups.values().enumerate() {
+        let count = changes.names.groups.len() as u64;
+        for (at, group) in changes.names.groups.values().enumerate() {
             tell(progress, "vertices, by group", at as u64, count)?;
             let found = bodies.read::<VertexBody>(SegmentId { group: group.id, subject: None, hub: None });
             let (partial, base, damage) = match found {
@@ -49,7 +49,7 @@ impl Vertices {
                 BodyFinding::Some(partial, base, damage) => (Some(partial), base, Some(damage)),
                 BodyFinding::Lost(damage) => {
                     let mut loss = Loss::new(LossKind::Vertices, damage.problem.clone()).at(&damage);
-                    loss.label = Some(changes.catalogue.label_name(group.label).to_string());
+                    loss.label = Some(changes.names.catalogue.label_name(group.label).to_string());
                     loss.vertices = Some(ids(group.id, group.rows));
                     let (body, _) = vertices.put(group.id, VertexBody::empty(), changes, Timestamp::ZERO);
                     let count_max = u64::from(group.rows) - body.items() as u64;
@@ -67,7 +67,7 @@ impl Vertices {
             let (body, unknown) = vertices.put(group.id, body, changes, base);
             if unknown > 0 {
                 losses.push(Loss {
-                    label: Some(changes.catalogue.label_name(group.label).to_string()),
+                    label: Some(changes.names.catalogue.label_name(group.label).to_string()),
                     vertices: Some(ids(group.id, group.rows)),
                     count: Some(unknown),
                     ..Loss::new(LossKind::Vertices, "the log changes some of them, and the others are lost")
@@ -82,9 +82,9 @@ impl Vertices {
                 loss.file = Some(file.clone());
                 loss.offset = Some(column.range.start);
                 loss.length = Some(column.range.end - column.range.start);
-                loss.label = Some(changes.catalogue.label_name(group.label).to_string());
+                loss.label = Some(changes.names.catalogue.label_name(group.label).to_string());
                 loss.vertices = Some(ids(group.id, group.rows));
-                loss.property = column.key.map(|key| changes.catalogue.key_name(key).to_string());
+                loss.property = column.key.map(|key| changes.names.catalogue.key_name(key).to_string());
                 loss.count_max = column.key.map(|key| {
                     let has = |row: &u16| body.is_alive(*row) && body.property(*row, key).is_none();
                     (0..group.rows).filter(has).count() as u64
@@ -134,7 +134,7 @@ impl Vertices {
     /// Each value of a property, over all vertices with the label of `owner`.
     pub fn for_each_value(&self, changes: &Changes, owner: Owner, key: KeyId, visit: &mut dyn FnMut(Value)) {
         for (group, body) in &self.bodies {
-            if Owner::Label(changes.groups[group].label) == owner
+            if Owner::Label(changes.names.groups[group].label) == owner
                 && let Some(column) = body.column(key)
             {
                 (0..column.len()).filter_map(|row| column.get(row)).for_each(&mut *visit);

@@ -1,7 +1,7 @@
 //! Load: the first step, a new database with the network in it.
 
 use crate::demo::network::Network;
-use evergraph::database::Database;
+use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_measure::disk_size::disk_bytes;
@@ -18,7 +18,7 @@ pub struct LoadFigures {
     pub transfers: u64,
     /// Until all of it was durable, in seconds.
     pub seconds: f64,
-    /// Bytes in memory that an edge takes, both directions together; properties not included.
+    /// Bytes that an edge takes where its engine keeps it, both directions together; properties not included.
     pub bytes_per_edge: f64,
     /// Bytes on disk.
     pub disk_bytes: u64,
@@ -32,13 +32,13 @@ impl LoadFigures {
     }
 }
 
-/// Loads `network` into a new database at `path` and closes it.
+/// Loads `network` into a new database of `engine` at `path` and closes it.
 ///
 /// # Errors
 /// Those of creating, loading and closing; `cancelled`.
-pub fn load(network: &Network, path: &Path, cancel: &CancelFlag) -> Result<LoadFigures> {
+pub fn load(network: &Network, path: &Path, engine: EngineKind, cancel: &CancelFlag) -> Result<LoadFigures> {
     let began = Instant::now();
-    let database = Database::open(path)?;
+    let database = Database::open_with(path, &Options { engine: Some(engine), ..Options::default() })?;
     database.load(&network.payments.load, &|_| (), cancel)?;
     let seconds = began.elapsed().as_secs_f64();
     let topology_bytes = database.statistics()?.store.engine.topology_bytes;

@@ -11,7 +11,7 @@ use crate::demo::verify::{VerifySummary, verify};
 use crate::demo::writers::Writers;
 use crate::folder::Folder;
 use evergraph::generate::payments::account_id;
-use evergraph::{Database, Options};
+use evergraph::{Database, EngineKind, Options};
 use evergraph_algorithms::control::Control;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -49,6 +49,8 @@ pub struct PlayOptions {
     pub time: Duration,
     /// Threads that write.
     pub writers: u32,
+    /// The database's engine.
+    pub engine: EngineKind,
     /// Where to make the demo's folder.
     pub parent: Option<PathBuf>,
     /// Leave the folder there.
@@ -141,12 +143,16 @@ impl DemoRun<'_> {
             time(began.elapsed()),
         ))?;
         self.cancel.check()?;
-        let loaded = load(&network, self.path, self.cancel)?;
+        let loaded = load(&network, self.path, self.options.engine, self.cancel)?;
         self.tell(format_args!(
-            "   loaded in {}: {} rows/s; {:.1} bytes an edge in memory, both directions; {} on disk",
+            "   loaded in {}: {} rows/s; {:.1} bytes an edge in {}, both directions; {} on disk",
             time(Duration::from_secs_f64(loaded.seconds)),
             count(loaded.rows_rate() as u64),
             loaded.bytes_per_edge,
+            match self.options.engine {
+                EngineKind::Disk => "files",
+                _ => "memory",
+            },
             size(loaded.disk_bytes),
         ))?;
         self.tell(format_args!("   database: {}", self.path.display()))?;

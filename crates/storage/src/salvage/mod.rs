@@ -20,10 +20,12 @@
 //!
 //! - [`loss`]: the list of what is missing
 //! - [`source`]: the manifest and the log, as far as they can be read
+//! - [`known_names`]: names and groups, from the manifest on through the log
 //! - [`new_database`]: a database that is a whole one at its very end
 //! - [`salvaged`]: what came of it
 //! - [`run`]: the way in
 
+pub mod known_names;
 pub mod loss;
 pub mod new_database;
 pub mod run;

@@ -20,6 +20,36 @@ struct TypeChoice<'a> {
     of: Option<(GroupId, Direction)>,
 }
 
+/// Vertices whose lists an engine may read ahead: few at first, for who asks for a few neighbours of many vertices.
+struct Ahead {
+    /// The first row that wasn't announced.
+    end: usize,
+    /// Rows that were announced last.
+    rows: usize,
+}
+
+/// Rows that are announced at once, at most: as many as a disk serves side by side, some times over.
+const AHEAD_ROWS_MAX: usize = 64;
+
+impl Ahead {
+    /// Announces rows from `row` on, for edges of the types that its group has.
+    fn announce<V: View>(
+        &mut self,
+        reader: &Reader<'_, V>,
+        vertices: &[VertexId],
+        row: usize,
+        (types, direction): (&[TypeId], Direction),
+    ) {
+        self.rows = (2 * self.rows).min(AHEAD_ROWS_MAX);
+        self.end = (row + self.rows).min(vertices.len());
+        for edge_type in types {
+            for side in direction.sides() {
+                reader.view.read_ahead(&vertices[row..self.end], *edge_type, *side);
+            }
+        }
+    }
+}
+
 impl<V: View> Reader<'_, V> {
     /// As [`evergraph_graph::view::GraphView::neighbors`].
     pub(crate) fn expand(
@@ -34,6 +64,7 @@ impl<V: View> Reader<'_, V> {
         let mut choice = TypeChoice { wanted: types, chosen: Vec::new(), of: None };
         let mut list = Vec::new();
         let mut room = limit;
+        let mut ahead = Ahead { end: cursor.row + 1, rows: 1 };
         while !cursor.done && room > 0 {
             let Some(vertex) = vertices.get(cursor.row) else {
                 cursor.done = true;
@@ -45,6 +76,9 @@ impl<V: View> Reader<'_, V> {
                     continue;
                 }
                 self.choose_types(&mut choice, *vertex, *side);
+                if cursor.row >= ahead.end && Some(side) == direction.sides().first() {
+                    ahead.announce(self, vertices, cursor.row, (&choice.chosen, direction));
+                }
                 for edge_type in &choice.chosen {
                     let after = match resumed.filter(|(of, _)| of == side) {
                         Some((_, edge)) if edge.edge_type > *edge_type => continue,

@@ -45,6 +45,11 @@ impl<E: Engine> Snapshot<E> {
         Ok(())
     }
 
+    /// What the engine shows at this moment.
+    pub(crate) fn view(&self) -> E::View<'_> {
+        self.session.view()
+    }
+
     pub(crate) fn reader(&self) -> Reader<'_, E::View<'_>> {
         let front = self.session.front();
         Reader::new(self.session.view(), &NO_WRITES, &self.catalogue, &front.indexes)

@@ -112,6 +112,11 @@ impl<V: View> View for TrackedView<'_, V> {
         types
     }
 
+    #[inline]
+    fn read_ahead(&self, vertices: &[VertexId], edge_type: TypeId, side: Direction) {
+        self.view.read_ahead(vertices, edge_type, side);
+    }
+
     fn neighbors(
         &self,
         vertex: VertexId,

@@ -160,6 +160,9 @@ impl Timeline {
         // Loaded inside the lock: see the registry's proof.
         let timestamp = early.unwrap_or_else(newest);
         registry.enter(timestamp, access);
+        if planted(Bug::PinOutsideRegistry) {
+            drop(registry);
+        }
         (timestamp, pin(timestamp))
     }
 

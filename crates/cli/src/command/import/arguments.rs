@@ -2,6 +2,7 @@
 
 use crate::amount;
 use crate::command::import::values::{NamedFiles, Quote, character, id_range, named_files, quote};
+use crate::engine::EngineArgument;
 use clap::{Args, ValueEnum};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ Examples:
   evergraph import d.eg data/ --mapping mapping.toml      and read it so
   evergraph import b.eg data/ --on-error skip --report bad.csv
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges mention
+  evergraph import large.eg data/ --engine disk --memory-limit 2GiB
   zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
 
 How a file is read follows from its name and first lines:
@@ -44,6 +46,9 @@ pub struct ImportArguments {
     /// The database to add to; created if it does not exist.
     #[arg(required_unless_present = "propose")]
     pub database: Option<PathBuf>,
+    /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
+    #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "propose")]
+    pub engine: Option<EngineArgument>,
     /// Files and folders to read; `-` is standard input.
     #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,

@@ -21,12 +21,12 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     let mut options = arguments.options(context)?;
     let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
         let known = match arguments.database.as_deref() {
-            Some(path) if is_database(path) => Destination::new(path)?.known(),
+            Some(path) if is_database(path) => Destination::new(path, None, context)?.known(),
             _ => ExistingGraph::default(),
         };
         return context.console.result(&ProposedMapping { mapping: propose(&options, &known)? });
     };
-    let destination = Destination::new(database)?;
+    let destination = Destination::new(database, arguments.engine, context)?;
     options.temporary.clone_from(&arguments.temporary);
     // Beside the database, which may not be there yet, and on its disk.
     options.temporary.get_or_insert_with(|| match database.parent() {

@@ -2,9 +2,10 @@
 
 use crate::command::stats::degrees::{Degrees, degrees};
 use crate::command::stats::report::{
-    Checkpoint, Disk, EngineEntry, Join, LabelEntry, Memory, Property, Seconds, SideDegrees, StatsReport,
-    TypeEntry,
+    Checkpoint, EngineEntry, Join, LabelEntry, Property, Seconds, SideDegrees, StatsReport, TypeEntry,
 };
+use crate::command::stats::sizes::{Disk, Memory};
+use crate::command::stats::tree::{BudgetEntry, TreeEntry};
 use crate::context::Context;
 use clap::Args;
 use evergraph::Statistics;
@@ -22,6 +23,10 @@ Examples:
   evergraph stats social.eg
   evergraph stats social.eg --json | jq .edges_count
   evergraph stats social.eg --json | jq '.edge_types[0].degrees.out.powers_of_two'
+
+With the disk engine, the tables show its levels of files, from the newest (L0) to the
+oldest, the memory reserved below --memory-limit by use, and what its cache, flushes and
+compactions did since the database was opened.
 
 Degrees:
   Degrees count the vertices of all labels that edges of a type leave (out) or
@@ -73,6 +78,8 @@ pub fn execute(arguments: &StatsArguments, context: &Context) -> Result<(), Fail
         edges_count,
         labels,
         edge_types,
+        tree: statistics.tree.as_ref().map(|tree| TreeEntry::new(tree, edges_count)),
+        budget: BudgetEntry::new(&statistics),
         memory: memory(&statistics, edges_count),
         engine: engine(&statistics),
         disk: disk(&statistics, &arguments.database)?,
@@ -133,13 +140,28 @@ fn properties(catalogue: &Catalogue, owner: Owner) -> Vec<Property> {
 fn memory(statistics: &Statistics, edges_count: u64) -> Memory {
     let store = &statistics.store;
     let engine = &store.engine;
+    let per_edge = |bytes: u64| (edges_count > 0).then(|| bytes as f64 / edges_count as f64);
+    if let Some(tree) = &statistics.tree {
+        let reserved: u64 = store.reservations.iter().map(|(_, bytes)| bytes).sum();
+        let total_bytes = reserved + store.index_bytes;
+        return Memory {
+            topology_bytes: 0,
+            property_bytes: 0,
+            order_bytes: 0,
+            record_bytes: tree.graph_bytes,
+            retained_bytes: tree.retained_bytes,
+            index_bytes: store.index_bytes,
+            total_bytes,
+            topology_bytes_per_edge: None,
+            total_bytes_per_edge: per_edge(total_bytes),
+        };
+    }
     let total_bytes = engine.topology_bytes
         + engine.property_bytes
         + engine.order_bytes
         + engine.record_bytes
         + engine.retained_bytes
         + store.index_bytes;
-    let per_edge = |bytes: u64| (edges_count > 0).then(|| bytes as f64 / edges_count as f64);
     Memory {
         topology_bytes: engine.topology_bytes,
         property_bytes: engine.property_bytes,
@@ -157,6 +179,7 @@ fn engine(statistics: &Statistics) -> EngineEntry {
     let engine = &statistics.store.engine;
     let edges = (engine.body_edges + engine.fresh_edge_records).max(1);
     EngineEntry {
+        name: statistics.engine.name(),
         groups: engine.groups,
         segments: engine.segments,
         hubs: engine.hubs,

@@ -3,3 +3,5 @@
 pub mod degrees;
 pub mod execute;
 pub mod report;
+pub mod sizes;
+pub mod tree;

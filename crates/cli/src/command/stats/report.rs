@@ -2,6 +2,8 @@
 //! document for programs.
 
 use crate::command::stats::degrees::{Bin, Distribution};
+use crate::command::stats::sizes::{Disk, Memory};
+use crate::command::stats::tree::{BudgetEntry, TreeEntry};
 use evergraph_terminal::number::{count, counted, percent, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
@@ -28,6 +30,10 @@ pub struct StatsReport {
     pub labels: Vec<LabelEntry>,
     /// By edge type.
     pub edge_types: Vec<TypeEntry>,
+    /// What the disk engine has made of it; `null` for a database of the memory engine.
+    pub tree: Option<TreeEntry>,
+    /// Memory that is reserved below the limit.
+    pub budget: BudgetEntry,
     /// What it takes in memory while it is open.
     pub memory: Memory,
     /// What the engine has made of it.
@@ -100,32 +106,11 @@ pub struct SideDegrees {
     pub r#in: Option<Distribution>,
 }
 
-/// Bytes in memory.
-#[derive(Debug, Serialize)]
-pub struct Memory {
-    /// Lists of edges, both directions.
-    pub topology_bytes: u64,
-    /// Properties.
-    pub property_bytes: u64,
-    /// Orders by value of newest-first edge types, as far as they were read.
-    pub order_bytes: u64,
-    /// Changes that no merge has taken in yet.
-    pub record_bytes: u64,
-    /// Older states that snapshots need.
-    pub retained_bytes: u64,
-    /// Unique indexes.
-    pub index_bytes: u64,
-    /// All of these.
-    pub total_bytes: u64,
-    /// Lists alone; `null` without edges.
-    pub topology_bytes_per_edge: Option<f64>,
-    /// All of it; `null` without edges.
-    pub total_bytes_per_edge: Option<f64>,
-}
-
 /// What the engine has made of the graph.
 #[derive(Debug, Serialize)]
 pub struct EngineEntry {
+    /// Its name: `memory` or `disk`.
+    pub name: &'static str,
     /// Groups of vertices.
     pub groups: u64,
     /// Segments of groups.
@@ -138,17 +123,6 @@ pub struct EngineEntry {
     pub fresh_share: f64,
     /// Entries of indexes.
     pub index_entries: u64,
-}
-
-/// Bytes on disk.
-#[derive(Debug, Serialize)]
-pub struct Disk {
-    /// Of all files.
-    pub bytes: u64,
-    /// Files of the log.
-    pub log_files: u64,
-    /// Of those.
-    pub log_bytes: u64,
 }
 
 /// The newest checkpoint, and what opening had to read behind it.
@@ -179,9 +153,10 @@ impl fmt::Display for StatsReport {
         let edges = counted(self.edges_count, "edge", "edges");
         writeln!(
             f,
-            "{}: {vertices}, {edges}, as of commit {}\n",
+            "{}: {vertices}, {edges}, as of commit {}{}\n",
             visible(&self.database),
-            count(self.timestamp)
+            count(self.timestamp),
+            if self.tree.is_some() { "; disk engine" } else { "" },
         )?;
         if !self.labels.is_empty() {
             writeln!(f, "{}", labels_table(&self.labels))?;
@@ -192,7 +167,14 @@ impl fmt::Display for StatsReport {
         if let Some(properties) = properties_table(&self.labels, &self.edge_types) {
             writeln!(f, "{properties}")?;
         }
-        writeln!(f, "{}", self.sizes_table())?;
+        match &self.tree {
+            Some(tree) => {
+                writeln!(f, "{}", tree.levels_table())?;
+                writeln!(f, "{}", tree.sizes_table(&self.memory, &self.budget, &self.disk))?;
+                tree.activity().iter().try_for_each(|line| writeln!(f, "{line}"))?;
+            }
+            None => writeln!(f, "{}", self.sizes_table())?,
+        }
         let Checkpoint { covered_through, commits_since, torn_end, .. } = self.checkpoint;
         let since = counted(commits_since, "commit", "commits");
         let open = time(Duration::from_secs_f64(self.seconds.open));

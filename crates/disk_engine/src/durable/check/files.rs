@@ -1,11 +1,14 @@
 //! Files: checks all files that a manifest names, one after the other and then together.
 
+use crate::compact::exactness::check_exactness;
 use crate::durable::check::columns::check_columns;
 use crate::durable::check::sides::name_differences;
 use crate::durable::check::stored_bytes::StoredBytes;
 use crate::durable::check::sums::{GraphSums, mix};
 use crate::durable::check::topology::check_topology;
 use crate::durable::section::FileList;
+use crate::file::csr_file::CsrFile;
+use crate::file::page_reader::PageReader;
 use crate::format::file_name::FileContent;
 use crate::format::page_index::topology::TopologyIndex;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
@@ -16,11 +19,17 @@ use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::environment::Background;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A merge of whole files reads past the cache.
+const CACHE_BYTES: u64 = 1 << 20;
 
 /// Checks the files that `manifest` names. Nobody writes to them.
 ///
-/// Cost: reads pages of vertices twice and all others once; about 600 bytes a group, a few for each side of a
+/// Cost: reads pages of vertices three times, of lists twice and all others once; about 600 bytes a group, a few for each side of a
 /// type in it, the page index of one file, and 1 MiB.
 ///
 /// # Errors
@@ -76,7 +85,30 @@ pub(in crate::durable) fn check_stored(
         let problem = format!("not alive, but {edges} times among the {} of others", name_of(subject));
         report.find(vertex.to_string(), problem);
     }
-    name_differences(directory, files, &sums.different_sides(), report, progress)
+    name_differences(directory, files, &sums.different_sides(), report, progress)?;
+    // What is damaged is no merge's affair.
+    if report.is_healthy() { check_merge(directory, files, report, progress) } else { Ok(()) }
+}
+
+/// Looks for records that contradict each other, whatever their sums say.
+fn check_merge(
+    directory: &dyn Directory,
+    files: &[StoredFile],
+    report: &mut Report,
+    progress: &mut CheckProgress<'_>,
+) -> Result<()> {
+    let budget = MemoryBudget::new(CACHE_BYTES);
+    let checked = PageReader::start(&budget, Background::Stepped).and_then(|reader| {
+        let open = |stored| CsrFile::open_in(directory, stored, &reader).map(Arc::new);
+        let files = files.iter().map(open).collect::<CheckpointResult<Vec<_>>>()?;
+        let mut parts = 0;
+        check_exactness(&files, &mut || {
+            parts += 1;
+            // Progress is only ever refused.
+            tell(progress, "all files together", parts, parts).map_err(|_| CheckpointError::Cancelled)
+        })
+    });
+    checked.or_else(|error| report.take_in(error))
 }
 
 fn check_file(

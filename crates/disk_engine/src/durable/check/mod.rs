@@ -6,13 +6,14 @@
 //!             columns        pages in order; positions; long values
 //! all files   sums           live vertices; both sides of all edges by sums; edges of vertices that are not alive
 //!             sides          the edges of groups whose sums differ, one by one
+//!             (compact::exactness)   records that contradict each other, by a merge that writes nothing
 //! ```
 //!
-//! No file is merged with another: records are exact (rule D5), so that what all files say together of a
+//! Up to the merge no file is read beside another: records are exact (rule D5), so that what all files say together of a
 //! vertex, of a list's length or of a side is the sum of what each says, in any order. An edge adds its hash
-//! where it is inserted and takes it away where it is deleted. What sums cannot show: a record that repeats
-//! another one on both sides, such as two Inserts of one edge; the counts of a group's directories would
-//! agree with it too.
+//! where it is inserted and takes it away where it is deleted. What sums cannot show is a record that is
+//! wrong on both sides, such as a second Insert of one edge; the counts of a group's directories agree with it too. So
+//! what is sound up to then is merged, key by key: what comes out must be Inserts.
 //!
 //! What a damaged page held is missing in the sums. So sides are compared, and ends looked for, only where
 //! everything could be read: one damaged page is one finding, and not a thousand.

@@ -282,6 +282,33 @@ fn a_missing_side_is_named_edge_by_edge() {
 }
 
 #[test]
+fn a_record_that_is_wrong_on_both_sides_is_found() {
+    let edge = |records: &Records| {
+        let mut out =
+            records.edges.keys().filter(|key| key.0 == OUT && key.1 != vertex(7) && key.2 != vertex(7));
+        out.nth(3).map(|key| (key.1, key.2)).unwrap()
+    };
+    for operation in [Insert, Delete] {
+        let (older, mut newer) = graph();
+        // A second Insert of what is there; a Delete of what is not.
+        let (source, target) = match operation {
+            Insert => edge(&older),
+            _ => (vertex(1), vertex(1)),
+        };
+        newer.edges.insert(
+            (OUT, source, target, 9 * u16::from(operation == Delete)),
+            (operation, Properties::EMPTY),
+        );
+        newer
+            .edges
+            .insert((IN, target, source, 9 * u16::from(operation == Delete)), (operation, Properties::EMPTY));
+        let files = Files::new(&older, &newer);
+        finds(&files, "csr-0000000000000002");
+        assert_eq!(files.check().findings_count, 1, "{:?}", files.check().findings);
+    }
+}
+
+#[test]
 fn edges_of_vertices_that_are_not_alive_are_named() {
     let (older, mut newer) = graph();
     newer.edge(VERTICES, 200, Insert, Properties::EMPTY);

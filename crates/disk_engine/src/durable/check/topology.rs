@@ -2,7 +2,7 @@
 
 use crate::durable::check::stored_bytes::StoredBytes;
 use crate::durable::check::sums::GraphSums;
-use crate::format::directory::DirectoryRow;
+use crate::format::directory::{DirectoryBuilder, DirectoryRow};
 use crate::format::entries::entry::Separator;
 use crate::format::entries::page::EntryPage;
 use crate::format::file_head::FileStamps;
@@ -18,7 +18,7 @@ use crate::format::vertices::VertexPage;
 use crate::stored_file::{StoredFile, entry_key, list_key};
 use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{GroupId, VertexId};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
@@ -57,7 +57,7 @@ pub(super) fn check_topology(
         sums,
         report,
         values: BTreeMap::new(),
-        rows: BTreeMap::new(),
+        rows: DirectoryBuilder::default(),
         first_key: None,
         last: None,
         last_key: Vec::new(),
@@ -108,7 +108,7 @@ struct TopologyCheck<'a> {
     report: &'a mut Report,
     values: ValuesBySubject,
     /// Inserts less Deletes of the records, as the directory should have them.
-    rows: BTreeMap<(Subject, GroupId), i64>,
+    rows: DirectoryBuilder,
     first_key: Option<Vec<u8>>,
     last: Option<LastRecord>,
     last_key: Vec<u8>,
@@ -205,10 +205,6 @@ impl TopologyCheck<'_> {
         Ok(())
     }
 
-    fn count(&mut self, subject: Subject, group: GroupId, difference: i64) {
-        *self.rows.entry((subject, group)).or_default() += difference;
-    }
-
     fn check_stamp(&self, stamp: Timestamp) -> std::result::Result<(), DecodeError> {
         let (first, last) = (self.stored.first_ts, self.stored.last_ts);
         if self.stored.stamps == FileStamps::Unstamped || (first <= stamp && stamp <= last) {
@@ -230,7 +226,7 @@ impl TopologyCheck<'_> {
         self.follows(head, key(first.vertex), first.stamp, Some(first.vertex))?;
         for record in &records {
             self.check_stamp(record.stamp)?;
-            self.count(Subject::VERTICES, record.vertex.group(), record.operation.difference());
+            self.rows.add_vertex(record.vertex, record.operation);
         }
         self.ends_with(head.subject, key(last.vertex), last.stamp, Some(last.vertex));
         Ok(())
@@ -284,7 +280,7 @@ impl TopologyCheck<'_> {
         let mut filtered = None;
         for record in buffer.records() {
             self.check_stamp(record.stamp)?;
-            self.count(subject, record.vertex.group(), record.operation.difference());
+            self.rows.add_list(subject, record.vertex, record.operation.difference());
             self.sums.add_edge(subject, &record);
             let ends = (record.vertex, record.neighbor);
             if filtered != Some(ends) {
@@ -348,7 +344,7 @@ impl TopologyCheck<'_> {
                 is_first = false;
             }
             self.check_stamp(record.stamp)?;
-            self.count(head.subject, GroupId(0), record.operation.difference());
+            self.rows.add_entry(head.subject, record.operation.difference());
             let place = self.index.filter_of_value(head.subject, record.value);
             if !self.knows(place, KeyHash::of_value(head.subject, record.value)) {
                 return Err(wrong(32, "values that the filter knows expected".to_owned()));
@@ -368,15 +364,18 @@ impl TopologyCheck<'_> {
         if !is_whole {
             return Ok(values);
         }
-        let counted = rows.into_iter().map(|((subject, group), difference)| DirectoryRow {
-            subject,
-            group,
-            difference,
-        });
-        let counted: Vec<DirectoryRow> = counted.collect();
+        let counted: Vec<DirectoryRow> = rows.into_rows();
         if counted != file.directory {
             let differ = counted.iter().zip(&file.directory).find(|(counted, row)| counted != row);
             let problem = match differ {
+                Some((counted, row))
+                    if counted.difference == row.difference && counted.group == row.group =>
+                {
+                    format!(
+                        "the rows of {} in group {} expected, found others",
+                        counted.subject, counted.group.0
+                    )
+                }
                 Some((counted, row)) => format!(
                     "a directory with {} of {} in group {} expected, found {} of {} in group {}",
                     counted.difference,

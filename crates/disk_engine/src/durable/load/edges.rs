@@ -135,6 +135,7 @@ impl TypeLoad<'_, '_> {
         }
         // Each start moved to where its list ends.
         let (mut from, mut untold) = (0, 0);
+        let (mut neighbors, has_properties) = (Vec::new(), self.has_properties());
         for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_SIZE as usize)) {
             let sequence = self.sequence(*group);
             for (row, end) in (0..).zip(ends) {
@@ -142,14 +143,22 @@ impl TypeLoad<'_, '_> {
                 list.sort_unstable();
                 let source = VertexId::new(*group, row);
                 let mut before = None;
+                neighbors.clear();
                 for entry in &*list {
                     let (target, at) = (VertexId((entry >> 32) as u32), *entry as u32 as usize);
                     let discriminator = self.discriminator(sequence, source, target, before)?;
                     before = Some((target, discriminator));
                     let item = ItemKey::edge(target, discriminator);
-                    output.push_edge(sequence, (subject, source), item, &edges.properties(at)?)?;
                     arrivals.push(source, item)?;
+                    if discriminator == 0 && !has_properties {
+                        neighbors.push(target.0);
+                        continue;
+                    }
+                    output.push_list(sequence, (subject, source), &neighbors)?;
+                    neighbors.clear();
+                    output.push_edge(sequence, (subject, source), item, &edges.properties(at)?)?;
                 }
+                output.push_list(sequence, (subject, source), &neighbors)?;
                 untold += list.len() as u64;
                 if untold >= EDGES_BETWEEN_QUESTIONS {
                     done(std::mem::take(&mut untold))?;
@@ -206,14 +215,23 @@ impl TypeLoad<'_, '_> {
             *place += 1;
         }
         let (mut from, mut unasked) = (0, 0);
+        let mut neighbors = Vec::new();
         for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_SIZE as usize)) {
             let sequence = self.sequence(*group);
             for (row, end) in (0..).zip(ends) {
                 let list = &items[std::mem::replace(&mut from, *end as usize)..*end as usize];
                 let target = VertexId::new(*group, row);
+                neighbors.clear();
                 for item in list {
+                    if item.discriminator() == 0 {
+                        neighbors.push(item.neighbor().0);
+                        continue;
+                    }
+                    output.push_list(sequence, (subject, target), &neighbors)?;
+                    neighbors.clear();
                     output.push_edge(sequence, (subject, target), *item, &Properties::EMPTY)?;
                 }
+                output.push_list(sequence, (subject, target), &neighbors)?;
                 unasked += list.len() as u64;
                 if unasked >= EDGES_BETWEEN_QUESTIONS {
                     unasked = 0;

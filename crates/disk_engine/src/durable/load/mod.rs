@@ -28,10 +28,10 @@
 pub mod built;
 mod edges;
 mod ends;
-mod output;
+pub(super) mod output;
 mod parts;
 mod present;
-mod spill;
+pub(crate) mod spill;
 #[cfg(all(test, not(any(shuttle, loom))))]
 mod tests;
 pub mod touched;

@@ -22,7 +22,7 @@ const STRETCH_BYTES_MIN: u64 = 16 << 10;
 const STRETCH_BYTES_MAX: u64 = 1 << 20;
 
 /// Where the file of a spill is made.
-pub(super) struct SpillPlace<'a> {
+pub(crate) struct SpillPlace<'a> {
     /// The database's directory.
     pub directory: &'a Arc<dyn Directory>,
     /// Numbers of files that were never used.
@@ -44,7 +44,8 @@ struct Bucket {
     stretches: Vec<(u64, usize)>,
 }
 
-struct SpillFile {
+/// A file of this process' own. It is removed when this is dropped.
+pub(crate) struct SpillFile {
     directory: Arc<dyn Directory>,
     name: String,
     file: Arc<dyn File>,
@@ -89,9 +90,7 @@ impl<'a> Buckets<'a> {
             none => none.insert(SpillFile::create(&self.place)?),
         };
         let Bucket { pending, stretches } = &mut self.buckets[at];
-        file.file.write_at(pending, file.bytes)?;
-        stretches.push((file.bytes, pending.len()));
-        file.bytes += pending.len() as u64;
+        stretches.push((file.append(pending)?, pending.len()));
         pending.clear();
         Ok(())
     }
@@ -108,7 +107,7 @@ impl<'a> Buckets<'a> {
         for (offset, length) in stretches {
             let start = bytes.len();
             bytes.resize(start + length, 0);
-            file.file.read_at(&mut bytes[start..], offset)?;
+            file.read(&mut bytes[start..], offset)?;
         }
         bytes.extend_from_slice(&pending);
         Ok(bytes)
@@ -116,10 +115,38 @@ impl<'a> Buckets<'a> {
 }
 
 impl SpillFile {
-    fn create(place: &SpillPlace<'_>) -> CheckpointResult<Self> {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn create(place: &SpillPlace<'_>) -> CheckpointResult<Self> {
         let name = CsrFileName::new((place.next_number)(), FileContent::Topology).to_string();
         let file = place.directory.create(&name)?;
         Ok(Self { directory: Arc::clone(place.directory), name, file, bytes: 0 })
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes `bytes` to its end; where they begin.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> CheckpointResult<u64> {
+        let offset = self.bytes;
+        self.file.write_at(bytes, offset)?;
+        self.bytes += bytes.len() as u64;
+        Ok(offset)
+    }
+
+    /// Reads bytes that were written.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> CheckpointResult<()> {
+        Ok(self.file.read_at(bytes, offset)?)
     }
 }
 

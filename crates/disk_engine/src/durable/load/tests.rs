@@ -68,7 +68,7 @@ impl Database {
         self.set.sources().collect()
     }
 
-    fn view(&self) -> DiskView<'_, SourceHandle<CsrFile>> {
+    fn view(&self) -> DiskView<'_, Vec<SourceHandle<CsrFile>>> {
         DiskView::new(&self.groups, self.layers(), self.newest)
     }
 

@@ -23,8 +23,11 @@ pub(crate) fn directory() -> Arc<dyn Directory> {
     Arc::new(MemoryDirectory::new("memory"))
 }
 
+/// For indexes of files beside the cache; less than a page, so that there is no cache without more.
+const INDEXES_BYTES: u64 = 12 << 10;
+
 pub(crate) fn reader(budget_bytes: u64, background: Background) -> Arc<PageReader> {
-    PageReader::start(&MemoryBudget::new(budget_bytes), background).unwrap()
+    PageReader::start(&MemoryBudget::new(INDEXES_BYTES.saturating_add(budget_bytes)), background).unwrap()
 }
 
 /// Asks a file.

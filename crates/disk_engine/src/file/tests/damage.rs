@@ -5,20 +5,22 @@ use super::model::{HistorySize, KEYS, Model, NUMBER, below, subjects};
 use crate::file::csr_file::CsrFile;
 use crate::file::file_scan::FileScan;
 use crate::file::paged_file::PagedFile;
+use crate::file::shared_window::SharedWindow;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{
     CsrFileName, FILE_HEAD_BYTES, FileContent, FileNumber, PAGE_BYTES, PageNumber,
 };
 use crate::format::footer::FOOTER_BYTES;
 use crate::format::page::{PageBytes, PageKind};
-use crate::format::subject::Subject;
+use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::list_source::ListSource;
 use crate::source::{PropertyAnswer, PropertyMap, RecordSource};
 use crate::stored_file::StoredFile;
 use crc32c::{crc32c, crc32c_append};
+use evergraph_graph::budget::Unlimited;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
@@ -145,10 +147,14 @@ fn a_damaged_page_is_an_error_with_its_place_and_never_a_wrong_answer() {
                 // Scans read no filters and no columns.
                 let is_scanned = content == FileContent::Topology
                     && file.topology_index().pages().iter().any(|indexed| indexed.page == page);
-                match scan_all(&file) {
-                    Ok(()) => assert!(!is_scanned, "{place}the scan did not see it"),
-                    Err(error) => {
-                        assert!(is_scanned && error.to_string().contains(&place), "{error}, not {place}")
+                let window = Arc::new(SharedWindow::new(&Unlimited, 1, 1 << 10).unwrap());
+                // In a shared window the next visit has an error of its own.
+                for scanned in [scan_all(&file), scan_sharing(&file, &window), scan_sharing(&file, &window)] {
+                    match scanned {
+                        Ok(()) => assert!(!is_scanned, "{place}the scan did not see it"),
+                        Err(error) => {
+                            assert!(is_scanned && error.to_string().contains(&place), "{error}, not {place}")
+                        }
                     }
                 }
             }
@@ -157,7 +163,15 @@ fn a_damaged_page_is_an_error_with_its_place_and_never_a_wrong_answer() {
 }
 
 fn scan_all(file: &Arc<CsrFile>) -> CheckpointResult<()> {
-    let mut scan = FileScan::all(file)?;
+    scan_to_the_end(FileScan::all(file)?)
+}
+
+fn scan_sharing(file: &Arc<CsrFile>, window: &Arc<SharedWindow>) -> CheckpointResult<()> {
+    let last = ListId::edges(VertexId(u32::MAX), TypeId(u16::MAX), EdgeSide::In);
+    scan_to_the_end(FileScan::sharing(file, ListId::FIRST..=last, window)?)
+}
+
+fn scan_to_the_end(mut scan: FileScan) -> CheckpointResult<()> {
     while scan.slice().is_some() {
         scan.advance()?;
     }

@@ -5,9 +5,11 @@ use super::model::{FIRST_TS, HUB, HistorySize, LAST_TS, Model, NUMBER, Version, 
 use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
 use crate::file::file_scan::FileScan;
+use crate::file::shared_window::{SharedWindow, WINDOW_PURPOSE};
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::operation::RecordOperation;
+use crate::format::page_index::topology::IndexedPage;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::delete_rule::{Below, DeleteRule};
@@ -15,11 +17,14 @@ use crate::merge::entry_merge::EntrySource;
 use crate::merge::list_merge::ListMerge;
 use crate::merge::list_source::{ListKey, ListSource};
 use crate::writer::file_writer::{FileWriter, NewFile};
+use evergraph_graph::budget::Unlimited;
+use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -133,12 +138,16 @@ fn a_scan_of_a_range_hands_out_its_lists_alone() {
         let model = Model::random(seed, stamps, size);
         let file = model.open(&directory(), &reader(0, Background::Stepped));
         let hub = ListId { subject: subjects()[1], vertex: HUB };
+        // Of one page or of several, so that spans end inside of lists.
+        let window = Arc::new(SharedWindow::new(&Unlimited, 1 + seed * 100, 40).unwrap());
         let any_list = |random: &mut SplitMix64| model.any_item(random).0;
         for _ in 0..if size == HistorySize::Large { 1 } else { 8 } {
             let [a, b] = [any_list(&mut random), any_list(&mut random)];
             for (low, high) in [(a.min(b), a.max(b)), (a, a), (hub.min(a), hub.max(a)), (hub, hub)] {
                 let found = scanned(FileScan::new(&file, low..=high).unwrap(), stamps);
                 assert!(found == expected(&model, |list| low <= list && list <= high), "{low:?} to {high:?}");
+                let shared = FileScan::sharing(&file, low..=high, &window).unwrap();
+                assert!(scanned(shared, stamps) == found, "{low:?} to {high:?}, sharing a window");
             }
         }
     }
@@ -196,4 +205,57 @@ fn entries_of_indexes_are_scanned_from_the_oldest_to_the_newest_record() {
         assert!(scan(index(2)..=index(3)) == expected, "{stamps:?}");
         assert!(scan(index(4)..=index(9)).is_empty());
     }
+}
+
+#[test]
+fn workers_that_share_a_window_read_each_page_once_and_fill_a_cache_that_has_room() {
+    for (cache_bytes, background) in [(0, Background::Threads), (1 << 24, Background::Stepped)] {
+        let model = Model::random(7, FileStamps::Unstamped, HistorySize::Large);
+        let reader = reader(cache_bytes, background);
+        let file = model.open(&directory(), &reader);
+        let window = Arc::new(SharedWindow::new(&Unlimited, 1, 1 << 20).unwrap());
+        let subject = subjects()[1];
+        let list = |vertex| ListId { subject, vertex: VertexId(vertex) };
+        let expected = expected(&model, |list| list.subject == subject);
+        for _ in 0..2 {
+            std::thread::scope(|scope| {
+                let (file, window, expected) = (&file, &window, &expected);
+                for _ in 0..3 {
+                    scope.spawn(move || {
+                        let scan = FileScan::sharing(file, list(0)..=list(u32::MAX), window).unwrap();
+                        assert!(scanned(scan, FileStamps::Unstamped) == *expected);
+                    });
+                }
+            });
+        }
+        let cached = |page: &IndexedPage| reader.cached(&file.topology, page.page).is_some();
+        let of_subject = |page: &&IndexedPage| page.subject == subject;
+        let pages: Vec<_> = file.topology_index().pages().iter().filter(of_subject).collect();
+        assert!(pages.len() > 1);
+        assert!(pages.iter().all(|page| cached(page) == (cache_bytes > 0)));
+    }
+}
+
+#[test]
+fn a_window_takes_what_the_budget_has_and_gives_it_back() {
+    let bytes_of = |limit: u64, streams, pages| {
+        let budget = MemoryBudget::new(limit);
+        let window = SharedWindow::new(&budget, streams, pages).map(|window| {
+            let used = budget.used_bytes();
+            assert!(used == 0 || &*budget.reservations()[0].0 == WINDOW_PURPOSE);
+            drop(window);
+            used
+        });
+        assert_eq!(budget.used_bytes(), 0);
+        window
+    };
+    assert_eq!(bytes_of(0, 1, 0).unwrap(), 0, "a graph without files has no window");
+    let wide = bytes_of(1 << 30, 1, 1 << 20).unwrap();
+    assert!((10 << 20..1 << 27).contains(&wide), "{wide}");
+    let narrow = bytes_of(4 << 20, 1, 1 << 20).unwrap();
+    assert!((1 << 18..=4 << 20).contains(&narrow), "{narrow}");
+    assert!(bytes_of(1 << 30, 1, 8).unwrap() < wide, "a small graph has a small one");
+    let error = bytes_of(1 << 10, 1, 1 << 20).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(error.to_string().contains(WINDOW_PURPOSE), "{error}");
 }

@@ -66,15 +66,6 @@ impl EntryPageBuilder {
         self.last.map(|(item, _)| (&self.last_value[..], item))
     }
 
-    /// Tells the builder that a page was copied behind its last one: `last` is the last record of the copy.
-    ///
-    /// # Panics
-    /// If the page in hand is not empty.
-    pub fn follow(&mut self, last: &EntryRecord<'_>) {
-        assert!(self.is_empty(), "a page is finished before another one is copied behind it");
-        self.remember(last);
-    }
-
     /// Adds a record, if it fits. Cost: some 20 ns.
     ///
     /// # Panics

@@ -73,15 +73,6 @@ impl ListPageBuilder {
         self.gaps.first().map(|neighbor| VertexId(*neighbor))
     }
 
-    /// Tells the builder that a page was copied behind its last one: `last` is the last record of the copy.
-    ///
-    /// # Panics
-    /// If the page in hand is not empty.
-    pub fn follow(&mut self, last: ListRecord) {
-        assert!(self.is_empty(), "a page is finished before another one is copied behind it");
-        self.last = Some(last);
-    }
-
     /// Adds a record, if it fits. Cost: some 5 ns.
     ///
     /// # Panics
@@ -359,18 +350,6 @@ pub(crate) mod tests {
         assert_eq!(buffer.neighbors(), &list[..65_535]);
         assert_eq!(builder.push_list(VertexId(1), &list[65_535..]), 100_000 - 65_535);
         assert!(builder.finish(65_535, &mut page).flags.has(PageFlags::BEGINS_INSIDE));
-    }
-
-    #[test]
-    fn a_list_behind_a_copied_page_knows_that_it_began_there() {
-        let mut builder = ListPageBuilder::new(out_edges(), None);
-        let mut page = dirty_page();
-        builder.follow(ListRecord::insert(VertexId(4), VertexId(10)));
-        assert_eq!(builder.push(&ListRecord::insert(VertexId(4), VertexId(11))), Pushed::Taken);
-        assert!(builder.finish(0, &mut page).flags.has(PageFlags::BEGINS_INSIDE));
-        builder.follow(ListRecord::insert(VertexId(5), VertexId(10)));
-        assert_eq!(builder.push(&ListRecord::insert(VertexId(6), VertexId(1))), Pushed::Taken);
-        assert!(!builder.finish(0, &mut page).flags.has(PageFlags::BEGINS_INSIDE));
     }
 
     #[test]

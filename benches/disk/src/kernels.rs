@@ -1,0 +1,167 @@
+//! Kernels: algorithms on any engine's topology, and what of their answers is compared.
+
+use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
+use evergraph_algorithms::bfs::{BfsParameters, bfs};
+use evergraph_algorithms::cdlp::{CdlpParameters, cdlp};
+use evergraph_algorithms::closeness::{ClosenessParameters, closeness};
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::eigenvector::{EigenvectorParameters, eigenvector};
+use evergraph_algorithms::kcore::kcore;
+use evergraph_algorithms::lcc::{LccParameters, lcc};
+use evergraph_algorithms::leiden::{LeidenParameters, leiden};
+use evergraph_algorithms::louvain::{LouvainParameters, louvain};
+use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_algorithms::peer_pressure::{PeerPressureParameters, peer_pressure};
+use evergraph_algorithms::personalized_pagerank::{PersonalizedPageRankParameters, personalized_pagerank};
+use evergraph_algorithms::scc::scc;
+use evergraph_algorithms::sources::Sources;
+use evergraph_algorithms::sssp::{SsspParameters, sssp};
+use evergraph_algorithms::triangles::triangles;
+use evergraph_algorithms::wcc::{WccParameters, wcc};
+use evergraph_graph::budget::Budget;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, KeyId, VertexId};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit, Weight};
+use rayon::prelude::*;
+
+/// Parts of a scan for each thread.
+const PARTS_PER_THREAD: usize = 64;
+
+/// What is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Kernel {
+    Scan,
+    WeightedScan,
+    WeightedInScan,
+    PageRank,
+    Bfs,
+    Sssp,
+    Wcc,
+    Cdlp,
+    Scc,
+    KCore,
+    Triangles,
+    Lcc,
+    Betweenness,
+    Closeness,
+    PersonalizedPageRank,
+    Eigenvector,
+    PeerPressure,
+    Louvain,
+    Leiden,
+}
+
+/// An answer, of which real numbers may differ in their last digits.
+#[derive(Debug)]
+pub enum Answer {
+    Exact(Vec<u64>),
+    Real(Vec<f64>),
+}
+
+impl Answer {
+    /// Whether two runs found the same.
+    pub fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Exact(one), Self::Exact(other)) => one == other,
+            (Self::Real(one), Self::Real(other)) => {
+                let close = |one: &f64, other: &f64| {
+                    one == other || (one - other).abs() <= 1e-9 * one.abs().max(other.abs())
+                };
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| close(one, other))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Kernel {
+    /// What it reads.
+    pub fn projection(self, weight: KeyId) -> Projection {
+        let direction = match self {
+            Self::Scan | Self::WeightedScan | Self::Sssp => Direction::Out,
+            Self::WeightedInScan => Direction::In,
+            _ => Direction::Both,
+        };
+        let is_weighted = matches!(self, Self::WeightedScan | Self::WeightedInScan | Self::Sssp);
+        let weight = is_weighted.then_some(Weight { key: weight, missing: None });
+        Projection { weight, ..Projection::all(direction) }
+    }
+
+    /// Runs it on rayon's current pool; searches begin at `source`.
+    pub fn run<T: Topology>(self, lists: &T, source: VertexId, budget: &dyn Budget) -> Result<Answer> {
+        let control = Control::new(budget);
+        let exact = |values: &[u32]| Answer::Exact(values.iter().map(|value| u64::from(*value)).collect());
+        Ok(match self {
+            Self::Scan | Self::WeightedScan => scan(lists, Direction::Out)?,
+            Self::WeightedInScan => scan(lists, Direction::In)?,
+            Self::PageRank => Answer::Real(pagerank(lists, &PageRankParameters::default(), &control)?.scores),
+            Self::Bfs => exact(bfs(lists, source, &BfsParameters::default(), &control)?.levels()),
+            Self::Sssp => Answer::Real(sssp(lists, source, &SsspParameters::default(), &control)?.distances),
+            Self::Wcc => exact(wcc(lists, &WccParameters::default(), &control)?.labels.as_slice()),
+            Self::Cdlp => {
+                let parameters = CdlpParameters { iterations: 5, ..CdlpParameters::default() };
+                Answer::Exact(cdlp(lists, &parameters, &control)?.labels().to_vec())
+            }
+            Self::Scc => exact(scc(lists, &control)?.labels.as_slice()),
+            Self::KCore => exact(kcore(lists, &control)?.cores()),
+            Self::Triangles => Answer::Exact(triangles(lists, &control)?.counts().to_vec()),
+            Self::Lcc => Answer::Real(lcc(lists, &LccParameters::default(), &control)?.coefficients),
+            Self::Betweenness => {
+                let sources = Sources::These(vec![source]);
+                let parameters = BetweennessParameters { sources, ..BetweennessParameters::default() };
+                Answer::Real(betweenness(lists, &parameters, &control)?.scores)
+            }
+            Self::Closeness => {
+                let pivots = Sources::Sample { count: 4, seed: 1 };
+                let parameters = ClosenessParameters { pivots, ..ClosenessParameters::default() };
+                Answer::Real(closeness(lists, &parameters, &control)?.scores)
+            }
+            Self::PersonalizedPageRank => {
+                let parameters = PersonalizedPageRankParameters::default();
+                Answer::Real(personalized_pagerank(lists, &[source], &parameters, &control)?.scores)
+            }
+            Self::Eigenvector => {
+                let parameters = EigenvectorParameters { iterations: 10, ..EigenvectorParameters::default() };
+                Answer::Real(eigenvector(lists, &parameters, &control)?.scores)
+            }
+            Self::PeerPressure => {
+                let parameters =
+                    PeerPressureParameters { iterations: 5, ..PeerPressureParameters::default() };
+                let found = peer_pressure(lists, &parameters, &control)?;
+                let cluster =
+                    |vertex| found.cluster(VertexId(vertex)).map_or(u64::MAX, |one| u64::from(one.0));
+                Answer::Exact((0..lists.bound()).map(cluster).collect())
+            }
+            Self::Louvain => {
+                exact(louvain(lists, &LouvainParameters::default(), &control)?.labels.as_slice())
+            }
+            Self::Leiden => exact(leiden(lists, &LeidenParameters::default(), &control)?.labels.as_slice()),
+        })
+    }
+}
+
+/// Sums over all neighbours and weights of one side.
+pub fn scan<T: Topology>(lists: &T, side: Direction) -> Result<Answer> {
+    let cuts = lists.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
+    let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
+    let sums = parts.into_par_iter().with_max_len(1).map(|part| {
+        let (mut ends, mut weights) = (0u64, 0f64);
+        lists.visit(side, part, &mut PieceBuffer::default(), |_, piece| {
+            ends += piece.neighbors.iter().map(|end| u64::from(*end)).sum::<u64>();
+            weights += piece.weights.iter().sum::<f64>();
+            Visit::Continue
+        })?;
+        Ok([ends, (weights * 8.0) as u64])
+    });
+    let sums: Vec<[u64; 2]> = sums.collect::<Result<_>>()?;
+    Ok(Answer::Exact([0, 1].map(|at| sums.iter().map(|sum| sum[at]).sum()).to_vec()))
+}
+
+/// The vertex with the most out edges.
+pub fn busiest<T: Topology>(lists: &T) -> Result<VertexId> {
+    let mut degrees = vec![0; lists.bound() as usize];
+    lists.degrees(Direction::Out, 0..lists.bound(), &mut degrees)?;
+    let most =
+        degrees.iter().enumerate().max_by_key(|(vertex, degree)| (**degree, std::cmp::Reverse(*vertex)));
+    Ok(VertexId(most.map_or(0, |(vertex, _)| vertex as u32)))
+}

@@ -1,0 +1,218 @@
+//! A store of ours with a limit of memory, on either engine: both directions kept, ends checked, a simple edge type.
+
+use crate::engine::store::{Commit, Edge, Reader, Store};
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_disk_engine::statistics::TreeStatistics;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
+use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::transaction::{NewEdge, Transaction as _};
+use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
+use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::io::disk::DiskDirectory;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::snapshot::handle::Snapshot;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LABEL: &str = "Vertex";
+const EDGE: &str = "EDGE";
+/// Everything is in files, and compacted, within this.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How often it is looked whether that is so, and how often in a row it must be.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOKS: u32 = 4;
+
+/// An engine that is measured.
+pub trait MeasuredEngine: DurableEngine {
+    /// Its name in results.
+    const MEASURED: &'static str;
+
+    /// What flushes and compactions did; none of an engine without files of levels.
+    fn tree(&self) -> Option<TreeStatistics>;
+
+    /// Whether work in the background is due or under way.
+    fn is_busy(&self) -> bool;
+}
+
+impl MeasuredEngine for DiskEngine {
+    const MEASURED: &'static str = "disk engine";
+
+    fn tree(&self) -> Option<TreeStatistics> {
+        Some(self.tree_statistics())
+    }
+
+    fn is_busy(&self) -> bool {
+        let tree = self.tree_statistics();
+        tree.frozen_graphs > 0 || self.is_compaction_due()
+    }
+}
+
+impl MeasuredEngine for MemoryEngine {
+    const MEASURED: &'static str = "memory engine";
+
+    fn tree(&self) -> Option<TreeStatistics> {
+        None
+    }
+
+    fn is_busy(&self) -> bool {
+        false
+    }
+}
+
+/// A database of ours.
+pub struct LimitedStore<E: MeasuredEngine> {
+    open: OpenStore<E>,
+    edge_type: TypeId,
+    limit_bytes: u64,
+}
+
+impl<E: MeasuredEngine> LimitedStore<E> {
+    /// Opens the database in `folder`; makes it, without vertices, if there is none.
+    ///
+    /// # Errors
+    /// What opening meets.
+    pub fn open(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
+        let durability = match commit {
+            Commit::Unsynced => Durability::None,
+            Commit::Durable => Durability::Sync,
+        };
+        let options = OpenOptions { durability, memory_limit_bytes: limit_bytes, ..OpenOptions::default() };
+        let directory = Arc::new(DiskDirectory::open_or_create(folder)?);
+        let open = OpenStore::<E>::open(directory, &options)?;
+        let edge_type = match open.store().catalogue().edge_type(EDGE) {
+            Some(edge_type) => edge_type,
+            None => open.store().transact(|tx| tx.declare_simple_type(EDGE))?,
+        };
+        Ok(Self { open, edge_type, limit_bytes })
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn open_store(&self) -> &OpenStore<E> {
+        &self.open
+    }
+
+    /// Adds `vertices` vertices, numbered from 0, and `edges` in one load, as an import into a new database does.
+    ///
+    /// # Errors
+    /// What the load says.
+    pub fn load_graph(&self, vertices: u32, edges: &[Edge]) -> Result<()> {
+        let table = VertexTable::new(LABEL, Vec::new(), vec![VertexBlock::bare(vertices as usize)]);
+        let blocks = edges.chunks(BLOCK_ROWS).map(|edges| EdgeBlock::bare(edges.iter().copied()));
+        let edges = EdgeTable::new(EDGE, 0, 0, Vec::new(), blocks.collect());
+        let load = Load { vertices: vec![table], edges: vec![edges] };
+        // As much as `Database::import` gives a load beside what it keeps itself.
+        let memory_bytes = self.limit_bytes / 2;
+        let loaded = self
+            .open
+            .load_within(memory_bytes, &load, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()))?;
+        if loaded.first_vertices.first() != Some(&VertexId(0)) {
+            return Err(Error::new(ErrorKind::Corrupt, "the first vertex of a new database isn't number 0"));
+        }
+        Ok(())
+    }
+
+    fn id(&self, (source, target): Edge) -> EdgeId {
+        let [source, target] = [source, target].map(VertexId);
+        EdgeId { source, edge_type: self.edge_type, target, discriminator: 0 }
+    }
+}
+
+impl<E: MeasuredEngine> Store for LimitedStore<E>
+where
+    Snapshot<E>: GraphView + Freeze,
+{
+    fn put(&self, edges: &[Edge]) -> Result<()> {
+        if let [(source, target)] = *edges {
+            return self.open.store().transact(|tx| {
+                tx.put_edge(VertexId(source), self.edge_type, VertexId(target), &[]).map(drop)
+            });
+        }
+        let new = |(source, target): &Edge| NewEdge::bare(VertexId(*source), VertexId(*target));
+        let edges: Vec<NewEdge<'_>> = edges.iter().map(new).collect();
+        self.open.store().transact(|tx| tx.put_edges(self.edge_type, &edges))
+    }
+
+    fn delete(&self, edges: &[Edge]) -> Result<()> {
+        self.open.store().transact(|tx| edges.iter().try_for_each(|edge| tx.delete_edge(self.id(*edge))))
+    }
+
+    /// Adds as many vertices as `edges` have, too.
+    fn load(&self, edges: &[Edge]) -> Result<()> {
+        let last = edges.iter().map(|(source, target)| *source.max(target)).max();
+        self.load_graph(last.map_or(0, |last| last + 1), edges)
+    }
+
+    fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
+        body(&mut SnapshotReader {
+            store: self,
+            snapshot: self.open.store().snapshot(),
+            batch: NeighborBatch::default(),
+        })
+    }
+
+    fn settle(&self) -> Result<()> {
+        let (began, mut quiet) = (Instant::now(), 0);
+        while quiet < LOOKS {
+            if began.elapsed() > PATIENCE {
+                let text = format!("compactions are not done after {PATIENCE:?}");
+                return Err(Error::new(ErrorKind::Limit, text));
+            }
+            quiet = if self.open.store().engine().is_busy() { 0 } else { quiet + 1 };
+            thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.open.close()
+    }
+}
+
+struct SnapshotReader<'a, E: MeasuredEngine> {
+    store: &'a LimitedStore<E>,
+    snapshot: Snapshot<E>,
+    batch: NeighborBatch,
+}
+
+impl<E: MeasuredEngine> Reader for SnapshotReader<'_, E>
+where
+    Snapshot<E>: GraphView + Freeze,
+{
+    fn has(&mut self, edge: Edge) -> Result<bool> {
+        let mut found = Vec::with_capacity(1);
+        self.snapshot.has_edges(&[self.store.id(edge)], &mut found)?;
+        Ok(found == [true])
+    }
+
+    fn neighbors(&mut self, vertex: u32, limit: usize, into: &mut Vec<u32>) -> Result<()> {
+        self.batch.clear();
+        let (vertices, types) = ([VertexId(vertex)], [self.store.edge_type]);
+        let mut cursor = NeighborCursor::default();
+        self.snapshot.neighbors(
+            &vertices,
+            Some(&types),
+            Direction::Out,
+            &mut cursor,
+            limit,
+            &mut self.batch,
+        )?;
+        into.extend(self.batch.neighbors.iter().map(|neighbor| neighbor.0));
+        Ok(())
+    }
+
+    fn scan(&mut self, visit: &mut dyn FnMut(u32, &[u32])) -> Result<()> {
+        let topology = self.snapshot.freeze(&Projection::all(Direction::Out))?;
+        topology.visit(Direction::Out, 0..topology.bound(), &mut PieceBuffer::default(), |source, piece| {
+            visit(source, piece.neighbors);
+            Visit::Continue
+        })
+    }
+}

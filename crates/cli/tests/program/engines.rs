@@ -1,0 +1,191 @@
+//! Engines: a database on disk is made, read and changed as one in memory, and one becomes the other.
+
+use crate::support::{Folder, Ran, program};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The bank of [`Folder::with_bank`], of the disk engine.
+fn on_disk(folder: &Folder, name: &str) {
+    let size = ["--accounts", "1000", "--transfers", "5000", "--rings", "5"];
+    folder.run(&[&["generate", "payments", name, "--engine", "disk"], &size[..]].concat()).succeeded();
+}
+
+fn ranks(folder: &Folder, name: &str) -> Value {
+    folder.json(&["run", name, "pagerank", "--top", "20"])["rows"].clone()
+}
+
+#[test]
+fn a_database_on_disk_answers_as_one_in_memory() {
+    let folder = Folder::with_bank();
+    on_disk(&folder, "disk.eg");
+    assert_eq!(ranks(&folder, "disk.eg"), ranks(&folder, "bank.eg"));
+    let query = "g.V().has('Account', 'id', 10000017).out('TRANSFER').values('id').order().toList()";
+    let answer = |name: &str| folder.run(&["query", name, query]).succeeded().out;
+    assert_eq!(answer("disk.eg"), answer("bank.eg"));
+    let counts = |name: &str| {
+        let report = folder.json(&["stats", name]);
+        [report["vertices_count"].clone(), report["edges_count"].clone(), report["edge_types"].clone()]
+    };
+    assert_eq!(counts("disk.eg"), counts("bank.eg"));
+    folder.run(&["check", "disk.eg"]).succeeded();
+}
+
+#[test]
+fn stats_of_the_disk_engine_show_its_levels_and_its_memory() {
+    let folder = Folder::new();
+    on_disk(&folder, "disk.eg");
+    let report = folder.json(&["stats", "disk.eg", "--memory-limit", "128MiB"]);
+    assert_eq!(report["engine"]["name"], "disk");
+    assert_eq!(report["budget"]["limit_bytes"], 128 << 20);
+    let levels = report["tree"]["levels"].as_array().unwrap();
+    let files: u64 = levels.iter().map(|level| level["files"].as_u64().unwrap()).sum();
+    assert!(files > 0 && levels[0]["level"] == 0, "{levels:?}");
+    assert!(report["tree"]["file_bytes"].as_u64() <= report["disk"]["bytes"].as_u64());
+    assert!(report["tree"]["cache"]["misses"].as_u64().unwrap() > 0, "degrees were read");
+    assert!(report["memory"]["total_bytes"].as_u64().unwrap() < 200 << 20);
+    let text = folder.run(&["stats", "disk.eg"]).succeeded().out;
+    for part in ["; disk engine\n", "level", "L0", "memory: all", "limit ", "disk: levels", "cache: "] {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let folder = Folder::with_social();
+    let report = folder.json(&["stats", "social.eg"]);
+    assert_eq!((&report["engine"]["name"], &report["tree"]), (&json!("memory"), &Value::Null));
+    assert_eq!(report["budget"]["limit_bytes"], Value::Null);
+}
+
+#[test]
+fn the_limit_of_memory_is_a_flag_a_variable_or_a_line_of_the_settings() {
+    let folder = Folder::new();
+    on_disk(&folder, "disk.eg");
+    let limit = |ran: Ran| -> Value {
+        serde_json::from_str::<Value>(&ran.succeeded().out).unwrap()["budget"]["limit_bytes"].clone()
+    };
+    let stats = ["stats", "disk.eg", "--json"];
+    assert_eq!(limit(folder.run_with(&[("EVERGRAPH_MEMORY_LIMIT", "96MiB")], &stats)), 96 << 20);
+    folder.write("evergraph.toml", "memory-limit = \"80MiB\"\n");
+    assert_eq!(limit(folder.run(&stats)), 80 << 20);
+    for command in [&["stats", "disk.eg"][..], &["check", "disk.eg"], &["query", "disk.eg", "g.V().count()"]]
+    {
+        folder.run(&[command, &["--memory-limit", "1MiB"]].concat()).failed(2, &["64 MiB"]);
+    }
+    let new = ["generate", "rmat", "new.eg", "--scale", "8", "--engine", "disk", "--memory-limit", "1MiB"];
+    folder.run(&new).failed(2, &["64 MiB"]);
+    assert!(!folder.path("new.eg").exists(), "nothing is made");
+}
+
+#[test]
+fn an_engine_is_chosen_once_and_the_wrong_one_names_convert() {
+    let folder = Folder::with_social();
+    folder.write("more.csv", "id:ID,name:string,:LABEL\n9,Grace,Person\n");
+    folder.run(&["import", "new.eg", "people.csv", "knows.csv", "--engine", "disk"]).succeeded();
+    folder.run(&["import", "new.eg", "more.csv"]).succeeded();
+    let report = folder.json(&["stats", "new.eg"]);
+    assert_eq!((&report["engine"]["name"], &report["vertices_count"]), (&json!("disk"), &json!(4)));
+    folder
+        .run(&["import", "new.eg", "more.csv", "--engine", "memory"])
+        .failed(2, &["has the engine `disk`", "evergraph convert new.eg NEW --engine memory"]);
+    folder.run(&["import", "social.eg", "more.csv", "--engine", "disk"]).failed(2, &["evergraph convert"]);
+    assert_eq!(folder.json(&["stats", "social.eg"])["vertices_count"], 3);
+    folder.run(&["import", "x.eg", "more.csv", "--engine", "tape"]).failed(2, &["tape", "disk"]);
+}
+
+#[test]
+fn a_database_is_converted_there_and_back() {
+    let folder = Folder::with_bank();
+    folder
+        .run(&["index", "create", "bank.eg", "--edge", "TRANSFER", "amount_cents", "--ordered"])
+        .succeeded();
+    folder.run(&["query", "bank.eg", "g.V().has('id', 10000017).drop()"]).succeeded();
+    let made = folder.run(&["convert", "bank.eg", "disk.eg", "--engine", "disk"]).succeeded().out;
+    assert!(made.contains("converted to disk.eg (disk engine) and checked in "), "{made}");
+    let made = folder.json(&["convert", "disk.eg", "back.eg", "--engine", "memory"]);
+    assert_eq!((&made["engine"], &made["checked"]), (&json!("memory"), &json!(true)));
+    let everything = |name: &str| {
+        let all = "g.V().order().by(T.id).elementMap().toList()";
+        let edges = "g.E().order().by(T.id).elementMap().toList()";
+        let of = |query: &str| folder.run(&["query", name, query, "--quiet"]).succeeded().out;
+        let indexes = folder.json(&["index", "list", name]);
+        let index =
+            |index: &Value| ["owner", "key", "kind", "unique", "entries"].map(|part| index[part].clone());
+        let indexes: Vec<_> = indexes["indexes"].as_array().unwrap().iter().map(index).collect();
+        assert_eq!(indexes.len(), 2, "{indexes:?}");
+        (of(all), of(edges), indexes)
+    };
+    let wanted = everything("bank.eg");
+    assert!(wanted.0.len() > 10_000, "{}", wanted.0);
+    for name in ["disk.eg", "back.eg"] {
+        assert!(everything(name) == wanted, "{name} differs");
+        let report = folder.json(&["stats", name]);
+        assert_eq!(report["timestamp"], folder.json(&["stats", "bank.eg"])["timestamp"]);
+    }
+}
+
+#[test]
+fn a_conversion_that_makes_no_sense_is_refused_and_leaves_nothing() {
+    let folder = Folder::with_social();
+    folder
+        .run(&["convert", "social.eg", "new.eg", "--engine", "memory"])
+        .failed(2, &["memory engine already", "evergraph backup social.eg new.eg"]);
+    folder.run(&["convert", "social.eg", "new.eg"]).failed(2, &["--engine"]);
+    folder
+        .run(&["convert", "social.eg", "people.csv", "--engine", "disk"])
+        .failed(2, &["people.csv is a file"]);
+    folder.run(&["convert", "none.eg", "new.eg", "--engine", "disk"]).failed(3, &["none.eg"]);
+    folder
+        .run(&["convert", "social.eg", "social.eg", "--engine", "disk"])
+        .failed(2, &["there is a database in social.eg already"]);
+    assert!(!folder.path("new.eg").exists() && !folder.path("none.eg").exists());
+    fs::create_dir(folder.path("half.eg")).unwrap();
+    folder.write("half.eg/unfinished", "");
+    folder.write("half.eg/csr-0000000000000001", "half of it");
+    folder.run(&["stats", "half.eg"]).failed(2, &["half.eg is not a complete database"]);
+    folder.run(&["convert", "social.eg", "half.eg", "--engine", "disk"]).succeeded();
+    assert_eq!(folder.json(&["stats", "half.eg"])["vertices_count"], 3);
+}
+
+#[test]
+fn an_interrupted_conversion_leaves_nothing() {
+    let folder = Folder::new();
+    folder.run(&["generate", "rmat", "web.eg", "--scale", "15"]).succeeded();
+    let mut stopped = 0;
+    for wait in [20, 60, 120, 250, 500] {
+        let began = Instant::now();
+        let child = program()
+            .args(["convert", "web.eg", "new.eg", "--engine", "disk", "--no-check"])
+            .current_dir(folder.root())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(wait).saturating_sub(began.elapsed()));
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        match ran.code {
+            Some(130) => {
+                stopped += 1;
+                assert!(!folder.path("new.eg").exists(), "{ran:?}");
+            }
+            // Before it listened, or when it was done.
+            None => drop(fs::remove_dir_all(folder.path("new.eg"))),
+            _ => {
+                assert_eq!(ran.code, Some(0), "{sent} {ran:?}");
+                folder.run(&["check", "new.eg"]).succeeded();
+                fs::remove_dir_all(folder.path("new.eg")).unwrap();
+            }
+        }
+    }
+    assert!(stopped > 0, "none of them was stopped");
+    folder.run(&["check", "web.eg"]).succeeded();
+}
+
+#[test]
+fn steps_of_the_demo_run_on_disk() {
+    let folder = Folder::new();
+    folder.run(&["demo", "load", "bank.eg", "--transfers", "2000", "--engine", "disk"]).succeeded();
+    assert_eq!(folder.json(&["stats", "bank.eg"])["engine"]["name"], "disk");
+    folder.run(&["demo", "verify", "bank.eg", "--transfers", "2000", "--acknowledged", "0,0"]).succeeded();
+}

@@ -1,0 +1,60 @@
+//! View layers: what a view asks: the sources of a pin, or of a load that nobody else reads yet.
+//!
+//! A view is made for each question, so it allocates nothing and counts no file: the pin lends its files and levels as
+//! they lie there. Memory graphs alone are counted, since the memory of one may go while the pin stays (rule D2).
+
+use crate::generation::GenerationSource;
+use crate::tree::{Pin, SourceHandle};
+use crate::view::handle_records::HandleRecords;
+use crate::view::layer::{Layer, Layers};
+use crate::view::level_records::LevelRecords;
+use evergraph_graph::timestamp::Timestamp;
+
+/// The layers of a snapshot, or of a load that nobody else reads yet.
+#[derive(Debug)]
+pub enum ViewLayers<'a, F> {
+    /// Those of a pin.
+    Pin(&'a Pin<F>),
+    /// Others, newest first.
+    List(Vec<SourceHandle<F>>),
+}
+
+impl<F: Layer> Layers for ViewLayers<'_, F> {
+    type Records<'l>
+        = HandleRecords<'l, F>
+    where
+        Self: 'l;
+
+    #[inline]
+    fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = HandleRecords<'_, F>> {
+        let (pin, list) = match self {
+            Self::Pin(pin) => (Some(pin), &[][..]),
+            Self::List(list) => (None, list.as_slice()),
+        };
+        let pinned = pin.into_iter().flat_map(move |pin| pin.records(timestamp));
+        pinned.chain(list.sources(timestamp))
+    }
+}
+
+impl<F: Layer> Pin<F> {
+    /// As [`Pin::sources`], as of that timestamp. Files and levels are lent; a graph is counted, since its memory may go
+    /// while the pin stays (rule D2).
+    #[inline]
+    pub fn records(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = HandleRecords<'_, F>> {
+        let generations = self.generations().iter().rev().filter_map(move |generation| {
+            let first = match generation.source() {
+                GenerationSource::Graph(graph) => {
+                    let is_seen = graph.first().is_some_and(|first| first.visible_at(timestamp));
+                    return is_seen.then_some(HandleRecords::HeldGraph(graph, timestamp));
+                }
+                GenerationSource::File(_) => generation.first(),
+            };
+            let file = generation.file().filter(|_| first.is_some_and(|first| first.visible_at(timestamp)));
+            file.map(|file| HandleRecords::File(file.at(timestamp)))
+        });
+        let flushed = self.set().flushed().iter().map(move |file| HandleRecords::File(file.at(timestamp)));
+        let deeper = self.set().deeper().iter().filter(|level| !level.files().is_empty());
+        let deeper = deeper.map(move |level| HandleRecords::Level(LevelRecords::new(level, timestamp)));
+        generations.chain(flushed).chain(deeper)
+    }
+}

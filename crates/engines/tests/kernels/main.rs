@@ -1,0 +1,99 @@
+//! Kernels on the disk engine's lists beside the memory engine's: the same graph, the same answers.
+//!
+//! Graphs are random, with deletes, parallel edges and weights that change; they lie in levels, in L0 files and in
+//! memory. Projections choose labels, types and edges by a filter. A kernel's state is reserved and given back, a set
+//! flag stops it, and damage is an error that names the file.
+#![cfg(not(any(shuttle, loom)))]
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod kernels;
+mod stores;
+
+use crate::kernels::answers;
+use crate::stores::{Pair, any_changes};
+use evergraph_algorithms::control::Control;
+use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
+use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::ErrorKind;
+use evergraph_graph::filter::{Comparison, Condition, Filter};
+use evergraph_graph::id::{Direction, LabelId, TypeId};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology as _, Visit, Weight};
+use evergraph_graph::value::Value;
+use evergraph_graph::view::Freeze as _;
+use evergraph_storage::durable_engine::DurableEngine as _;
+use proptest::prelude::*;
+
+/// What is frozen: everything, parts of it, and in sides alone, whose weights lie in out lists.
+fn projections(pair: &Pair) -> Vec<Projection> {
+    let weight = Some(Weight { key: pair.weight, missing: Some(0.5) });
+    let at_least = Condition::Compare(Comparison::GreaterOrEqual, Value::F64(1.0));
+    vec![
+        Projection { weight: weight.clone(), ..Projection::all(Direction::Both) },
+        Projection { weight: weight.clone(), ..Projection::all(Direction::In) },
+        Projection { labels: Some(vec![LabelId(0)]), ..Projection::all(Direction::Both) },
+        Projection {
+            types: Some(vec![TypeId(1)]),
+            edges: vec![Filter { key: pair.weight, condition: at_least }],
+            weight,
+            ..Projection::all(Direction::Both)
+        },
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn every_kernel_answers_as_on_the_memory_engine(changes in any_changes()) {
+        let pair = Pair::new(&changes);
+        for projection in projections(&pair) {
+            let before = pair.disk.store().budget().used_bytes();
+            let (memory, disk) = (pair.memory.store().snapshot(), pair.disk.store().snapshot());
+            let expected = answers(&memory.freeze(&projection).unwrap(), memory.budget());
+            let found = answers(&disk.freeze(&projection).unwrap(), disk.budget());
+            prop_assert_eq!(expected.len(), found.len());
+            for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
+                prop_assert_eq!(expected, found, "{} of {:?}", kernel, projection);
+            }
+            drop((memory, disk));
+            let cached = |pair: &Pair| pair.disk.store().engine().page_reader().statistics().bytes;
+            prop_assert!(pair.disk.store().budget().used_bytes() - cached(&pair) <= before);
+        }
+    }
+}
+
+#[test]
+fn a_set_flag_stops_a_kernel() {
+    let pair = Pair::new(&stores::fixed_changes());
+    let snapshot = pair.disk.store().snapshot();
+    let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
+    let flag = CancelFlag::default();
+    flag.cancel();
+    let control = Control::new(snapshot.budget()).with_cancel(&flag);
+    let error = pagerank(&lists, &PageRankParameters::default(), &control).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn a_damaged_page_is_an_error_of_the_visit_that_names_file_and_offset() {
+    let pair = Pair::new(&stores::fixed_changes());
+    let directory = pair.directory.clone();
+    drop(pair);
+    // The first page of every file of lists begins at 4,096.
+    let names = evergraph_storage::io::directory::Directory::list(&directory).unwrap();
+    let mut damaged = 0;
+    for name in names.iter().filter(|name| DiskEngine::is_file(name) && name.starts_with("csr-")) {
+        stores::flip_bits_of_pages(&directory, name);
+        damaged += 1;
+    }
+    assert!(damaged > 0);
+    let open = stores::open::<DiskEngine>(directory);
+    let error = open.and_then(|open| {
+        let lists = open.store().snapshot().freeze(&Projection::all(Direction::Out))?;
+        lists.visit(Direction::Out, 0..lists.bound(), &mut PieceBuffer::default(), |_, _| Visit::Continue)
+    });
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.to_string().contains("csr-") && error.to_string().contains("at byte "), "{error}");
+}

@@ -1,0 +1,112 @@
+//! Engines: a database on disk is the same with each engine, whichever was chosen when it was created.
+
+#![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
+
+use evergraph::algorithms::control::Control;
+use evergraph::algorithms::{pagerank, scope::Scope};
+use evergraph::graph::id::Direction;
+use evergraph::{Database, EngineKind, ErrorKind, Freeze, IndexOptions, Options, ReadByName};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+fn options(engine: EngineKind) -> Options {
+    Options { engine: Some(engine), memory_limit_bytes: 64 << 20, ..Options::default() }
+}
+
+/// What queries, look-ups and an algorithm say of the accounts.
+fn answers(db: &Database) -> Vec<i64> {
+    let ask = |query: &str| db.gremlin(query).one::<i64>().unwrap();
+    let snapshot = db.snapshot();
+    let hub = snapshot.find("Account", "number", 0_i64).unwrap().unwrap();
+    let control = Control::new(snapshot.budget());
+    let ranks = pagerank::run(&snapshot, &Scope::default(), &Default::default(), &control).unwrap();
+    vec![
+        ask("g.V().hasLabel('Account').count()"),
+        ask("g.E().count()"),
+        ask("g.V().has('Account', 'held', between(100, 300)).count()"),
+        ask("g.E().has('amount', 7).count()"),
+        snapshot.edges(hub, Direction::In, &["TRANSFER"]).unwrap().len() as i64,
+        (ranks.scores[hub.0 as usize] * 1e6).round() as i64,
+    ]
+}
+
+fn add(db: &Database, numbers: std::ops::Range<i64>) {
+    for number in numbers {
+        db.transact(|tx| {
+            let properties = [("number", number.into()), ("held", (number * 10).into())];
+            let account = tx.add_vertex("Account", &properties)?;
+            let hub = tx.find("Account", "number", 0_i64)?.unwrap_or(account);
+            tx.add_edge(account, "TRANSFER", hub, &[("amount", (number % 9).into())]).map(drop)
+        })
+        .unwrap();
+    }
+}
+
+fn is_healthy(path: &Path) -> bool {
+    Database::check_files(path, &mut |_, _, _| ControlFlow::Continue(())).unwrap().is_healthy()
+}
+
+/// Written, stored, copied and opened again; what it says at the end.
+fn life(engine: EngineKind) -> Vec<i64> {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, copy) = (folder.path().join("bank"), folder.path().join("copy"));
+    let db = Database::open_with(&path, &options(engine)).unwrap();
+    assert_eq!(db.engine(), engine);
+    db.create_unique_index("Account", "number").unwrap();
+    add(&db, 0..60);
+    db.create_index(&IndexOptions::on_label("Account", "held").ordered()).unwrap();
+    db.create_index(&IndexOptions::on_edges("TRANSFER", "amount")).unwrap();
+    db.checkpoint().unwrap();
+    let held = db.snapshot();
+    add(&db, 60..100);
+    assert_eq!(held.vertices(Some("Account")).unwrap().len(), 60);
+    drop(held);
+    db.backup(&copy, &mut |_| ControlFlow::Continue(())).unwrap();
+    let end = answers(&db);
+
+    let statistics = db.statistics().unwrap();
+    assert_eq!((statistics.engine, statistics.memory_limit_bytes), (engine, 64 << 20));
+    assert_eq!((statistics.vertices_count(), statistics.edges_count()), (100, 100));
+    match (engine, statistics.tree) {
+        (EngineKind::Disk, Some(tree)) => {
+            assert!(tree.levels[0].files > 0 && tree.flushes.files > 0 && tree.graph_bytes > 0, "{tree:?}");
+            let purposes = statistics.store.reservations.iter();
+            assert!(purposes.map(|(_, bytes)| bytes).sum::<u64>() >= tree.graph_bytes);
+        }
+        (EngineKind::Memory, None) => {}
+        (_, tree) => panic!("{engine} says {tree:?}"),
+    }
+    db.close().unwrap();
+    drop(db);
+    for path in [&path, &copy] {
+        assert!(is_healthy(path));
+        let db = Database::open(path).unwrap();
+        assert_eq!((db.engine(), db.indexes().len()), (engine, 3));
+        assert_eq!(answers(&db), end);
+    }
+    let other = EngineKind::ALL.into_iter().find(|other| *other != engine).unwrap();
+    let refused = Database::open_with(&path, &options(other)).map(drop).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    let way_out = format!("evergraph convert {} NEW --engine {other}", path.display());
+    assert!(refused.to_string().contains(&way_out), "{refused}");
+    end
+}
+
+#[test]
+fn a_database_lives_the_same_life_with_each_engine() {
+    let [memory, disk] = EngineKind::ALL.map(life);
+    assert_eq!(memory, disk);
+    assert_eq!(memory[..5], [100, 100, 20, 11, 100]);
+}
+
+#[test]
+fn too_little_memory_for_the_disk_engine_is_refused_with_what_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let little = Options { memory_limit_bytes: 1 << 20, ..options(EngineKind::Disk) };
+    let refused = Database::open_with(folder.path().join("bank"), &little).map(drop).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    assert!(refused.to_string().contains("at least 64 MiB"), "{refused}");
+    let without = Options { engine: None, create: false, ..little };
+    let missing = Database::open_with(folder.path().join("bank"), &without).map(drop).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+}

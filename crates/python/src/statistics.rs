@@ -1,0 +1,109 @@
+//! Statistics: what `Database.stats` tells, as dictionaries.
+
+use evergraph::Statistics;
+use evergraph::disk_engine::statistics::TreeStatistics;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The dictionary of `found`.
+///
+/// # Errors
+/// Only those of Python, such as a lack of memory.
+pub fn statistics<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Bound<'py, PyDict>> {
+    let stats = PyDict::new(py);
+    stats.set_item("engine", found.engine.name())?;
+    stats.set_item("vertices", counts(py, &found.vertices)?)?;
+    stats.set_item("edges", counts(py, &found.edges)?)?;
+    let (store, engine) = (&found.store, &found.store.engine);
+    stats.set_item("commits", store.commits)?;
+    stats.set_item("conflicts", store.conflicts)?;
+    stats.set_item("open_snapshots", store.readers)?;
+    stats.set_item("open_transactions", store.writers)?;
+    stats.set_item("newest_commit", store.published.0)?;
+    stats.set_item("oldest_snapshot", store.oldest_snapshot.map(|oldest| oldest.0))?;
+    // The disk engine has these in files.
+    let in_memory = |bytes: u64| if found.tree.is_some() { 0 } else { bytes };
+    stats.set_item("topology_bytes", in_memory(engine.topology_bytes))?;
+    stats.set_item("property_bytes", in_memory(engine.property_bytes))?;
+    stats.set_item("index_bytes", store.index_bytes)?;
+    stats.set_item("retained_bytes", engine.retained_bytes)?;
+    stats.set_item("merges", engine.merges)?;
+    let limit = found.memory_limit_bytes;
+    stats.set_item("memory_limit", (limit < u64::MAX).then_some(limit))?;
+    let reserved = PyDict::new(py);
+    store.reservations.iter().try_for_each(|(purpose, bytes)| reserved.set_item(&**purpose, bytes))?;
+    stats.set_item("reserved", reserved)?;
+    stats.set_item("log_bytes", store.log.disk_bytes)?;
+    stats.set_item("log_syncs", store.log.syncs_count)?;
+    stats.set_item("checkpoints", found.checkpoints.checkpoints)?;
+    stats.set_item("checkpoint_failure", &found.checkpoints.failure)?;
+    let recovery = PyDict::new(py);
+    recovery.set_item("created", found.recovery.created)?;
+    recovery.set_item("body_bytes", found.recovery.body_bytes)?;
+    recovery.set_item("commits", found.recovery.commits)?;
+    recovery.set_item("payload_bytes", found.recovery.payload_bytes)?;
+    recovery.set_item("torn_end", found.recovery.torn_end)?;
+    stats.set_item("recovery", recovery)?;
+    stats.set_item("tree", found.tree.as_ref().map(|found| tree(py, found)).transpose()?)?;
+    Ok(stats)
+}
+
+fn counts<'py>(py: Python<'py>, rows: &[(String, u64)]) -> PyResult<Bound<'py, PyDict>> {
+    let counts = PyDict::new(py);
+    rows.iter().try_for_each(|(name, count)| counts.set_item(name, count))?;
+    Ok(counts)
+}
+
+/// What the disk engine has made of the graph.
+fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyDict>> {
+    let tree = PyDict::new(py);
+    let levels = PyList::empty(py);
+    for (number, level) in found.levels.iter().enumerate() {
+        let row = [
+            ("level", number as u64),
+            ("files", level.files),
+            ("topology_bytes", level.topology_bytes),
+            ("property_bytes", level.property_bytes),
+            ("memory_bytes", level.heap_bytes),
+        ];
+        levels.append(numbers(py, &row)?)?;
+    }
+    tree.set_item("levels", levels)?;
+    let (cache, flushes, compactions, stalls) = (found.cache, found.flushes, found.compactions, found.stalls);
+    let row = [
+        ("bytes", cache.bytes),
+        ("hits", cache.hits),
+        ("misses", cache.misses),
+        ("evictions", cache.evictions),
+    ];
+    tree.set_item("cache", numbers(py, &row)?)?;
+    let row = [
+        ("frozen", found.frozen_graphs),
+        ("bytes", found.graph_bytes),
+        ("retained", found.retained_graphs),
+        ("retained_bytes", found.retained_bytes),
+    ];
+    tree.set_item("memory_graphs", numbers(py, &row)?)?;
+    let row = numbers(py, &[("files", flushes.files), ("bytes", flushes.bytes)])?;
+    row.set_item("seconds", flushes.flushing.as_secs_f64())?;
+    tree.set_item("flushes", row)?;
+    let row = [
+        ("count", compactions.compactions),
+        ("read_bytes", compactions.read_bytes),
+        ("written_bytes", compactions.written_bytes),
+    ];
+    let row = numbers(py, &row)?;
+    row.set_item("seconds", compactions.compacting.as_secs_f64())?;
+    tree.set_item("compactions", row)?;
+    let row = numbers(py, &[("count", stalls.stalls)])?;
+    row.set_item("seconds", stalls.stalled.as_secs_f64())?;
+    row.set_item("longest_seconds", stalls.stall_max.as_secs_f64())?;
+    tree.set_item("stalls", row)?;
+    Ok(tree)
+}
+
+fn numbers<'py>(py: Python<'py>, rows: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {
+    let numbers = PyDict::new(py);
+    rows.iter().try_for_each(|(name, number)| numbers.set_item(*name, number))?;
+    Ok(numbers)
+}

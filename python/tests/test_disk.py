@@ -1,0 +1,119 @@
+"""The disk engine: chosen at creation, limited in memory; a database of one engine becomes one of the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from conftest import People, people
+
+import evergraph as eg
+
+LIMIT = 64 << 20
+
+
+def graph(db: eg.Database) -> tuple[Any, ...]:
+    """Everything that tells two databases apart: ids, values, edges, indexes."""
+    with db.snapshot() as now:
+        vertices: pa.Table = now.vertices("Person")
+        edges: pa.Table = now.edges("KNOWS")
+        indexes = sorted((index["name"], index["key"], index["unique"]) for index in db.indexes())
+        return vertices.to_pydict(), edges.to_pydict(), now.labels(), now.edge_types(), indexes
+
+
+def test_a_new_database_gets_the_engine_and_an_old_one_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "disk.eg"
+    with eg.open(path, engine="disk", memory_limit=LIMIT) as db:
+        made = people(db)
+        assert db.engine == "disk"
+        wanted = graph(db)
+        with pytest.raises(eg.InvalidError, match="convert"):
+            eg.open(path, engine="memory")
+    with eg.open(path) as db:
+        assert db.engine == "disk"
+        assert graph(db) == wanted
+        assert db.snapshot().find("Person", name="Ada") == made.ada
+        assert db.check()["findings"] == []
+    with pytest.raises(eg.InvalidError, match="evergraph convert"):
+        eg.open(path, engine="memory")
+    with eg.open(tmp_path / "memory.eg") as db:
+        assert db.engine == "memory"
+    with pytest.raises(eg.InvalidError, match="evergraph convert"):
+        eg.open(tmp_path / "memory.eg", engine="disk")
+
+
+def test_what_no_engine_can_be_is_refused_and_nothing_is_made(tmp_path: Path) -> None:
+    with pytest.raises(eg.InvalidError, match="64 MiB"):
+        eg.open(tmp_path / "new.eg", engine="disk", memory_limit=1 << 20)
+    with pytest.raises(eg.InvalidError, match="tape"):
+        eg.open(tmp_path / "new.eg", engine="tape")  # type: ignore[arg-type]
+    with pytest.raises(eg.InvalidError, match="io_threads"):
+        eg.open(tmp_path / "new.eg", engine="disk", io_threads=0)
+    with pytest.raises(eg.InvalidError, match="path"):
+        eg.open(engine="disk")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statistics_come_level_by_level(tmp_path: Path, circle: People) -> None:
+    with eg.open(tmp_path / "disk.eg", engine="disk", memory_limit=LIMIT) as db:
+        people(db)
+        assert db.checkpoint() > 0
+        stats = db.stats()
+        assert (stats["engine"], stats["memory_limit"]) == ("disk", LIMIT)
+        levels = stats["tree"]["levels"]
+        assert levels[0]["level"] == 0
+        assert sum(level["files"] for level in levels) == 1
+        assert sum(level["topology_bytes"] for level in levels) > 0
+        assert 0 < sum(stats["reserved"].values()) <= LIMIT
+        assert stats["tree"]["flushes"]["files"] == 1
+        with db.snapshot() as now:
+            assert now.degree(0) > 0
+            assert db.stats()["oldest_snapshot"] == now.timestamp
+    stats = circle.db.stats()
+    assert (stats["engine"], stats["tree"], stats["memory_limit"]) == ("memory", None, None)
+
+
+def test_a_database_in_memory_becomes_one_on_disk_and_back(tmp_path: Path, circle: People) -> None:
+    told: list[tuple[str, float | None, str]] = []
+    with circle.db.begin() as tx:
+        tx.delete_vertex(tx.add_vertex("Person", name="Nobody"))
+        robot = tx.add_vertex("Robot", name="R1")
+        tx.add_edge(robot, "KNOWS", circle.ada)
+        tx.add_edge(robot, "KNOWS", circle.ada, since=2000)
+    wanted = graph(circle.db)
+    made = circle.db.convert(tmp_path / "disk.eg", engine="disk", progress=lambda *now: told.append(now))
+    assert (made["vertices"], made["edges"]) == (4, 5)
+    assert made["bytes_written"] > 0
+    assert told
+    with eg.open(tmp_path / "disk.eg", memory_limit=LIMIT) as disk:
+        assert disk.engine == "disk"
+        assert graph(disk) == wanted
+        ranks = disk.snapshot().pagerank(keys="name")
+        assert ranks.equals(circle.db.snapshot().pagerank(keys="name"))
+        disk.convert(tmp_path / "memory.eg", engine="memory")
+        with pytest.raises(eg.InvalidError, match="already"):
+            disk.convert(tmp_path / "memory.eg", engine="memory")
+        with eg.open(tmp_path / "memory.eg") as memory:
+            assert (memory.engine, graph(memory)) == ("memory", wanted)
+            # The next id is the same everywhere.
+            new = [db.transact(lambda tx: tx.add_vertex("Person", name="Bea")) for db in (circle.db, disk, memory)]
+            assert len(set(new)) == 1
+
+
+def test_a_conversion_that_is_stopped_leaves_nothing(tmp_path: Path, circle: People) -> None:
+    with pytest.raises(eg.CancelledError):
+        circle.db.convert(tmp_path / "disk.eg", engine="disk", progress=lambda *_: False)
+    with pytest.raises(eg.InvalidError, match="tape"):
+        circle.db.convert(tmp_path / "disk.eg", engine="tape")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_disk_engine_has_no_arrays_to_share(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "disk.eg", engine="disk", memory_limit=LIMIT) as db:
+        people(db)
+        with db.snapshot() as now:
+            with pytest.raises(eg.InvalidError, match="csr"):
+                now.csr_pieces("KNOWS")
+            assert now.csr("KNOWS") is not None

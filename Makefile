@@ -10,9 +10,9 @@
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
-#   DISK_FLAGS        passed to the harness of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
+#   DISK_KERNELS_FLAGS passed to the kernels of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
-#   DISK_FLAGS        passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
+#   DISK_READS_FLAGS  passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -180,14 +180,12 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 
 bench-disk: ENGINES_FLAGS += --only disk-writes
 bench-disk: bench-engines ## Measure the disk engine: writes beside RocksDB, reads, kernels; graphs larger than memory (15 minutes)
-	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_FLAGS)
+	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_READS_FLAGS)
+	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --release -p evergraph-bench-disk -- $(DISK_KERNELS_FLAGS)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
-
-bench-disk: toolchain ## Measure the disk engine's kernels beside the memory engine's; DISK_FLAGS=--scale 20, --limit-mib 64, ...
-	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --release -p evergraph-bench-disk -- $(DISK_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

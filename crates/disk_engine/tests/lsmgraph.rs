@@ -73,7 +73,7 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        let reader = PageReader::start(&MemoryBudget::new(1 << 20), Background::Stepped).unwrap();
+        let reader = PageReader::start(&MemoryBudget::new(64 << 20), Background::Stepped).unwrap();
         Self { directory: Arc::new(MemoryDirectory::new("db")), reader }
     }
 

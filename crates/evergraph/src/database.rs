@@ -141,6 +141,7 @@ impl Database {
     /// `engine`, or the memory limit is too low for its engine.
     pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
         let path = path.as_ref();
+        options.check_new(path)?;
         let directory = match options.create {
             true => DiskDirectory::open_or_create(path)?,
             false => existing(path)?,

@@ -1,9 +1,13 @@
 //! Options: how a database is opened.
 
+use evergraph_engines::engine::AnyEngine;
 use evergraph_engines::kind::EngineKind;
+use evergraph_graph::error::Result;
 use evergraph_graph::transaction::Isolation;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
+use std::path::Path;
 use std::time::Duration;
 
 /// Options for opening a database. None of them changes stored data; `engine` is recorded when one is created.
@@ -74,6 +78,15 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Refuses what a database at `path` would refuse if it had to be created, so that no directory is left behind.
+    pub(crate) fn check_new(&self, path: &Path) -> Result<()> {
+        if self.create && !path.exists() {
+            let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
+            AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn to_open_options(&self) -> OpenOptions {
         OpenOptions {
             create: self.create,

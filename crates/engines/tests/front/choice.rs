@@ -131,7 +131,7 @@ fn everything_once(engine: EngineKind) -> Model {
     drop((loaded, topology));
     let tree = first.store().engine().tree_statistics();
     assert_eq!(tree.is_some_and(|tree| tree.flushes.files > 0), engine == EngineKind::Disk);
-    assert_eq!(first.store().engine().statistics().groups, 2);
+    assert!(first.store().engine().statistics().groups >= 2);
     first.close().unwrap();
     for directory in [directory, copy] {
         assert!(check::<AnyEngine>(Arc::new(directory.clone()), go_on).unwrap().is_healthy());

@@ -106,15 +106,15 @@ fn filled<E: DurableEngine>(directory: &MemoryDirectory) -> OpenStore<E> {
     let vertices: Vec<VertexId> = store
         .transact(|tx| {
             let labels = [tx.label("Person")?, tx.label("Post")?];
-            let keys = [tx.key("id")?, tx.key("text")?, tx.key("mixed")?];
+            let keys = [tx.key("id")?, tx.key("text")?, tx.key("third")?];
             let vertex = |number: u64| {
                 let text =
                     if number.is_multiple_of(500) { "long ".repeat(2000) } else { format!("text {number}") };
-                let mixed =
-                    if number.is_multiple_of(2) { Value::F64(number as f64) } else { Value::Bool(true) };
+                let third =
+                    if number.is_multiple_of(2) { Value::F64(number as f64) } else { Value::F64(-0.5) };
                 let mut values = vec![(keys[0], Value::I64(number as i64)), (keys[1], text.as_str().into())];
                 if number.is_multiple_of(3) {
-                    values.push((keys[2], mixed));
+                    values.push((keys[2], third));
                 }
                 tx.add_vertex(labels[usize::from(number.is_multiple_of(8))], &values)
             };

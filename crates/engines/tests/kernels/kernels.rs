@@ -1,4 +1,4 @@
-//! Every kernel on a topology, and its answer as text, exact to the last bit.
+//! Every kernel on a topology, and its answer as text, with all digits.
 
 use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
 use evergraph_algorithms::bfs::{BfsParameters, bfs};

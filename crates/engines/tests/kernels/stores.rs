@@ -138,11 +138,12 @@ fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut
                     match change.kind {
                         0..7 => drop(tx.add_edge(source, edge_type, target, values)?),
                         kind => {
-                            let Some(edge) = first_edge(tx, source, edge_type)? else { continue };
-                            if kind == 7 {
-                                tx.set_edge_property(edge, key, Some(weight_of(change.weight)))?;
-                            } else {
-                                tx.delete_edge(edge)?;
+                            for edge in first_edges(tx, source, edge_type)? {
+                                if kind == 7 {
+                                    tx.set_edge_property(edge, key, Some(weight_of(change.weight)))?;
+                                } else {
+                                    tx.delete_edge(edge)?;
+                                }
                             }
                         }
                     }
@@ -154,9 +155,12 @@ fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut
     }
 }
 
-/// The first edge of a list, as the transaction sees it.
-fn first_edge(view: &impl GraphView, source: VertexId, edge_type: TypeId) -> Result<Option<EdgeId>> {
+/// All edges to the first neighbour of a list, as the transaction sees it: engines number parallel edges as they like.
+fn first_edges(view: &impl GraphView, source: VertexId, edge_type: TypeId) -> Result<Vec<EdgeId>> {
     let (mut batch, mut cursor) = (NeighborBatch::default(), NeighborCursor::default());
-    view.neighbors(&[source], Some(&[edge_type]), Direction::Out, &mut cursor, 1, &mut batch)?;
-    Ok(batch.edges.first().copied())
+    view.neighbors(&[source], Some(&[edge_type]), Direction::Out, &mut cursor, usize::MAX, &mut batch)?;
+    let mut edges = batch.edges;
+    let first = edges.first().map(|edge| edge.target);
+    edges.retain(|edge| Some(edge.target) == first);
+    Ok(edges)
 }

@@ -171,8 +171,8 @@ fn graph() -> (Records, Records) {
     }
     newer.vertex(vertex(VERTICES), Insert, weight(Value::from("new")));
     newer.edge(VERTICES, 5, Insert, weight(Value::I64(1)));
-    newer.edges.insert((OUT, vertex(2), vertex(5), 0), (Set, weight(Value::I64(9))));
-    newer.edges.insert((IN, vertex(5), vertex(2), 0), (Set, Properties::EMPTY));
+    newer.edges.insert((OUT, vertex(2), vertex(3), 0), (Set, weight(Value::I64(9))));
+    newer.edges.insert((IN, vertex(3), vertex(2), 0), (Set, Properties::EMPTY));
     (older, newer)
 }
 

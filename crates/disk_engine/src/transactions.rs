@@ -94,8 +94,7 @@ impl Engine for DiskEngine {
     type Prepared = PreparedWrite;
     type Displaced = DisplacedState;
 
-    // Until the suites have run with it: the front keeps indexes in memory, and nothing asks for those in files.
-    const KEEPS_INDEXES: bool = false;
+    const KEEPS_INDEXES: bool = true;
 
     fn keeps_index(&self, _index: IndexId) -> bool {
         true

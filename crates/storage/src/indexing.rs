@@ -22,9 +22,9 @@
 //! Source: core-protocol section 6, "Build".
 
 use crate::engine::Engine;
-use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder};
+use crate::index::build::{Duplicates, check_newcomers, fill_group, finish_fill, other_holder, push_group};
 use crate::index::directory::{Indexed, Indexes};
-use crate::index::fill::{IndexFill, finish_fill, push_group};
+use crate::index::fill::IndexFill;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
 use crate::snapshot::session::Session;

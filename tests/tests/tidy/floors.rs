@@ -46,7 +46,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["log"],
             &["checkpoint::error"],
             &["index::item_id", "index::entry_bound"],
-            &["index::changes"],
+            &["index::changes", "index::fill"],
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],
             &["checkpoint::contract", "checkpoint::report", "bulk::numbers", "unfinished_directory"],

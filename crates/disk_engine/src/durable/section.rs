@@ -257,6 +257,8 @@ fn take_file(reader: &mut Reader<'_>) -> Decoded<StoredFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::index::IndexDefinition;
+    use evergraph_graph::schema_change::SchemaChange;
     use evergraph_storage::io::memory::MemoryDirectory;
     use proptest::prelude::*;
 
@@ -345,6 +347,33 @@ mod tests {
             topology: StoredPart { bytes: 8192, footer_crc: 7 },
             columns: None,
         }
+    }
+
+    #[test]
+    fn indexes_read_back_as_a_required_feature_and_one_that_the_catalogue_lacks_is_refused() {
+        let directory = MemoryDirectory::new("db");
+        let (owner, key) = (Owner::Label(LabelId(0)), KeyId(0));
+        let id = |kind| IndexId { owner, key, kind };
+        let mut with_index = manifest();
+        for change in [
+            SchemaChange::AddLabel { id: LabelId(0), name: "Person".into() },
+            SchemaChange::AddKey { id: key, name: "name".into() },
+            SchemaChange::AddIndex(IndexDefinition { id: id(IndexKind::Hash), unique: false }),
+        ] {
+            with_index.catalogue.apply(&change);
+        }
+        let subject = Subject::index(3).unwrap();
+        let list = FileList {
+            indexes: vec![(id(IndexKind::Hash), subject)],
+            next_subject: FIRST_INDEX_SUBJECT + 4,
+            ..FileList::default()
+        };
+        list.put_into(&mut with_index).unwrap();
+        assert!(with_index.has_index_entries);
+        assert_eq!(FileList::of(&directory, &with_index).unwrap(), list);
+        assert!(list.put_into(&mut manifest()).unwrap_err().to_string().contains("the catalogue lacks"));
+        let early = FileList { next_subject: FIRST_INDEX_SUBJECT + 3, ..list };
+        assert!(early.put_into(&mut with_index).unwrap_err().to_string().contains("one to come"));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! random     steps of all kinds, in any order; commits, flushes and compactions also while an index is built
+//! power      cut at every operation of builds, a drop and checkpoints
 //! steered    one history for each fault of the model that a random one meets rarely
 //! ```
 
-use crate::support::{go_on, open};
+use crate::support::{Database, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::catalogue::Owner;
@@ -19,12 +20,14 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use evergraph_storage::indexing::{IndexProgress, IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenStore;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
+use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
 /// One file of L0 is due, and every level below has more than it should.
@@ -390,4 +393,44 @@ fn opening_builds_no_index_that_a_checkpoint_has_and_drops_the_entries_of_others
         file.directory_rows().iter().any(|row| matches!(row.subject.kind(), SubjectKind::Index(_)))
     });
     assert!(!has_entries, "a compaction leaves the entries of a dropped index out");
+}
+
+/// Commits, builds, a checkpoint, a drop; whether the disk let it.
+fn indexed_work(database: &mut Database) -> bool {
+    let build = |database: &Database, request: &IndexRequest<'_>| {
+        database.open.store().create_index(request, &mut |_| Ok(())).is_ok()
+    };
+    let checkpoint = |database: &Database| database.checkpoint().is_ok_and(|made| made.left_over.is_none());
+    database.commit_some(8)
+        && build(database, &NAME)
+        && database.commit_some(4)
+        && checkpoint(database)
+        && build(database, &WEIGHT)
+        && database.commit_some(4)
+        && database.open.store().drop_index(NAME.owner, NAME.key, None).is_ok()
+        && database.commit_some(3)
+        && checkpoint(database)
+        && database.commit_some(2)
+}
+
+#[test]
+fn a_power_cut_at_any_operation_leaves_indexes_that_say_what_the_graph_is() {
+    let mut stopped = 0;
+    for changes in 1.. {
+        assert!(changes < 10_000, "without faults everything is done");
+        let directory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(directory.clone()));
+        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, 9) else { continue };
+        let is_whole = indexed_work(&mut database);
+        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+        // Its check compares each index with a scan.
+        let at = format!("operation {changes}");
+        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+        if is_whole {
+            break;
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 40, "only {stopped} operations failed");
 }

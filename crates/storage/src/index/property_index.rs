@@ -506,6 +506,22 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_an_engine_fills_serves_from_the_commit_that_makes_it_ready() {
+        let id = new(IndexKind::Hash, false).definition();
+        let kept = PropertyIndex::<VertexId>::kept_by_engine(id, T(3), 0);
+        assert!(!kept.serves(T(u64::MAX - 1)), "the scan is not in the files that a snapshot pins");
+        kept.complete(T(9));
+        assert!(!kept.serves(T(8)) && kept.serves(T(9)));
+        let scanned = new(IndexKind::Hash, false);
+        scanned.filled(T(5));
+        scanned.complete(T(9));
+        assert!(
+            !scanned.serves(T(4)) && scanned.serves(T(5)),
+            "entries in memory are those of all snapshots"
+        );
+    }
+
+    #[test]
     fn a_unique_index_has_as_many_values_as_entries_though_some_share_a_hash() {
         let values_count = 300_000;
         let statistics = [true, false].map(|unique| {
@@ -549,7 +565,7 @@ mod tests {
         assert_eq!(index.newcomers_through(T(5)).map(|list| list.len()), Some(1));
         assert_eq!(index.newcomers_through(T(6)).map(|list| list.len()), Some(1));
         assert!(index.may_complete(), "the others were taken out");
-        index.complete();
+        index.complete(T(9));
         enter(&index, 7, &ada, 4);
         assert!(index.is_ready() && index.may_complete(), "nobody watches any more");
     }

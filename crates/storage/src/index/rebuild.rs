@@ -2,9 +2,8 @@
 //! engine keeps.
 
 use crate::engine::Engine;
-use crate::index::build::{Duplicates, fill_group};
+use crate::index::build::{Duplicates, fill_group, finish_fill, push_group};
 use crate::index::directory::{Indexed, Indexes};
-use crate::index::fill::{finish_fill, push_group};
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
 use crate::io::environment::Background;

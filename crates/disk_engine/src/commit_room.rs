@@ -15,11 +15,13 @@
 use crate::engine::DiskEngine;
 use crate::graph_supply::GraphSupply;
 use crate::memory_graph::graph::{MemoryGraph, PreparedCommit};
+use crate::memory_graph::index_entries::IndexRecord;
 use crate::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::pacing::Backlog;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::mutation::Mutation;
 use evergraph_storage::io::environment::Background;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +38,29 @@ enum Flusher {
 /// A commit with room in memory. Dropped without being appended, it leaves no trace but the edge types that its groups
 /// may have.
 #[derive(Debug)]
-pub enum PreparedWrite {
+pub struct PreparedWrite {
+    pub(crate) room: WriteRoom,
+    /// What leaves indexes, for the log.
+    leaving: Vec<Mutation>,
+}
+
+impl PreparedWrite {
+    /// What leaves indexes, for the log.
+    #[must_use]
+    pub fn leaving(&self) -> &[Mutation] {
+        &self.leaving
+    }
+
+    /// The same, which has `leaving` in the log.
+    #[must_use]
+    pub(crate) fn with_leaving(self, leaving: Vec<Mutation>) -> Self {
+        Self { leaving, ..self }
+    }
+}
+
+/// Where a commit goes.
+#[derive(Debug)]
+pub(crate) enum WriteRoom {
     /// Goes into the open graph.
     Small(Box<PreparedCommit>),
     /// Brings a graph of its own.
@@ -56,7 +80,12 @@ impl DiskEngine {
     /// # Errors
     /// `limit` if the flush or the budget leaves no room in that time; `corrupt` if a record is of a group that does
     /// not exist.
-    pub(crate) fn prepare_write(&self, commit: SortedCommit, patience: Duration) -> Result<PreparedWrite> {
+    pub(crate) fn prepare_write(
+        &self,
+        commit: SortedCommit,
+        index_records: Vec<IndexRecord>,
+        patience: Duration,
+    ) -> Result<PreparedWrite> {
         self.note_types(&commit)?;
         let clock = self.timeline().clock();
         let began = clock.now();
@@ -66,7 +95,7 @@ impl DiskEngine {
         };
         self.keep_pace(flusher, commit.len(), patience)?;
         let patience = patience.saturating_sub(clock.now().saturating_sub(began));
-        self.make_room(commit, flusher, patience)
+        self.make_room(commit, index_records, flusher, patience)
     }
 
     /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
@@ -74,28 +103,40 @@ impl DiskEngine {
     ///
     /// # Errors
     /// As [`DiskEngine::prepare_write`]; what a flush says.
-    pub(crate) fn prepare_replayed(&self, commit: SortedCommit) -> Result<PreparedWrite> {
+    pub(crate) fn prepare_replayed(
+        &self,
+        commit: SortedCommit,
+        index_records: Vec<IndexRecord>,
+    ) -> Result<PreparedWrite> {
         self.note_types(&commit)?;
         // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile.
         self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none())?;
-        self.make_room(commit, Flusher::Writer, Duration::ZERO)
+        self.make_room(commit, index_records, Flusher::Writer, Duration::ZERO)
     }
 
-    fn make_room(&self, commit: SortedCommit, flusher: Flusher, patience: Duration) -> Result<PreparedWrite> {
+    fn make_room(
+        &self,
+        commit: SortedCommit,
+        index_records: Vec<IndexRecord>,
+        flusher: Flusher,
+        patience: Duration,
+    ) -> Result<PreparedWrite> {
+        let leaving = Vec::new();
         if self.supply().is_large(&commit) {
             // Until the graph reserves what it really takes.
             let bytes = GraphSupply::bytes_of(&commit);
             let ahead = self.eased(flusher, patience, || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
-            let graph = Arc::new(self.supply().of_commit(commit, ahead)?);
+            let graph = Arc::new(self.supply().of_commit(commit, index_records, ahead)?);
             let next = self.supply().open()?;
-            return Ok(PreparedWrite::Large(Box::new(LargeCommit { graph, next })));
+            let room = WriteRoom::Large(Box::new(LargeCommit { graph, next }));
+            return Ok(PreparedWrite { room, leaving });
         }
         let graph = self.tree().open_graph();
-        let prepared = Box::new(graph.prepare(commit, Vec::new())?);
+        let prepared = Box::new(graph.prepare(commit, index_records)?);
         self.supply().keep_ready(&graph);
         drop(graph);
         self.eased(flusher, patience, || self.tree().open_graph().reserve(&**self.budget()))?;
-        Ok(PreparedWrite::Small(prepared))
+        Ok(PreparedWrite { room: WriteRoom::Small(prepared), leaving })
     }
 
     /// Notes which types the groups of a commit have edges of, so that every view that sees the commit knows.

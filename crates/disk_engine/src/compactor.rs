@@ -19,12 +19,15 @@
 use crate::compact::job::CompactionJob;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
+use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
+use crate::format::subject::{Subject, SubjectKind};
 use crate::merge::delete_rule::DeleteRule;
 use crate::pick::{PickLimits, PickedCompaction, pick};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::planted::{Bug, planted};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the memory of compactions is called in a budget.
@@ -48,7 +51,14 @@ impl DiskEngine {
     /// # Errors
     /// As [`DiskEngine::compact_once`].
     pub fn compact_by(&self, limits: &PickLimits) -> CheckpointResult<bool> {
+        // Before the set: of an index that is filled by now, this set may lack the scan.
+        let (_, building) = self.indexes().subjects();
         let set = Arc::clone(&self.tree().current().set);
+        // Behind it: of an index that began before, it has entries.
+        let (kept, _) = self.indexes().subjects();
+        if self.remove_dropped(&set, &kept)? {
+            return Ok(true);
+        }
         // R only grows: what is readable now of a set taken before is readable.
         let picked = pick(&set, self.timeline().readable(), limits);
         drop(set);
@@ -59,9 +69,10 @@ impl DiskEngine {
         }
         let clock = self.timeline().clock();
         let began = clock.now();
-        let deletes = DeleteRule::new(picked.below, []);
-        let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
+        let deletes = DeleteRule::new(picked.below, building);
+        let mut job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
             .within(self.budget().limit_bytes());
+        job.kept_indexes = Some(kept);
         let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
         let _reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();
@@ -88,6 +99,22 @@ impl DiskEngine {
         installed.map(|_| true)
     }
 
+    /// Takes the files below L0 out of the set that have nothing but entries of indexes that were dropped; whether there
+    /// were any.
+    fn remove_dropped(&self, set: &FileSet<CsrFile>, kept: &BTreeSet<Subject>) -> CheckpointResult<bool> {
+        let is_dropped = |file: &&Arc<CsrFile>| {
+            file.directory_rows().iter().all(|row| {
+                matches!(row.subject.kind(), SubjectKind::Index(_)) && !kept.contains(&row.subject)
+            })
+        };
+        let mut removed = false;
+        for (level, files) in (0_u8..).zip(set.levels()).skip(1) {
+            let inputs: Vec<_> = files.iter().filter(is_dropped).cloned().collect();
+            removed |= !inputs.is_empty() && self.replace(&inputs, level, &[])?;
+        }
+        Ok(removed)
+    }
+
     /// Whether a compaction is due or under way. Cost: a pick.
     #[must_use]
     pub fn is_compaction_due(&self) -> bool {
@@ -101,18 +128,27 @@ impl DiskEngine {
         picked: &PickedCompaction<CsrFile>,
         outputs: &[Arc<CsrFile>],
     ) -> CheckpointResult<bool> {
+        self.replace(&picked.inputs, picked.output_level, outputs)
+    }
+
+    fn replace(
+        &self,
+        inputs: &[Arc<CsrFile>],
+        level: u8,
+        outputs: &[Arc<CsrFile>],
+    ) -> CheckpointResult<bool> {
         let mut on_disk = self.files().hold();
         let replaced = {
             let _latch = self.timeline().latch();
-            self.tree().replace_compacted(&picked.inputs, picked.output_level, outputs)
+            self.tree().replace_compacted(inputs, level, outputs)
         };
         let Some(replaced) = replaced else { return Ok(false) };
         let is_left = |input: &&Arc<CsrFile>| !outputs.iter().any(|output| Arc::ptr_eq(output, input));
         if planted(Bug::InputsRemovedEarly) {
-            picked.inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
+            inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
         }
-        picked.inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
-        on_disk.add_replaced(picked.inputs.iter().filter(is_left).map(|file| file.stored()));
+        inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
+        on_disk.add_replaced(inputs.iter().filter(is_left).map(|file| file.stored()));
         drop(on_disk);
         drop(replaced);
         self.pacing().note_compaction();

@@ -18,11 +18,13 @@
 use crate::counters::{CompactionCounters, FlushCounters};
 use crate::durable::files::DatabaseFiles;
 use crate::durable::load::touched::RecentLoads;
+use crate::durable::section::FileList;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
 use crate::graph_supply::{GraphSupply, graph_capacity};
 use crate::groups::GroupTable;
+use crate::index_table::IndexTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
 use crate::pacing::{Pacing, PacingLimits};
 use crate::pick::PickLimits;
@@ -55,6 +57,8 @@ pub struct EngineParts {
     pub set: FileSet<CsrFile>,
     /// The groups, with the types that those files have edges of.
     pub groups: GroupTable,
+    /// The indexes whose entries those files have.
+    pub indexes: IndexTable,
     /// Whether checkpoints are made by a thread. If not, a writer that would wait for one flushes by itself.
     pub background: Background,
     /// The bytes at which a memory graph is full: for tests. Default: an eighth of the budget, 16 to 256 MiB.
@@ -81,6 +85,7 @@ pub struct DiskEngine {
     flushes: FlushCounters,
     compactions: CompactionCounters,
     loads: RecentLoads,
+    indexes: IndexTable,
 }
 
 impl fmt::Debug for DiskEngine {
@@ -144,6 +149,7 @@ impl DiskEngine {
             files: DatabaseFiles::empty(&directory),
             set: FileSet::new(),
             groups: GroupTable::new(),
+            indexes: IndexTable::new([], FileList::default().next_subject),
             background,
             graph_bytes,
             limits: PacingLimits::UNCOMPACTED,
@@ -156,8 +162,18 @@ impl DiskEngine {
     /// # Errors
     /// `limit` if the budget refuses the graph.
     pub fn open_parts(parts: EngineParts) -> Result<Self> {
-        let EngineParts { timeline, budget, reader, files, set, groups, background, graph_bytes, limits } =
-            parts;
+        let EngineParts {
+            timeline,
+            budget,
+            reader,
+            files,
+            set,
+            groups,
+            indexes,
+            background,
+            graph_bytes,
+            limits,
+        } = parts;
         let capacity_bytes = graph_bytes.unwrap_or_else(|| graph_capacity(&budget));
         let supply = GraphSupply::new(capacity_bytes, Arc::clone(&budget));
         let covered_through = timeline.published();
@@ -176,6 +192,7 @@ impl DiskEngine {
             flushes: FlushCounters::default(),
             compactions: CompactionCounters::default(),
             loads: RecentLoads::default(),
+            indexes,
         })
     }
 
@@ -238,6 +255,12 @@ impl DiskEngine {
     /// What bulk loads changed, for conflict checks.
     pub(crate) fn loads(&self) -> &RecentLoads {
         &self.loads
+    }
+
+    /// The indexes.
+    #[must_use]
+    pub fn indexes(&self) -> &IndexTable {
+        &self.indexes
     }
 
     /// What a reader at `timestamp` asks, newest first. Files of a bulk load that is newer are left out.

@@ -10,6 +10,7 @@
 //! Source: disk-engine, section 4; LSMGraph (SIGMOD 2024), section 3: two memory graphs in turn.
 
 use crate::memory_graph::graph::MemoryGraph;
+use crate::memory_graph::index_entries::IndexRecord;
 use crate::memory_graph::promises::Promises;
 use crate::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use crate::memory_graph::sorted_commit::SortedCommit;
@@ -82,8 +83,13 @@ impl GraphSupply {
     ///
     /// # Errors
     /// `limit` if it takes more, and the budget refuses that.
-    pub fn of_commit(&self, commit: SortedCommit, ahead: Reservation) -> Result<MemoryGraph> {
-        let graph = MemoryGraph::of_commit(commit, Vec::new())?;
+    pub fn of_commit(
+        &self,
+        commit: SortedCommit,
+        index_records: Vec<IndexRecord>,
+        ahead: Reservation,
+    ) -> Result<MemoryGraph> {
+        let graph = MemoryGraph::of_commit(commit, index_records)?;
         drop(ahead);
         graph.reserve(&*self.budget)?;
         Ok(graph)

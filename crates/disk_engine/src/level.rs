@@ -125,6 +125,21 @@ impl<F> Level<F> {
         self.places(bits(*subjects.start(), 0), bits(*subjects.end(), (1 << 80) - 1))
     }
 
+    /// The places of the files that may have entries of an index with values from `low` through `high`, or to the end,
+    /// by key. Values that differ behind their first ten bytes only are not told apart.
+    #[must_use]
+    pub fn places_of_values(&self, subject: Subject, low: &[u8], high: Option<&[u8]>) -> Range<usize> {
+        let bits = |value: &[u8], filler: u8| {
+            let mut bytes = [filler; 16];
+            bytes[..2].fill(0);
+            bytes[2..6].copy_from_slice(&subject.number().to_be_bytes());
+            let count = value.len().min(LIST_KEY_BYTES - 4);
+            bytes[6..6 + count].copy_from_slice(&value[..count]);
+            KeyBits(u128::from_be_bytes(bytes))
+        };
+        self.places(bits(low, 0), bits(high.unwrap_or(&[]), u8::MAX))
+    }
+
     fn places(&self, from: KeyBits, through: KeyBits) -> Range<usize> {
         let start = self.last.partition_point(|last| *last < from);
         let count = self.first[start..].partition_point(|first| *first <= through);

@@ -16,6 +16,7 @@
 //! Source: disk-engine, section 5, rule D5; LSMGraph (SIGMOD 2024), section 4.1, where a read looks at each level in
 //! turn.
 
+use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use evergraph_graph::error::Result;
@@ -147,6 +148,16 @@ pub trait RecordSource {
 
     /// Sets the bits of the rows of a group that visible records of a subject's lists are of; others may be set too.
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()>;
+
+    /// Appends the pairs of an index in `stretch` that visible records speak of, in its order, each once, with what the
+    /// newest of them says: at most `count_max`, the first ones. Fewer say that these are all.
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()>;
 }
 
 #[cfg(test)]

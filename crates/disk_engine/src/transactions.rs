@@ -11,12 +11,14 @@
 //!
 //! Source: disk-engine, sections 4 and 5; core-protocol, section 12.
 
-use crate::commit_room::{LargeCommit, PreparedWrite};
+use crate::commit_room::{LargeCommit, PreparedWrite, WriteRoom};
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::subject::EdgeSide;
 use crate::format::tree_key::ListId;
 use crate::generation::GenerationSource;
+use crate::index_fill::{DiskIndexFill, used_up};
+use crate::index_records::{records_of_changes, records_of_replayed};
 use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::source::RecordSource;
 use crate::topology::disk_topology::DiskTopology;
@@ -28,11 +30,13 @@ use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::Projection;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
 use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::index::fill::IndexFill;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,8 +61,10 @@ impl DiskEngine {
     /// Installs one commit of the log.
     fn replay_commit(&self, commit: &[(Timestamp, Mutation)]) -> Result<()> {
         let sorted = SortedCommit::of_each(commit, |(_, mutation)| mutation)?;
-        if !sorted.is_empty() {
-            let prepared = self.prepare_replayed(sorted)?;
+        let mutations = commit.iter().map(|(_, mutation)| mutation);
+        let index_records = records_of_replayed(self.indexes(), self.groups(), mutations);
+        if !sorted.is_empty() || !index_records.is_empty() {
+            let prepared = self.prepare_replayed(sorted, index_records)?;
             drop(self.append(commit[0].0, prepared));
         }
         Ok(())
@@ -88,8 +94,44 @@ impl Engine for DiskEngine {
     type Prepared = PreparedWrite;
     type Displaced = DisplacedState;
 
-    // Indexes lie in memory, in the front, until entries are stored: disk-engine, section 7.
-    const KEEPS_INDEXES: bool = false;
+    const KEEPS_INDEXES: bool = true;
+
+    fn keeps_index(&self, _index: IndexId) -> bool {
+        true
+    }
+
+    fn begin_index(&self, index: IndexId) {
+        self.indexes().begin(index);
+    }
+
+    fn fill_index<'a>(&'a self, index: IndexId, at: Timestamp) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        let Some(stored) = self.indexes().load().get(&index).copied() else {
+            return Err(used_up());
+        };
+        let subject = stored.subject;
+        let on_filled = Box::new(move |run| self.install_fill(index, subject, run));
+        Ok(Some(Box::new(DiskIndexFill::new(self, subject, at, on_filled)?)))
+    }
+
+    fn complete_index(&self, index: IndexId, at: Timestamp) {
+        self.indexes().complete(index, at);
+    }
+
+    fn drop_index(&self, index: IndexId) {
+        self.indexes().remove(index);
+    }
+
+    fn has_index(&self, index: IndexId) -> bool {
+        self.indexes().load().contains_key(&index)
+    }
+
+    fn retain_indexes(&self, is_kept: &dyn Fn(IndexId) -> bool) {
+        self.indexes().retain(is_kept);
+    }
+
+    fn leaving_entries(prepared: &PreparedWrite) -> &[Mutation] {
+        prepared.leaving()
+    }
 
     #[inline]
     fn pin(&self, _timestamp: Timestamp) -> Pin<CsrFile> {
@@ -98,7 +140,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(self.groups(), ViewLayers::Pin(pin), timestamp)
+        DiskView::new(self.groups(), ViewLayers::Pin(pin), timestamp).with_indexes(self.indexes().load())
     }
 
     fn freeze(
@@ -117,8 +159,18 @@ impl Engine for DiskEngine {
         self.groups().open(group, label);
     }
 
-    fn prepare(&self, mutations: &[Mutation], _: &IndexChanges, patience: Duration) -> Result<PreparedWrite> {
-        self.prepare_write(SortedCommit::new(mutations)?, patience)
+    fn prepare(
+        &self,
+        mutations: &[Mutation],
+        changes: &IndexChanges,
+        patience: Duration,
+    ) -> Result<PreparedWrite> {
+        let commit = SortedCommit::new(mutations)?;
+        if changes.leaving.is_empty() && changes.entering.is_empty() {
+            return self.prepare_write(commit, Vec::new(), patience);
+        }
+        let (records, leaving) = records_of_changes(&self.indexes().load(), changes);
+        Ok(self.prepare_write(commit, records, patience)?.with_leaving(leaving))
     }
 
     #[inline]
@@ -178,13 +230,13 @@ impl Engine for DiskEngine {
     }
 
     fn append(&self, timestamp: Timestamp, prepared: PreparedWrite) -> DisplacedState {
-        match prepared {
-            PreparedWrite::Small(commit) => {
+        match prepared.room {
+            WriteRoom::Small(commit) => {
                 let replaced = self.switch_if_full();
                 let appended = self.tree().open_graph().append(timestamp, *commit);
                 DisplacedState::of_commit(appended, replaced)
             }
-            PreparedWrite::Large(large) => {
+            WriteRoom::Large(large) => {
                 let LargeCommit { graph, next } = *large;
                 let (replaced, unused) = self.tree().attach(timestamp, graph, next);
                 self.pacing().wake_background();

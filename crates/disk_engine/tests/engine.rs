@@ -16,6 +16,7 @@ use evergraph_disk_engine::engine::{DiskEngine, EngineParts};
 use evergraph_disk_engine::file::page_reader::PageReader;
 use evergraph_disk_engine::file_set::FileSet;
 use evergraph_disk_engine::groups::GroupTable;
+use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::pacing::{Backlog, PacingLimits};
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{ErrorKind, Result};
@@ -98,6 +99,7 @@ fn unattended_in(directory: &Arc<dyn Directory>, budget_bytes: u64, graph_bytes:
         files: DatabaseFiles::empty(directory),
         set: FileSet::new(),
         groups: GroupTable::new(),
+        indexes: IndexTable::new([], 1 << 24),
         background: Background::Threads,
         graph_bytes,
         limits: PacingLimits::default(),

@@ -8,11 +8,12 @@
 
 #![cfg(not(any(shuttle, loom)))]
 
+use evergraph_disk_engine::format::entries::place::{EntryOrder, EntryPlace};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::memory_graph::graph::{MemoryGraph, PreparedCommit};
-use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexRecord};
+use evergraph_disk_engine::memory_graph::index_entries::IndexRecord;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::record::GraphRecord;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;

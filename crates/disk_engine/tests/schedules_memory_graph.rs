@@ -13,12 +13,13 @@
 
 #![cfg(shuttle)]
 
+use evergraph_disk_engine::format::entries::place::{EntryOrder, EntryPlace};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::generation::{Generation, RetainedGenerations};
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
-use evergraph_disk_engine::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexRecord};
+use evergraph_disk_engine::memory_graph::index_entries::IndexRecord;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{EdgeId, TypeId, VertexId};

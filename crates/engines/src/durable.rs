@@ -5,6 +5,7 @@ use crate::kind::EngineKind;
 use crate::view::AnyView;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::Result;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -15,6 +16,7 @@ use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
+use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -113,6 +115,20 @@ impl DurableEngine for AnyEngine {
                 AnyView::Memory(engine.view_load(load, timestamp))
             }
             (Self::Disk(engine), AnyLoad::Disk(load)) => AnyView::Disk(engine.view_load(load, timestamp)),
+            _ => of_another_engine(),
+        }
+    }
+
+    #[inline]
+    fn fill_load<'a>(
+        &'a self,
+        load: &'a AnyLoad,
+        index: IndexId,
+        at: Timestamp,
+    ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        match (self, load) {
+            (Self::Memory(engine), AnyLoad::Memory(load)) => engine.fill_load(load, index, at),
+            (Self::Disk(engine), AnyLoad::Disk(load)) => engine.fill_load(load, index, at),
             _ => of_another_engine(),
         }
     }

@@ -16,6 +16,7 @@ use evergraph_graph::topology::Projection;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
 use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::index::fill::IndexFill;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,6 +117,44 @@ impl Engine for AnyEngine {
     #[inline]
     fn keeps_index(&self, index: IndexId) -> bool {
         with_engine!(self, engine => engine.keeps_index(index))
+    }
+
+    #[inline]
+    fn begin_index(&self, index: IndexId) {
+        with_engine!(self, engine => engine.begin_index(index));
+    }
+
+    #[inline]
+    fn fill_index<'a>(&'a self, index: IndexId, at: Timestamp) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        with_engine!(self, engine => engine.fill_index(index, at))
+    }
+
+    #[inline]
+    fn complete_index(&self, index: IndexId, at: Timestamp) {
+        with_engine!(self, engine => engine.complete_index(index, at));
+    }
+
+    #[inline]
+    fn drop_index(&self, index: IndexId) {
+        with_engine!(self, engine => engine.drop_index(index));
+    }
+
+    #[inline]
+    fn has_index(&self, index: IndexId) -> bool {
+        with_engine!(self, engine => engine.has_index(index))
+    }
+
+    #[inline]
+    fn retain_indexes(&self, is_kept: &dyn Fn(IndexId) -> bool) {
+        with_engine!(self, engine => engine.retain_indexes(is_kept));
+    }
+
+    #[inline]
+    fn leaving_entries(prepared: &AnyPrepared) -> &[Mutation] {
+        match prepared {
+            AnyPrepared::Memory(prepared) => MemoryEngine::leaving_entries(prepared),
+            AnyPrepared::Disk(prepared) => DiskEngine::leaving_entries(prepared),
+        }
     }
 
     #[inline]

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use evergraph_graph::error::Result;
 use evergraph_graph::id::TypeId;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 
@@ -36,6 +37,7 @@ use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::source::GraphSource;
 use crate::engine::Engine;
+use crate::index::fill::IndexFill;
 use crate::io::directory::Directory;
 use crate::io::environment::Background;
 use crate::memory_budget::MemoryBudget;
@@ -195,6 +197,22 @@ pub trait DurableEngine: Engine {
     /// Reads the new vertices of a load, and of its edges those of new vertices and of indexed types, for index
     /// checks. `timestamp` is the one that the load will have.
     fn view_load<'a>(&'a self, load: &'a Self::Load, timestamp: Timestamp) -> Self::View<'a>;
+
+    /// Takes what a load's rows, and what the store has already, come to in an index that the engine keeps, before the load
+    /// is installed: entries of an index that is there, or all of a new one, which is ready with the load. `None` as
+    /// [`Engine::fill_index`].
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses.
+    fn fill_load<'a>(
+        &'a self,
+        load: &'a Self::Load,
+        index: IndexId,
+        at: Timestamp,
+    ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        let _ = (load, index, at);
+        Ok(None)
+    }
 
     /// Installs a load. Under the latch, before it is published; cannot fail.
     fn install_load(&self, timestamp: Timestamp, load: &Self::Load) -> Self::Displaced;

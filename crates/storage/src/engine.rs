@@ -19,6 +19,7 @@
 //! Source: core-protocol section 12.
 
 use crate::index::changes::IndexChanges;
+use crate::index::fill::IndexFill;
 use crate::view::View;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
@@ -190,6 +191,53 @@ pub trait Engine: Send + Sync + Sized + 'static {
     fn keeps_index(&self, index: IndexId) -> bool {
         let _ = index;
         false
+    }
+
+    /// An index that the engine keeps joins those that commits maintain, empty: under the latch, or before the store is
+    /// open. Each try is a new index, whatever an earlier one of this identity left.
+    fn begin_index(&self, index: IndexId) {
+        let _ = index;
+    }
+
+    /// Takes what a scan at `at`, since the index began, finds; `None` from an engine that derives its entries from what it
+    /// holds.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses.
+    fn fill_index<'a>(&'a self, index: IndexId, at: Timestamp) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        let _ = (index, at);
+        Ok(None)
+    }
+
+    /// An index that was filled becomes ready with the commit `at`: views of `at` and later ones answer for it. Under the
+    /// latch, before the commit is published, or before the store is open.
+    fn complete_index(&self, index: IndexId, at: Timestamp) {
+        let _ = (index, at);
+    }
+
+    /// Ends an index: it was dropped, or its build ended otherwise. Under the latch, behind the directory's change, or
+    /// while a log is replayed.
+    fn drop_index(&self, index: IndexId) {
+        let _ = index;
+    }
+
+    /// Whether it has the entries of an index that it keeps, when a store opens. If not, they are scanned for, as when an
+    /// index is built: it became ready so shortly before a crash that no checkpoint had it.
+    fn has_index(&self, index: IndexId) -> bool {
+        let _ = index;
+        true
+    }
+
+    /// When a store opens: no index is there but those that `is_kept` names.
+    fn retain_indexes(&self, is_kept: &dyn Fn(IndexId) -> bool) {
+        let _ = is_kept;
+    }
+
+    /// What goes into the log behind a commit's mutations: the entries that leave indexes. Replay gets them
+    /// back, with the mutations.
+    fn leaving_entries(prepared: &Self::Prepared) -> &[Mutation] {
+        let _ = prepared;
+        &[]
     }
 
     /// Holds what a snapshot at `timestamp` needs, a commit that was published.

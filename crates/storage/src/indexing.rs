@@ -13,14 +13,18 @@
 //! is not: the build is, and names the value. A build that fails, is cancelled or dies with its process
 //! leaves nothing: the catalogue learns of an index when it is ready, in one commit.
 //!
+//! Where the engine keeps the entries the scan goes into it (`index/fill.rs`), and the index serves from the commit that
+//! makes it ready, not from S.
+//!
 //! A snapshot that is older than S keeps its answers by reading everything (`snapshot/look_up.rs`), and
 //! so does one whose index is dropped.
 //!
 //! Source: core-protocol section 6, "Build".
 
 use crate::engine::Engine;
-use crate::index::build::{Duplicates, check_newcomers, fill_group, other_holder};
+use crate::index::build::{Duplicates, check_newcomers, fill_group, finish_fill, other_holder, push_group};
 use crate::index::directory::{Indexed, Indexes};
+use crate::index::fill::IndexFill;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
 use crate::snapshot::session::Session;
@@ -86,6 +90,10 @@ pub struct IndexProgress {
     /// Entries made.
     pub entries: u64,
 }
+
+/// Where a load's rows go in an index that the engine keeps: see
+/// [`DurableEngine::fill_load`](crate::durable_engine::DurableEngine::fill_load).
+pub(crate) type FillOfLoad<'a> = dyn Fn(IndexId) -> Result<Option<Box<dyn IndexFill + 'a>>> + 'a;
 
 impl<E: Engine> Store<E> {
     /// Makes `key` unique among the vertices of `label` and indexes it by hash, naming both if they are
@@ -160,14 +168,30 @@ impl<E: Engine> Store<E> {
             );
             let view = session.view();
             done.groups_count = view.group_count();
+            let id = definition.id;
+            let mut fill = match E::KEEPS_INDEXES && index.is_kept_by_engine() {
+                true => front.engine.fill_index(id, session.timestamp())?,
+                false => None,
+            };
             for group in groups_of(&view) {
                 progress(IndexProgress { groups_done: group.0, ..done })?;
-                done.entries += fill_group(&view, index, group, &mut duplicates)?;
+                done.entries += match &mut fill {
+                    Some(fill) => push_group::<I, _>(&view, (id.owner, id.key), group, &mut **fill)?,
+                    None => fill_group(&view, index, group, &mut duplicates)?,
+                };
             }
             done.groups_done = done.groups_count;
             progress(done)?;
-            refuse_duplicates(&duplicates, definition.id, &self.catalogue())?;
-            index.filled(session.timestamp());
+            if let Some(fill) = &mut fill {
+                let value_of = |item: I| item.property(&view, id.key);
+                finish_fill(&mut **fill, definition.unique, value_of, &mut duplicates)?;
+            }
+            refuse_duplicates(&duplicates, id, &self.catalogue())?;
+            let is_filled_by_engine = fill.is_some();
+            fill.map_or(Ok(()), IndexFill::install)?;
+            if !is_filled_by_engine {
+                index.filled(session.timestamp());
+            }
         }
         self.retrying(unhurried(), |mut transaction| {
             let id = name_index(&mut transaction, request)?;
@@ -231,15 +255,16 @@ impl<E: Engine> Store<E> {
         staged: &V,
         definitions: &[IndexDefinition],
         catalogue: &Catalogue,
+        fill_of: &FillOfLoad<'_>,
     ) -> Result<Indexes> {
         let mut new = Indexes::default();
         for definition in definitions {
             match definition.id.owner {
                 Owner::Label(_) => {
-                    self.index_rows::<VertexId, V>(staged, *definition, catalogue, &mut new)?
+                    self.index_rows::<VertexId, V>(staged, *definition, catalogue, fill_of, &mut new)?
                 }
                 Owner::EdgeType(_) => {
-                    self.index_rows::<EdgeId, V>(staged, *definition, catalogue, &mut new)?
+                    self.index_rows::<EdgeId, V>(staged, *definition, catalogue, fill_of, &mut new)?
                 }
             }
         }
@@ -251,6 +276,7 @@ impl<E: Engine> Store<E> {
         staged: &V,
         definition: IndexDefinition,
         catalogue: &Catalogue,
+        fill_of: &FillOfLoad<'_>,
         new: &mut Indexes,
     ) -> Result<()> {
         let (at, front) = (staged.timestamp(), self.front());
@@ -258,6 +284,16 @@ impl<E: Engine> Store<E> {
         let session = Session::begin(front, Access::Write);
         let present = session.view();
         let known = front.indexes.get::<I>(id);
+        if E::KEEPS_INDEXES
+            && front.engine.keeps_index(id)
+            && let Some(fill) = fill_of(id)?
+        {
+            self.fill_rows(&known, definition, (staged, &present), catalogue, fill)?;
+            if known.is_none() {
+                new.add(Arc::new(self.kept_index::<I>(definition, at)));
+            }
+            return Ok(());
+        }
         let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
         let mut duplicates = Duplicates::default();
         // Of an index that is there, nobody has counted.
@@ -290,11 +326,59 @@ impl<E: Engine> Store<E> {
                 false => rows,
             };
             index.filled(at);
-            index.complete();
+            index.complete(at);
             index.forget_newcomers();
             new.add(Arc::new(index));
         }
         Ok(())
+    }
+
+    /// An index of the engine that is ready with a load.
+    fn kept_index<I: Indexed>(&self, definition: IndexDefinition, at: Timestamp) -> PropertyIndex<I> {
+        let index = PropertyIndex::kept_by_engine(definition, at, self.random_u64());
+        index.complete(at);
+        index.forget_newcomers();
+        index
+    }
+
+    /// Gives a load's rows to the engine, and what the store has already where the index is not `known`.
+    fn fill_rows<I: Indexed, V: View, P: View>(
+        &self,
+        known: &Option<Arc<PropertyIndex<I>>>,
+        IndexDefinition { id, unique }: IndexDefinition,
+        (staged, present): (&V, &P),
+        catalogue: &Catalogue,
+        mut fill: Box<dyn IndexFill + '_>,
+    ) -> Result<()> {
+        let mut duplicates = Duplicates::default();
+        for group in groups_of(staged) {
+            push_group::<I, _>(staged, (id.owner, id.key), group, &mut *fill)?;
+        }
+        match known {
+            None => {
+                for group in groups_of(present) {
+                    push_group::<I, _>(present, (id.owner, id.key), group, &mut *fill)?;
+                }
+            }
+            Some(known) if unique => {
+                for group in groups_of(staged) {
+                    I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+                        if let Some(other) = other_holder(present, known, &value, Some(item))? {
+                            duplicates.find(value, item, other);
+                        }
+                        Ok(())
+                    })?;
+                }
+            }
+            Some(_) => {}
+        }
+        let value_of = |item: I| match item.property(staged, id.key)? {
+            None => item.property(present, id.key),
+            found => Ok(found),
+        };
+        finish_fill(&mut *fill, unique, value_of, &mut duplicates)?;
+        refuse_duplicates(&duplicates, id, catalogue)?;
+        fill.install()
     }
 
     /// Puts the rows of a load into the indexes of `definitions` that are there already: readers check what
@@ -373,6 +457,7 @@ fn new_index<I: Indexed, E: Engine>(
     seed: u64,
 ) -> PropertyIndex<I> {
     if E::KEEPS_INDEXES && front.engine.keeps_index(definition.id) {
+        front.engine.begin_index(definition.id);
         return PropertyIndex::kept_by_engine(definition, known_from, seed);
     }
     PropertyIndex::new(definition, known_from, seed)
@@ -384,7 +469,12 @@ impl<I: Indexed, E: Engine> Drop for IndexBuild<'_, I, E> {
             let mut latch = self.front.timeline.latch();
             latch.index_builds -= 1;
             let taken_back = !self.index.is_ready();
-            taken_back.then(|| self.front.indexes.remove(self.index.definition().id))
+            taken_back.then(|| {
+                let id = self.index.definition().id;
+                let displaced = self.front.indexes.remove(id);
+                self.front.engine.drop_index(id);
+                displaced
+            })
         };
         drop(displaced);
     }

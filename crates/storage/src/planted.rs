@@ -177,6 +177,8 @@ bugs! {
     RemovalTooEarly = "removal-too-early";
     /// An index that is being built does its removals at once.
     BuildHoldsNothing = "build-holds-nothing";
+    /// An index gets the subject of one that was dropped.
+    SubjectUsedTwice = "subject-used-twice";
 
     // Merges of the disk engine.
 

@@ -21,6 +21,7 @@ use evergraph_graph::id::VertexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -49,6 +50,9 @@ pub struct CompactionJob {
     pub output_level: u8,
     /// Which Deletes are left out.
     pub deletes: DeleteRule,
+    /// The indexes whose entries are kept: the others were dropped. All if there is none. A commit that is later than the
+    /// dropping has synced it before a manifest names the outputs.
+    pub kept_indexes: Option<BTreeSet<Subject>>,
     /// How long outputs get.
     pub limits: OutputLimits,
     /// Bytes of buffers: scans of all sources share a quarter, and columns of a subject an eighth.
@@ -60,7 +64,8 @@ impl CompactionJob {
     #[must_use]
     pub fn new(inputs: Vec<Arc<CsrFile>>, output_level: u8, deletes: DeleteRule) -> Self {
         let limits = OutputLimits::default();
-        Self { inputs, output_level, deletes, limits, buffer_bytes: *BUFFER_BYTES.end() }
+        let (kept_indexes, buffer_bytes) = (None, *BUFFER_BYTES.end());
+        Self { inputs, output_level, deletes, kept_indexes, limits, buffer_bytes }
     }
 
     /// The same with about an eighth of `budget_bytes` for its buffers, if that is less than it would take: at least
@@ -118,7 +123,8 @@ impl CompactionJob {
         let chains = chains_of(&self.inputs);
         let window = self.scan_window(chains.len() as u64);
         let mut output = OutputFiles::new(directory, form, numbers);
-        let rules = MergeRules { window, until: form.last_ts, deletes: &self.deletes };
+        let kept_indexes = self.kept_indexes.as_ref();
+        let rules = MergeRules { window, until: form.last_ts, deletes: &self.deletes, kept_indexes };
         merge_lists(&chains, self.buffer_bytes / 8, rules, &mut output, stop)?;
         merge_entries(chains, rules, &mut output, stop)?;
         output.keep()
@@ -142,12 +148,14 @@ struct MergeRules<'a> {
     until: Timestamp,
     /// Which Deletes go.
     deletes: &'a DeleteRule,
+    /// Which indexes stay.
+    kept_indexes: Option<&'a BTreeSet<Subject>>,
 }
 
 fn merge_lists(
     chains: &[ChainFiles],
     column_bytes: u64,
-    MergeRules { window, until, deletes }: MergeRules<'_>,
+    MergeRules { window, until, deletes, .. }: MergeRules<'_>,
     output: &mut OutputFiles<'_>,
     stop: &dyn Fn() -> bool,
 ) -> CheckpointResult<()> {
@@ -176,7 +184,7 @@ fn merge_lists(
 
 fn merge_entries(
     chains: Vec<ChainFiles>,
-    MergeRules { window, until, deletes }: MergeRules<'_>,
+    MergeRules { window, until, deletes, kept_indexes }: MergeRules<'_>,
     output: &mut OutputFiles<'_>,
     stop: &dyn Fn() -> bool,
 ) -> CheckpointResult<()> {
@@ -184,7 +192,7 @@ fn merge_entries(
     let mut merge = EntryMerge::new(sources.collect::<CheckpointResult<_>>()?, until, deletes.clone());
     let (mut count, mut kind) = (0_usize, None);
     loop {
-        match write_entry(&mut merge, output, &mut kind) {
+        match write_entry(&mut merge, kept_indexes, output, &mut kind) {
             Ok(true) => count += 1,
             Ok(false) => return Ok(()),
             Err(error) => {
@@ -204,6 +212,7 @@ fn merge_entries(
 /// Writes the next entry; false at the end. `kind` is that of the items of the index before.
 fn write_entry(
     merge: &mut EntryMerge<EntryChain>,
+    kept_indexes: Option<&BTreeSet<Subject>>,
     output: &mut OutputFiles<'_>,
     kind: &mut Option<(Subject, ItemKind)>,
 ) -> Result<bool, MergeError<CheckpointError>> {
@@ -214,6 +223,9 @@ fn write_entry(
         return Err(MergeError::Disordered { source: 0, subject });
     }
     *kind = Some((subject, of_record));
+    if kept_indexes.is_some_and(|kept| !kept.contains(&subject)) {
+        return Ok(true);
+    }
     // An error of the output is passed on as it is, like one of a source.
     let written = output.writer().and_then(|writer| {
         let EntryRecord { value, item, operation, stamp } = record;

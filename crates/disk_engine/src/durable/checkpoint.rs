@@ -61,6 +61,7 @@ pub fn checkpoint(
         let Some((mut manifest, list)) = run.gather()? else { continue };
         list.put_into(&mut manifest)?;
         run.replace_manifest(&manifest, &list, &mut on_disk)?;
+        engine.indexes().named(manifest.covered_through);
         return Ok(run.clean_up(&mut on_disk, &manifest, &list));
     }
 }
@@ -82,10 +83,10 @@ impl Run<'_> {
         let (sources, timeline) = (self.sources, self.engine.tree().timeline());
         let frozen = self.engine.freeze_and(|latch| {
             check_healthy(latch, sources)?;
-            Ok::<_, CheckpointError>(((sources.catalogue)(), latch.loads))
+            Ok::<_, CheckpointError>(((sources.catalogue)(), latch.loads, self.engine.indexes().ready()))
         });
         let (through, looked) = frozen.map_err(CheckpointError::Refused)?;
-        let (catalogue, loads) = looked?;
+        let (catalogue, loads, indexes) = looked?;
         if !planted(Bug::NeedNotSynced) {
             sources.log.wait_durable(through.0)?;
         }
@@ -105,7 +106,9 @@ impl Run<'_> {
             files.iter().map(move |file| StoredFile { level, ..file.stored().clone() })
         });
         let files = placed.filter(|stored| stored.last_ts <= through).collect();
-        let list = FileList { files, ..FileList::default() };
+        // Later than all that the files have entries of.
+        let next_subject = self.engine.indexes().next_subject();
+        let list = FileList { files, indexes, next_subject };
         let groups = (sources.groups)();
         {
             let latch = timeline.latch();

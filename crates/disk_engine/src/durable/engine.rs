@@ -13,9 +13,11 @@ use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
+use crate::index_fill::{DiskIndexFill, OnFilled, used_up};
 use crate::view::disk_view::DiskView;
 use crate::view::view_layers::ViewLayers;
 use evergraph_graph::error::Result;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -25,6 +27,7 @@ use evergraph_storage::conversion::source::GraphSource;
 use evergraph_storage::durable_engine::{
     DurableEngine, EngineStep, LoadPlan, OnLoadProgress, OpenContext, OpenedEngine, PinnedFiles,
 };
+use evergraph_storage::index::fill::IndexFill;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -65,6 +68,11 @@ impl DurableEngine for DiskEngine {
         checkpoint(self, sources, progress)
     }
 
+    /// An index that no checkpoint has is built anew after a crash.
+    fn wants_checkpoint(&self) -> bool {
+        self.indexes().has_unnamed()
+    }
+
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
         let _place = self.files().hold();
         work()
@@ -99,9 +107,41 @@ impl DurableEngine for DiskEngine {
         DiskView::new(load.groups(), ViewLayers::List(load.sources()), timestamp)
     }
 
+    fn fill_load<'a>(
+        &'a self,
+        load: &'a BuiltLoad<CsrFile>,
+        index: IndexId,
+        at: Timestamp,
+    ) -> Result<Option<Box<dyn IndexFill + 'a>>> {
+        let known = self.indexes().load().get(&index).map(|stored| stored.subject);
+        let (subject, on_filled): (_, Box<OnFilled<'a>>) = match known {
+            Some(subject) => (
+                subject,
+                Box::new(|run| {
+                    load.add_entries(run);
+                    Ok(())
+                }),
+            ),
+            None => {
+                let subject = self.indexes().take_subject().ok_or_else(used_up)?;
+                let on_filled = move |run| {
+                    load.add_index(index, subject, run);
+                    Ok(())
+                };
+                (subject, Box::new(on_filled))
+            }
+        };
+        Ok(Some(Box::new(DiskIndexFill::new(self, subject, at, on_filled)?)))
+    }
+
     fn install_load(&self, timestamp: Timestamp, load: &BuiltLoad<CsrFile>) -> DisplacedState {
         self.loads().push(timestamp, load.touched());
-        DisplacedState::of_load(load.install(self.tree(), self.groups()))
+        // Before the files: a compaction that sees them leaves out what no index is there for.
+        for (index, subject) in load.new_indexes() {
+            self.indexes().add_ready(index, subject, timestamp);
+        }
+        let replaced = load.install(self.tree(), self.groups());
+        DisplacedState::of_load(replaced)
     }
 
     fn run_background(&self) {

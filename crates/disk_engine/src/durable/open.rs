@@ -15,8 +15,11 @@ use crate::engine::{DiskEngine, EngineParts};
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::{DEEPER_LEVELS, FileSet};
+use crate::format::directory::DirectoryRow;
 use crate::format::file_name::FILE_HEAD_BYTES;
+use crate::format::subject::SubjectKind;
 use crate::groups::GroupTable;
+use crate::index_table::IndexTable;
 use crate::pacing::PacingLimits;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
@@ -38,7 +41,8 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
     for stored in &list.files {
         let file = Arc::new(CsrFile::open(directory, stored, &reader)?);
         bytes_count += file.heap_bytes() as u64 + FILE_HEAD_BYTES as u64;
-        for row in file.directory_rows() {
+        let is_of_group = |row: &&DirectoryRow| !matches!(row.subject.kind(), SubjectKind::Index(_));
+        for row in file.directory_rows().iter().filter(is_of_group) {
             if !groups.add_subject(row.group, row.subject) {
                 let problem = format!(
                     "records of group {} in {}, which the manifest lacks",
@@ -70,6 +74,7 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         files,
         set,
         groups,
+        indexes: IndexTable::new(list.indexes.iter().copied(), list.next_subject),
         background,
         graph_bytes: None,
         limits: match background {

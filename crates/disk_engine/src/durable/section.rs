@@ -7,7 +7,8 @@
 //!                  first key, last key      a length and order bytes
 //!                  topology                 length, footer's crc (4 bytes, little-endian)
 //!                  columns                  the same, if there are any
-//! indexes        count, then each: owner, key, kind, subject     none is stored yet: the count is 0
+//! indexes        count, then each:
+//!                  owner 0 label, 1 edge type; its number; key; kind; subject        ascending by the first four
 //! next subject   greater than that of any index that was ever stored
 //! ```
 //!
@@ -19,8 +20,12 @@
 
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::format::subject::Subject;
 use crate::stored_file::{StoredFile, StoredPart};
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
+use evergraph_graph::catalogue::Owner;
+use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::index::{IndexId, IndexKind};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
@@ -34,6 +39,8 @@ const STAMPED: u64 = 1;
 const HAS_COLUMNS: u64 = 2;
 /// Bytes that a file takes in the section at least.
 const FILE_BYTES_MIN: usize = 12;
+/// Bytes that an index takes in the section at least.
+const INDEX_BYTES_MIN: usize = 8;
 /// The number of the first subject of an index.
 const FIRST_INDEX_SUBJECT: u32 = 1 << 24;
 
@@ -42,13 +49,15 @@ const FIRST_INDEX_SUBJECT: u32 = 1 << 24;
 pub struct FileList {
     /// The files: level 0, newest first, then the levels below, each by first key.
     pub files: Vec<StoredFile>,
+    /// The indexes whose entries are in the files, ascending.
+    pub indexes: Vec<(IndexId, Subject)>,
     /// Greater than the number of any subject that an index ever had.
     pub next_subject: u32,
 }
 
 impl Default for FileList {
     fn default() -> Self {
-        Self { files: Vec::new(), next_subject: FIRST_INDEX_SUBJECT }
+        Self { files: Vec::new(), indexes: Vec::new(), next_subject: FIRST_INDEX_SUBJECT }
     }
 }
 
@@ -79,6 +88,7 @@ impl FileList {
     pub fn put_into(&self, manifest: &mut Manifest) -> CheckpointResult<()> {
         let unsound = |problem| CheckpointError::Unsound { what: "the manifest".to_owned(), problem };
         self.check(manifest).map_err(unsound)?;
+        manifest.has_index_entries = !self.indexes.is_empty() || self.next_subject > FIRST_INDEX_SUBJECT;
         manifest.engine_section = self.encode().into();
         Ok(())
     }
@@ -106,7 +116,17 @@ impl FileList {
                 out.extend_from_slice(&part.footer_crc.to_le_bytes());
             }
         }
-        put_varint(&mut out, 0);
+        put_varint(&mut out, self.indexes.len() as u64);
+        for (id, subject) in &self.indexes {
+            let (kind, owner) = match id.owner {
+                Owner::Label(label) => (0, label.0),
+                Owner::EdgeType(edge_type) => (1, edge_type.0),
+            };
+            for number in [kind, owner, id.key.0, u16::from(id.kind.code())] {
+                put_varint(&mut out, number.into());
+            }
+            put_varint(&mut out, subject.number().into());
+        }
         put_varint(&mut out, u64::from(self.next_subject));
         out
     }
@@ -117,10 +137,15 @@ impl FileList {
         for _ in 0..count {
             files.push(take_file(reader)?);
         }
-        // A version that stores indexes says so by a required feature.
-        let start = reader.clone();
-        if reader.varint()? != 0 {
-            return Err(start.error("no stored index expected"));
+        let count = reader.count(INDEX_BYTES_MIN)?;
+        let mut indexes: Vec<(IndexId, Subject)> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = reader.clone();
+            let index = take_index(reader)?;
+            if indexes.last().is_some_and(|last| last.0 >= index.0) {
+                return Err(start.error("indexes in ascending order expected"));
+            }
+            indexes.push(index);
         }
         let start = reader.clone();
         let next_subject = reader.at_most(u64::from(u32::MAX))? as u32;
@@ -130,11 +155,20 @@ impl FileList {
         if !reader.is_empty() {
             return Err(reader.error(format!("the end expected, found {} more bytes", reader.remaining())));
         }
-        Ok(Self { files, next_subject })
+        Ok(Self { files, indexes, next_subject })
     }
 
     /// Whether it fits `manifest`. Checked before it is written and after it is read.
     fn check(&self, manifest: &Manifest) -> Result<(), String> {
+        let mut subjects = BTreeSet::new();
+        for (id, subject) in &self.indexes {
+            if subject.number() >= self.next_subject || !subjects.insert(subject) {
+                return Err(format!("{subject} is that of two indexes, or of one to come"));
+            }
+            if manifest.catalogue.index(*id).is_none() {
+                return Err(format!("{subject} is of an index that the catalogue lacks"));
+            }
+        }
         let mut numbers = BTreeSet::new();
         for file in &self.files {
             let name = CsrFileName::new(file.number, FileContent::Topology);
@@ -183,6 +217,26 @@ pub fn file_parts(file: &StoredFile) -> impl Iterator<Item = (CsrFileName, Store
     std::iter::once(topology).chain(columns)
 }
 
+fn take_index(reader: &mut Reader<'_>) -> Decoded<(IndexId, Subject)> {
+    let kind = reader.at_most(1)?;
+    let number = reader.at_most(u64::from(u16::MAX))? as u16;
+    let owner = match kind {
+        0 => Owner::Label(LabelId(number)),
+        _ => Owner::EdgeType(TypeId(number)),
+    };
+    let key = KeyId(reader.at_most(u64::from(u16::MAX))? as u16);
+    let start = reader.clone();
+    let code = reader.at_most(u64::from(u8::MAX))? as u8;
+    let kind = IndexKind::from_code(code)
+        .ok_or_else(|| start.error(format!("a kind of index expected, found {code}")))?;
+    let start = reader.clone();
+    let number = reader.at_most(u64::from(u32::MAX))? as u32;
+    let subject = Subject::from_number(number).filter(|_| number >= FIRST_INDEX_SUBJECT);
+    let subject =
+        subject.ok_or_else(|| start.error(format!("the subject of an index expected, found {number}")))?;
+    Ok((IndexId { owner, key, kind }, subject))
+}
+
 fn take_file(reader: &mut Reader<'_>) -> Decoded<StoredFile> {
     let number = FileNumber(reader.varint()?);
     let level = reader.at_most(u64::from(u8::MAX))? as u8;
@@ -203,6 +257,8 @@ fn take_file(reader: &mut Reader<'_>) -> Decoded<StoredFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::index::IndexDefinition;
+    use evergraph_graph::schema_change::SchemaChange;
     use evergraph_storage::io::memory::MemoryDirectory;
     use proptest::prelude::*;
 
@@ -236,7 +292,7 @@ mod tests {
                     columns,
                 }
             });
-            FileList { files: files.collect(), next_subject }
+            FileList { files: files.collect(), indexes: Vec::new(), next_subject }
         })
     }
 
@@ -291,6 +347,33 @@ mod tests {
             topology: StoredPart { bytes: 8192, footer_crc: 7 },
             columns: None,
         }
+    }
+
+    #[test]
+    fn indexes_read_back_as_a_required_feature_and_one_that_the_catalogue_lacks_is_refused() {
+        let directory = MemoryDirectory::new("db");
+        let (owner, key) = (Owner::Label(LabelId(0)), KeyId(0));
+        let id = |kind| IndexId { owner, key, kind };
+        let mut with_index = manifest();
+        for change in [
+            SchemaChange::AddLabel { id: LabelId(0), name: "Person".into() },
+            SchemaChange::AddKey { id: key, name: "name".into() },
+            SchemaChange::AddIndex(IndexDefinition { id: id(IndexKind::Hash), unique: false }),
+        ] {
+            with_index.catalogue.apply(&change);
+        }
+        let subject = Subject::index(3).unwrap();
+        let list = FileList {
+            indexes: vec![(id(IndexKind::Hash), subject)],
+            next_subject: FIRST_INDEX_SUBJECT + 4,
+            ..FileList::default()
+        };
+        list.put_into(&mut with_index).unwrap();
+        assert!(with_index.has_index_entries);
+        assert_eq!(FileList::of(&directory, &with_index).unwrap(), list);
+        assert!(list.put_into(&mut manifest()).unwrap_err().to_string().contains("the catalogue lacks"));
+        let early = FileList { next_subject: FIRST_INDEX_SUBJECT + 3, ..list };
+        assert!(early.put_into(&mut with_index).unwrap_err().to_string().contains("one to come"));
     }
 
     #[test]

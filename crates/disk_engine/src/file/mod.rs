@@ -30,6 +30,7 @@
 
 pub mod column_scan;
 pub mod csr_file;
+mod entry_reads;
 pub mod entry_scan;
 pub mod file_records;
 pub mod file_scan;

@@ -10,6 +10,7 @@ use crate::file::group_directory::VertexState;
 use crate::file::item_records::StampUse;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
+use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::page_index::topology::FilterPlace;
 use crate::format::subject::Subject;
@@ -223,5 +224,18 @@ impl RecordSource for FileRecords<'_> {
             row.rows.add_to(rows);
         }
         Ok(())
+    }
+
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        if self.sees_nothing() {
+            return Ok(());
+        }
+        Ok(self.entries_in(index, stretch, count_max, entries)?)
     }
 }

@@ -14,6 +14,7 @@
 //! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
 //! short enough for that, which is searched without making a key.
 
+use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
@@ -42,54 +43,6 @@ pub struct IndexRecord {
     pub item: IndexItem,
     /// `Insert` or `Delete`.
     pub operation: RecordOperation,
-}
-
-/// A pair of value and item, and what the newest record that is seen did to it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IndexEntry {
-    /// The value, in bytes.
-    pub value: Arc<[u8]>,
-    /// The item.
-    pub item: IndexItem,
-    /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
-    pub operation: RecordOperation,
-}
-
-/// A place between the pairs of an index, or at one of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EntryPlace<'a> {
-    /// Before all.
-    Start,
-    /// Before every pair of this value, and of those above it.
-    Before(&'a [u8]),
-    /// At a pair.
-    At(&'a [u8], IndexItem),
-    /// Behind every pair of this value, and of those below it.
-    After(&'a [u8]),
-    /// Behind all.
-    End,
-}
-
-impl EntryPlace<'_> {
-    /// This place, compared with that of a pair.
-    fn cmp_pair(&self, value: &[u8], item: IndexItem) -> Ordering {
-        match self {
-            Self::Start => Ordering::Less,
-            Self::End => Ordering::Greater,
-            Self::Before(own) => (*own).cmp(value).then(Ordering::Less),
-            Self::After(own) => (*own).cmp(value).then(Ordering::Greater),
-            Self::At(own, at) => (*own).cmp(value).then_with(|| at.cmp(&item)),
-        }
-    }
-}
-
-/// The direction in which pairs are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EntryOrder {
-    /// From the lowest value on.
-    Ascending,
-    /// From the highest value on.
-    Descending,
 }
 
 /// A record where it lies.

@@ -10,6 +10,7 @@
 //!
 //! Source: disk-engine, section 5, rule D5.
 
+use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -226,6 +227,18 @@ impl RecordSource for VisibleRecords<'_> {
             let (word, bit) = bit(list.id().vertex);
             rows[word] |= bit;
         }
+        Ok(())
+    }
+
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        let EntryStretch { from, to, order } = stretch;
+        VisibleRecords::index_entries(self, index, (from, to), *order, count_max, entries);
         Ok(())
     }
 }

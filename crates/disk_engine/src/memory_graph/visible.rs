@@ -9,12 +9,12 @@
 //! The newest record of a key decides in this graph whether its item exists; older generations and files are asked
 //! about it only if there is no record. Counts are differences to what lies below (rule D5).
 
+use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::arenas::Arenas;
 use crate::memory_graph::graph::MemoryGraph;
-use crate::memory_graph::index_entries::{EntryOrder, EntryPlace, IndexEntry};
 use crate::memory_graph::lists::StoredList;
 use crate::memory_graph::record::GraphRecord;
 use crate::memory_graph::segments::StoredSegment;

@@ -11,9 +11,11 @@
 //! Source: disk-engine, section 5.
 
 use crate::file::csr_file::CsrFile;
+use crate::format::entries::place::EntryOrder;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
+use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::source::PropertyAnswer;
 use crate::view::layer::Layers;
 use crate::view::layered::{LayeredRecords, to_count};
@@ -21,9 +23,13 @@ use crate::view::view_layers::ViewLayers;
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
-use evergraph_storage::view::{GroupBits, View, runs};
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::item_id::IndexItem;
+use evergraph_storage::view::{GroupBits, IndexAnswer, View, runs};
+use std::sync::Arc;
 
 /// Items that layers are asked about at once.
 const BATCH_ITEMS_MAX: usize = 4096;
@@ -39,6 +45,7 @@ pub struct DiskView<'a, L = ViewLayers<'a, CsrFile>> {
     groups: &'a GroupTable,
     layers: L,
     timestamp: Timestamp,
+    indexes: Option<Arc<StoredIndexes>>,
 }
 
 impl<'a, L: Layers> DiskView<'a, L> {
@@ -46,11 +53,25 @@ impl<'a, L: Layers> DiskView<'a, L> {
     #[must_use]
     #[inline]
     pub const fn new(groups: &'a GroupTable, layers: L, timestamp: Timestamp) -> Self {
-        Self { groups, layers, timestamp }
+        Self { groups, layers, timestamp, indexes: None }
+    }
+
+    /// The same, which answers for `indexes`: the engine's as of a moment after the snapshot began, and before an index
+    /// is chosen.
+    #[must_use]
+    #[inline]
+    pub fn with_indexes(self, indexes: Arc<StoredIndexes>) -> Self {
+        Self { indexes: Some(indexes), ..self }
+    }
+
+    /// Where the entries of an index lie, if the scan that it was built from is in the files.
+    fn subject_of(&self, index: IndexId) -> Option<Subject> {
+        let stored = self.indexes.as_ref()?.get(&index);
+        stored.filter(|index| index.state != StoredIndexState::Building).map(|index| index.subject)
     }
 
     #[inline]
-    fn records(&self) -> LayeredRecords<'_, L> {
+    pub(super) fn records(&self) -> LayeredRecords<'_, L> {
         LayeredRecords::new(&self.layers, self.timestamp)
     }
 
@@ -290,5 +311,34 @@ impl<L: Layers> View for DiskView<'_, L> {
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         let (list, item) = place_of_edge(&edge);
         self.records().properties(list, item)
+    }
+
+    fn candidates<I: IndexItem>(
+        &self,
+        index: IndexId,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        match self.subject_of(index) {
+            Some(subject) => self.items_of_value(subject, value, after, limit, items),
+            None => Ok(IndexAnswer::No),
+        }
+    }
+
+    fn between<I: IndexItem>(
+        &self,
+        index: IndexId,
+        places: (&EntryBound<I>, &EntryBound<I>),
+        descending: bool,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        let order = if descending { EntryOrder::Descending } else { EntryOrder::Ascending };
+        match self.subject_of(index) {
+            Some(subject) => self.pairs_between((subject, index.key), places, order, limit, pairs),
+            None => Ok(IndexAnswer::No),
+        }
     }
 }

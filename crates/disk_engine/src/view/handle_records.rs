@@ -7,6 +7,7 @@
 //! Pin ── lends its files and levels, and counts graphs (view_layers) ─┘
 //! ```
 
+use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
@@ -126,5 +127,16 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         delegate!(self, mark_rows(subject, group, rows))
+    }
+
+    #[inline]
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        delegate!(self, index_entries(index, stretch, count_max, entries))
     }
 }

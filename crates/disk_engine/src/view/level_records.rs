@@ -14,6 +14,7 @@
 //!
 //! Source: disk-engine, section 5 (Point read: one page a level).
 
+use crate::format::entries::place::{EntryOrder, EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::level::Level;
@@ -218,6 +219,26 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         let places = self.level.places_of_group(subject, group);
         self.files(places).try_for_each(|file| file.mark_rows(subject, group, rows))
+    }
+
+    fn index_entries(
+        &self,
+        index: Subject,
+        stretch: &EntryStretch<'_>,
+        count_max: usize,
+        entries: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        let (low, high) = stretch.low_and_high();
+        let places = self.level.places_of_values(index, low.value().unwrap_or(&[]), high.value());
+        let end = entries.len().saturating_add(count_max);
+        let mut ask = |place: usize| {
+            let left = end - entries.len();
+            if left > 0 { self.file(place).index_entries(index, stretch, left, entries) } else { Ok(()) }
+        };
+        match stretch.order {
+            EntryOrder::Ascending => places.into_iter().try_for_each(&mut ask),
+            EntryOrder::Descending => places.rev().try_for_each(&mut ask),
+        }
     }
 }
 

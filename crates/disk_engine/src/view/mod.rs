@@ -10,11 +10,16 @@
 //!            those of a pin, lent
 //! layered    what all layers say together: the first that decides, or the sum
 //! lists      the lists of all layers, merged
+//! entry_walk the pairs of an index, merged
+//! index_reads
+//!            look-ups and ranges in indexes
 //! disk_view  storage's `View`, made of these and of the group table
 //! ```
 
 pub mod disk_view;
+pub mod entry_walk;
 pub mod handle_records;
+pub mod index_reads;
 pub mod layer;
 pub mod layered;
 pub mod level_records;

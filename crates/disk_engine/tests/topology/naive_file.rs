@@ -4,6 +4,7 @@
 use crate::history::{History, State};
 use evergraph_disk_engine::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use evergraph_disk_engine::file::shared_window::SharedWindow;
+use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
 use evergraph_disk_engine::format::file_head::FileStamps;
 use evergraph_disk_engine::format::file_name::FileNumber;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Replace, Set};
@@ -258,6 +259,16 @@ impl RecordSource for NaiveRecords<'_> {
 
     fn mark_rows(&self, _: Subject, _: GroupId, _: &mut GroupBits) -> Result<()> {
         unreachable!("no topology asks for rows")
+    }
+
+    fn index_entries(
+        &self,
+        _: Subject,
+        _: &EntryStretch<'_>,
+        _: usize,
+        _: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
+        unreachable!("no topology asks indexes")
     }
 }
 

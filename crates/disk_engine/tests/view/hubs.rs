@@ -1,5 +1,6 @@
 //! Hubs: a view reads little more of long lists than what it is asked for.
 
+use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
@@ -78,6 +79,16 @@ impl RecordSource for &Hub {
     }
 
     fn mark_rows(&self, _: Subject, _: GroupId, _: &mut GroupBits) -> Result<()> {
+        unreachable!("only lists are asked for")
+    }
+
+    fn index_entries(
+        &self,
+        _: Subject,
+        _: &EntryStretch<'_>,
+        _: usize,
+        _: &mut Vec<IndexEntry>,
+    ) -> Result<()> {
         unreachable!("only lists are asked for")
     }
 }

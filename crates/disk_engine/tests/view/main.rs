@@ -6,6 +6,7 @@
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
 //! page_reads  what is known without reading a page
+//! indexes   look-ups and ranges in an index over graphs, L0 and a level, beside a sorted map
 //! ```
 //!
 //! Expectations come from maps to which mutations were applied one by one, never from records.
@@ -16,6 +17,7 @@
 mod answers;
 mod history;
 mod hubs;
+mod indexes;
 mod layers;
 mod page_reads;
 

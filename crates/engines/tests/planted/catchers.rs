@@ -201,6 +201,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         RemovalTooEarly => ("schedules_commit", INDEX_BESIDE_COMMIT, &["the index doesn't find"]),
         BuildHoldsNothing => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
 
+        SubjectUsedTwice => ("durable", SUBJECT, &["another index has other entries"]),
+
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
         IndexEntryCancelled => ("merged_runs", ENTRY_STAYS, &["the scan below may have seen the insert"]),
@@ -247,6 +249,8 @@ const RANDOM: &str = "random_transactions::random_transactions_on_the_memory_eng
 const NEWEST: &str = "newest::the_newest_come_first";
 const READS_CONFLICT: &str =
     "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";
+
+const SUBJECT: &str = "indexes::an_index_that_is_built_again_has_nothing_of_the_one_before";
 
 const BEGIN: &str = "a_merge_beside_a_begin_leaves_the_reader_its_layer";
 const TAIL: &str = "a_tail_that_fills_and_becomes_a_run_shows_each_reader_its_prefix";

@@ -282,6 +282,7 @@ impl Run<'_> {
             groups,
             engine_section: Vec::new().into(),
             has_end_file: true,
+            has_index_entries: false,
         };
         list.put_into(&mut manifest)?;
         manifest.write(&*self.checkpointer.directory, || {

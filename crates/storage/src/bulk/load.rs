@@ -125,7 +125,9 @@ impl<E: DurableEngine> Store<E> {
             progress(LoadProgress { edges, edges_total })
         })?;
         let staged = front.engine.view_load(&built, timestamp);
-        let indexes = self.index_load(&staged, &indexed, schema.current())?;
+        let indexes = self.index_load(&staged, &indexed, schema.current(), &|index| {
+            front.engine.fill_load(&built, index, timestamp)
+        })?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
         self.enter_load(&staged, &indexed)?;

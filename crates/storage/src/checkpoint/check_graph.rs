@@ -17,14 +17,16 @@ use std::collections::BTreeMap;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
-use evergraph_graph::index::IndexDefinition;
+use evergraph_graph::index::{IndexDefinition, IndexId};
+use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
 
 use crate::checkpoint::report::{CheckProgress, Report, tell};
 use crate::index::build::{Duplicates, other_holder};
+use crate::index::entry_bound::EntryBound;
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;
-use crate::view::{GroupBits, PointReads, View};
+use crate::view::{GroupBits, IndexAnswer, PointReads, View};
 
 /// Checks the lists, sides and ends of everything that `view` shows.
 ///
@@ -61,7 +63,8 @@ pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Resul
     Ok(check.report)
 }
 
-/// Checks an index against a scan: each value has its entry, and those of a unique index one holder.
+/// Checks an index against a scan: each value has its entry, and those of a unique index one holder. An index that the
+/// engine keeps has nothing else.
 ///
 /// Cost: one look-up a value, one read an entry.
 ///
@@ -96,12 +99,58 @@ pub fn check_index<I: Item, V: View>(
     }
     if !duplicates.is_empty() {
         let named = duplicates.describe(|item| item.name(catalogue));
-        report.find(place, format!("duplicate values: {named}"));
+        report.find(place.clone(), format!("duplicate values: {named}"));
+    }
+    if index.is_kept_by_engine() {
+        check_kept::<I, V>(view, id, &place, catalogue, &mut report)?;
+        return Ok(report);
     }
     let (entries_count, stale_count) = index.count_stale(|item| item.property(view, id.key))?;
     report.index_entries_count += entries_count;
     report.stale_entries_count += stale_count;
     Ok(report)
+}
+
+/// Pairs that are read at once.
+const PAIRS: usize = 1024;
+
+/// Checks the entries that the engine has: as many as values, each that of its item.
+fn check_kept<I: Item, V: View>(
+    view: &V,
+    id: IndexId,
+    place: &str,
+    catalogue: &Catalogue,
+    report: &mut Report,
+) -> Result<()> {
+    let (mut after, mut pairs, mut count) = (EntryBound::Start, Vec::<(Value, I)>::new(), 0);
+    loop {
+        pairs.clear();
+        let places = (&after, &EntryBound::End);
+        if view.between(id, places, false, PAIRS, &mut pairs)? == IndexAnswer::No {
+            report.find(place.to_owned(), "the engine keeps it, and doesn't answer for it".to_owned());
+            return Ok(());
+        }
+        for (value, item) in &pairs {
+            count += 1;
+            if item.property(view, id.key)?.as_ref() != Some(value) {
+                let value = Shortened::new(&value.to_string());
+                let text = format!("it has {value} for {}, which has another value", item.name(catalogue));
+                report.find(place.to_owned(), text);
+            }
+        }
+        match pairs.last() {
+            Some((value, item)) if pairs.len() == PAIRS => {
+                after = EntryBound::At(value.clone(), Some(*item));
+            }
+            _ => break,
+        }
+    }
+    report.index_entries_count += count;
+    if count != report.indexed_values_count {
+        let text = format!("it has {count} entries for {} values", report.indexed_values_count);
+        report.find(place.to_owned(), text);
+    }
+    Ok(())
 }
 
 struct Check<'a, V> {

@@ -56,6 +56,8 @@ const HEADER_BYTES: usize = 64;
 const ENGINE_BYTES: usize = 16;
 /// The optional feature of a database with a `log_end`.
 const END_FILE_FEATURE: &str = "log_end";
+/// The required feature of a database whose engine keeps entries of indexes: code 26 in its log.
+const INDEX_ENTRIES_FEATURE: &str = "index-entries";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
 const BYTES_MAX: u64 = 4 << 30;
 
@@ -123,6 +125,8 @@ pub struct Manifest {
     pub engine_section: EngineSection,
     /// Whether there is a `log_end`: a feature that versions which don't know it may ignore.
     pub has_end_file: bool,
+    /// Whether the engine keeps entries of indexes, in its files and in the log: a feature that is required.
+    pub has_index_entries: bool,
 }
 
 impl Manifest {
@@ -139,6 +143,7 @@ impl Manifest {
             groups: Vec::new(),
             engine_section: engine_section.into(),
             has_end_file: false,
+            has_index_entries: false,
         }
     }
 
@@ -157,7 +162,10 @@ impl Manifest {
         let unsound = |problem| CheckpointError::Unsound { what: "the manifest".to_owned(), problem };
         self.check().map_err(unsound)?;
         let mut features = Vec::new();
-        put_varint(&mut features, 0);
+        put_varint(&mut features, u64::from(self.has_index_entries));
+        if self.has_index_entries {
+            put_bytes(&mut features, INDEX_ENTRIES_FEATURE.as_bytes());
+        }
         put_varint(&mut features, u64::from(self.has_end_file));
         if self.has_end_file {
             put_bytes(&mut features, END_FILE_FEATURE.as_bytes());
@@ -234,7 +242,8 @@ impl Manifest {
         if !opens(&header.engine) {
             return Err(CheckpointError::UnknownEngine { file: file(), engine: header.engine });
         }
-        if let Some(feature) = required.into_iter().next() {
+        let has_index_entries = required.iter().any(|name| name == INDEX_ENTRIES_FEATURE);
+        if let Some(feature) = required.into_iter().find(|name| name != INDEX_ENTRIES_FEATURE) {
             return Err(CheckpointError::UnknownFeature { file: file(), feature });
         }
         if header.format > FORMAT {
@@ -248,6 +257,7 @@ impl Manifest {
         let mut manifest = Self::decode_body(header.engine, &mut Reader::new(body))
             .map_err(|error| decoded(features_end, error))?;
         manifest.engine_section.offset = (bytes.len() - manifest.engine_section.bytes.len()) as u64;
+        manifest.has_index_entries = has_index_entries;
         manifest.has_end_file = optional.iter().any(|name| name == END_FILE_FEATURE);
         manifest.check().map_err(|problem| corrupt(features_end, problem))?;
         Ok(manifest)
@@ -272,8 +282,8 @@ impl Manifest {
             groups.push(StoredGroup { id, label, rows });
         }
         let engine_section = reader.take(reader.remaining())?.to_vec().into();
-        let has_end_file = false;
-        Ok(Self { engine, covered_through, need, next_file, catalogue, groups, engine_section, has_end_file })
+        let empty = Self::empty(&engine, Vec::new());
+        Ok(Self { covered_through, need, next_file, catalogue, groups, engine_section, ..empty })
     }
 
     /// Whether the parts fit together. Checked before a manifest is written and after it is read.

@@ -2,11 +2,13 @@
 //!
 //! Used while a store opens, while an index is created beside writers, and by loads.
 
+use crate::index::fill::IndexFill;
 use crate::index::item::Item;
 use crate::index::property_index::{NewcomerList, PropertyIndex};
 use crate::view::{IndexAnswer, View};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::GroupId;
+use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
 use std::collections::BTreeMap;
@@ -152,4 +154,47 @@ pub fn check_newcomers<I: Item, V: View>(
         }
     }
     Ok(())
+}
+
+/// Pushes what `view` shows of `group`; how many entries that is.
+///
+/// # Errors
+/// Errors of reading; those of the fill.
+pub fn push_group<I: Item, V: View>(
+    view: &V,
+    (owner, key): (Owner, KeyId),
+    group: GroupId,
+    fill: &mut dyn IndexFill,
+) -> Result<u64> {
+    let mut count = 0;
+    I::for_each_in(view, owner, key, group, &mut |item, value| {
+        count += 1;
+        fill.push(&value, item.item_id())
+    })?;
+    Ok(count)
+}
+
+/// Finishes a fill; if the index is `unique`, what occurs twice goes to `duplicates`, with the values that `value_of`
+/// reads.
+///
+/// # Errors
+/// Errors of reading; those of the fill.
+pub fn finish_fill<I: Item>(
+    fill: &mut dyn IndexFill,
+    unique: bool,
+    value_of: impl Fn(I) -> Result<Option<Value>>,
+    duplicates: &mut Duplicates<I>,
+) -> Result<()> {
+    if !unique {
+        return fill.finish(None);
+    }
+    fill.finish(Some(&mut |one, other| {
+        let (Some(one), Some(other)) = (I::from_item_id(one), I::from_item_id(other)) else { return Ok(()) };
+        if let Some(value) = value_of(one)?
+            && value_of(other)?.as_ref() == Some(&value)
+        {
+            duplicates.find(value, one, other);
+        }
+        Ok(())
+    }))
 }

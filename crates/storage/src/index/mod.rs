@@ -8,6 +8,7 @@
 //! - [`item_id`]: the id of a vertex or an edge
 //! - [`item`]: what differs between vertices and edges
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
+//! - [`fill`]: what a scan found, on its way into an index whose entries the engine keeps
 //! - [`rebuild`]: all of them, while a store opens
 //! - [`directory`]: the indexes of a store
 
@@ -17,6 +18,7 @@ pub mod changes;
 pub mod directory;
 pub mod entry_bound;
 pub mod entry_changes;
+pub mod fill;
 pub mod hash_entries;
 pub mod item;
 pub mod item_id;

@@ -30,7 +30,7 @@ use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
-use evergraph_graph::index::{IndexDefinition, IndexKind, IndexState, IndexStatistics};
+use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::VecDeque;
@@ -86,14 +86,21 @@ pub type NewcomerList<I> = Vec<(EntryKey, I)>;
 
 /// An index at the end of its build, as the commit that makes it ready sees it.
 pub trait Completion {
+    /// Which index it is, and whether the engine has its entries.
+    fn kept_by_engine(&self) -> Option<IndexId>;
+
     /// Whether nothing stands against it since the commit's snapshot. Under the latch: looks at memory.
     fn may_complete(&self) -> bool;
 
-    /// Makes it answer. Under the latch; cannot fail.
-    fn complete(&self);
+    /// Makes it answer with commit `at`. Under the latch; cannot fail.
+    fn complete(&self, at: Timestamp);
 }
 
 impl<I: Item> Completion for PropertyIndex<I> {
+    fn kept_by_engine(&self) -> Option<IndexId> {
+        self.is_kept_by_engine().then_some(self.definition.id)
+    }
+
     /// Whether what entered and was not taken out yet is alone with its value for sure: looks at entries
     /// only, no value is read. Where the engine has the entries nobody may have entered: asking it might do I/O.
     fn may_complete(&self) -> bool {
@@ -113,8 +120,13 @@ impl<I: Item> Completion for PropertyIndex<I> {
             })
     }
 
+    /// One that the engine filled serves from this commit on: a snapshot between the scan's and this one may
+    /// have pinned files without the scan's entries.
     #[inline]
-    fn complete(&self) {
+    fn complete(&self, at: Timestamp) {
+        if self.since.load(Ordering::Acquire) == u64::MAX {
+            self.filled(at);
+        }
         self.ready.store(true, Ordering::Release);
     }
 }
@@ -494,6 +506,22 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_an_engine_fills_serves_from_the_commit_that_makes_it_ready() {
+        let id = new(IndexKind::Hash, false).definition();
+        let kept = PropertyIndex::<VertexId>::kept_by_engine(id, T(3), 0);
+        assert!(!kept.serves(T(u64::MAX - 1)), "the scan is not in the files that a snapshot pins");
+        kept.complete(T(9));
+        assert!(!kept.serves(T(8)) && kept.serves(T(9)));
+        let scanned = new(IndexKind::Hash, false);
+        scanned.filled(T(5));
+        scanned.complete(T(9));
+        assert!(
+            !scanned.serves(T(4)) && scanned.serves(T(5)),
+            "entries in memory are those of all snapshots"
+        );
+    }
+
+    #[test]
     fn a_unique_index_has_as_many_values_as_entries_though_some_share_a_hash() {
         let values_count = 300_000;
         let statistics = [true, false].map(|unique| {
@@ -537,7 +565,7 @@ mod tests {
         assert_eq!(index.newcomers_through(T(5)).map(|list| list.len()), Some(1));
         assert_eq!(index.newcomers_through(T(6)).map(|list| list.len()), Some(1));
         assert!(index.may_complete(), "the others were taken out");
-        index.complete();
+        index.complete(T(9));
         enter(&index, 7, &ada, 4);
         assert!(index.is_ready() && index.may_complete(), "nobody watches any more");
     }

@@ -2,7 +2,7 @@
 //! engine keeps.
 
 use crate::engine::Engine;
-use crate::index::build::{Duplicates, fill_group};
+use crate::index::build::{Duplicates, fill_group, finish_fill, push_group};
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
@@ -22,7 +22,8 @@ use std::sync::Arc;
 const THREADS: usize = 2;
 
 /// Builds every index of `catalogue` from what `engine` holds at `at`, with two threads unless the store is
-/// stepped. Of an index whose entries the engine keeps nothing is read.
+/// stepped. Of an index whose entries the engine keeps nothing is read, unless a crash took them: then they are built
+/// anew, in the engine.
 ///
 /// Cost: a scan of every label and type that has another index.
 ///
@@ -45,8 +46,17 @@ pub fn build_all<E: Engine>(
         outcome: Mutex::new(Ok(())),
     };
     let mut indexes = Indexes::default();
+    if E::KEEPS_INDEXES {
+        engine.retain_indexes(&|id| catalogue.index(id).is_some());
+    }
     for definition in catalogue.indexes() {
         if E::KEEPS_INDEXES && engine.keeps_index(definition.id) {
+            if !engine.has_index(definition.id) {
+                match definition.id.owner {
+                    Owner::Label(_) => refill::<VertexId, E>(&**engine, at, definition, catalogue)?,
+                    Owner::EdgeType(_) => refill::<EdgeId, E>(&**engine, at, definition, catalogue)?,
+                }
+            }
             match definition.id.owner {
                 Owner::Label(_) => add_kept::<VertexId>(&mut indexes, definition, at, seed()),
                 Owner::EdgeType(_) => add_kept::<EdgeId>(&mut indexes, definition, at, seed()),
@@ -140,11 +150,49 @@ fn fill<I: Item, V: View>(view: &V, (index, all): &RebuiltIndex<I>, group: Group
     Ok(())
 }
 
+/// Builds an index that the engine keeps and has lost: it was made shortly before a crash.
+fn refill<I: Item, E: Engine>(
+    engine: &E,
+    at: Timestamp,
+    definition: IndexDefinition,
+    catalogue: &Catalogue,
+) -> Result<()> {
+    let IndexDefinition { id, unique } = definition;
+    engine.begin_index(id);
+    if let Some(mut fill) = engine.fill_index(id, at)? {
+        let pin = engine.pin(at);
+        let view = engine.view(&pin, at);
+        for group in (0..view.group_count()).map(GroupId) {
+            push_group::<I, _>(&view, (id.owner, id.key), group, &mut *fill)?;
+        }
+        let mut duplicates = Duplicates::default();
+        finish_fill(&mut *fill, unique, |item: I| item.property(&view, id.key), &mut duplicates)?;
+        refuse_stored_twice(&duplicates, definition, catalogue)?;
+        fill.install()?;
+    }
+    engine.complete_index(id, at);
+    Ok(())
+}
+
+fn refuse_stored_twice<I: Item>(
+    duplicates: &Duplicates<I>,
+    IndexDefinition { id, .. }: IndexDefinition,
+    catalogue: &Catalogue,
+) -> Result<()> {
+    if duplicates.is_empty() {
+        return Ok(());
+    }
+    let property = catalogue.property_name(id.owner, id.key);
+    let named = duplicates.describe(|item| item.name(catalogue));
+    let text = format!("{property} is unique, but was stored twice: {named}");
+    Err(Error::new(ErrorKind::Corrupt, text))
+}
+
 /// Adds an index that the engine has, complete as of `at`.
 fn add_kept<I: Indexed>(to: &mut Indexes, definition: IndexDefinition, at: Timestamp, seed: u64) {
     let index = PropertyIndex::<I>::kept_by_engine(definition, at, seed);
     index.filled(at);
-    index.complete();
+    index.complete(at);
     index.forget_newcomers();
     to.add(Arc::new(index));
 }
@@ -156,15 +204,9 @@ fn finish<I: Indexed>(
     to: &mut Indexes,
 ) -> Result<()> {
     for (index, duplicates) in built {
-        let (id, duplicates) = (index.definition().id, duplicates.lock());
-        if !duplicates.is_empty() {
-            let property = catalogue.property_name(id.owner, id.key);
-            let named = duplicates.describe(|item| item.name(catalogue));
-            let text = format!("{property} is unique, but was stored twice: {named}");
-            return Err(Error::new(ErrorKind::Corrupt, text));
-        }
+        refuse_stored_twice(&duplicates.lock(), index.definition(), catalogue)?;
         index.filled(at);
-        index.complete();
+        index.complete(at);
         index.forget_newcomers();
         to.add(Arc::clone(index));
     }

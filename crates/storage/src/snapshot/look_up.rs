@@ -194,7 +194,8 @@ impl<V: View> Reader<'_, V> {
             let mut after = None;
             holders.push(loop {
                 candidates.clear();
-                let batch = self.candidates((owner, key), &index, &value, after, BATCH.0, &mut candidates)?;
+                let count = self.batch(&index, 1);
+                let batch = self.candidates((owner, key), &index, &value, after, count, &mut candidates)?;
                 after = candidates.last().copied();
                 let mut found = None;
                 for item in &candidates {
@@ -237,7 +238,7 @@ impl<V: View> Reader<'_, V> {
                     return Ok(());
                 }
                 candidates.clear();
-                let count = room.clamp(BATCH.0, BATCH.1);
+                let count = self.batch(&index, room);
                 let batch =
                     self.candidates(property, &index, &value, cursor.after, count, &mut candidates)?;
                 for item in &candidates {
@@ -257,6 +258,14 @@ impl<V: View> Reader<'_, V> {
             (cursor.row, cursor.after) = (cursor.row + 1, None);
         }
         Ok(())
+    }
+
+    /// How many entries are asked for at once, where `room` are wanted. No more than that of an engine, by a serialisable
+    /// transaction: what an engine answers exactly counts as read, all of it.
+    #[inline]
+    fn batch<I: Indexed>(&self, index: &PropertyIndex<I>, room: usize) -> usize {
+        let least = if self.reads.is_some() && index.is_kept_by_engine() { 1 } else { BATCH.0 };
+        room.clamp(least, BATCH.1)
     }
 
     /// Whether `item`, a candidate, has `value`: read, unless the engine said so and own writes don't touch it. What this
@@ -357,7 +366,7 @@ impl<V: View> Reader<'_, V> {
                 return Ok(());
             }
             pairs.clear();
-            let batch = room.clamp(BATCH.0, BATCH.1);
+            let batch = self.batch(index, room);
             let places = (&after, until);
             let answer = self.view.between(index.definition().id, places, descending, batch, &mut pairs)?;
             if answer == IndexAnswer::No {

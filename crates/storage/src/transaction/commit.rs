@@ -132,7 +132,10 @@ fn attempt<E: Engine>(
         let mut resolved = resolve::<E>(&view, writes, schema, &front.indexes)?;
         let Resolved { mutations, index_changes, .. } = &resolved;
         let prepared = front.engine.prepare(mutations, index_changes, deadline.patience())?;
-        let payload = payload::encode(&resolved.mutations);
+        let mut payload = payload::encode(&resolved.mutations);
+        if E::KEEPS_INDEXES {
+            E::leaving_entries(&prepared).iter().for_each(|entry| entry.encode(&mut payload));
+        }
         let crc = payload_crc(&payload);
         let space = front.log.reserve(payload.len()).map_err(|error| {
             // A store that failed says so: room alone would not help.
@@ -393,7 +396,10 @@ fn install<E: Engine>(
     resolved.vertex_entries.apply(timestamp);
     resolved.edge_entries.apply(timestamp);
     if let Some(index) = completion {
-        index.complete();
+        if let Some(id) = index.kept_by_engine() {
+            front.engine.complete_index(id, timestamp);
+        }
+        index.complete(timestamp);
     }
     let mut old_indexes = Vec::new();
     for change in schema.changes() {
@@ -402,6 +408,7 @@ fn install<E: Engine>(
             && current.index(*id).is_some()
         {
             old_indexes.push(front.indexes.remove(*id));
+            front.engine.drop_index(*id);
         }
     }
     if !schema.changes().is_empty() {

@@ -20,6 +20,7 @@ use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 
 /// Mutations that are installed at once if nobody says: enough that each segment of a large graph gets more
@@ -83,6 +84,9 @@ impl<'a, E: Engine> Replay<'a, E> {
                     let text = format!("commit {timestamp} in the log changes the schema: {error}");
                     Error::new(ErrorKind::Corrupt, text)
                 };
+                if let SchemaChange::DropIndex(id) = change {
+                    self.engine.drop_index(*id);
+                }
                 return self.catalogue.replay(change).map_err(differs);
             }
             Mutation::InsertVertex { vertex, label, .. } => {

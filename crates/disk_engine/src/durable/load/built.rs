@@ -7,17 +7,19 @@ use crate::durable::load::write::{LoadWrite, WrittenLoad};
 use crate::durable::section::LEVEL_MAX;
 use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
-use crate::format::subject::{EdgeSide, SubjectKind};
+use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::groups::GroupTable;
 use crate::stored_file::{KeyedFile, StoredFile};
 use crate::tree::{Replaced, SourceHandle, Tree};
 use crate::view::layer::Layer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, LabelId};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -53,6 +55,16 @@ pub struct BuiltLoad<F> {
     touched: Arc<TouchedSegments>,
     /// The new groups, and of groups that were there the edges of indexed types.
     staged: GroupTable,
+    entries: Mutex<LoadedEntries<F>>,
+}
+
+/// What a load brings of indexes that lie in files.
+#[derive(Debug)]
+struct LoadedEntries<F> {
+    /// Of indexes that were there: L0.
+    newest: Vec<Arc<F>>,
+    /// Of each new index: the lowest level, if there is room.
+    new: Vec<(IndexId, Subject, Vec<Arc<F>>)>,
 }
 
 impl<F: KeyedFile> BuiltLoad<F> {
@@ -104,7 +116,8 @@ impl<F: KeyedFile> BuiltLoad<F> {
                 staged.add_subject(group, subject);
             }
         }
-        Ok(Self { newest, bottom, files, groups: new_groups, touched: Arc::new(touched), staged })
+        let entries = Mutex::new(LoadedEntries { newest: Vec::new(), new: Vec::new() });
+        Ok(Self { newest, bottom, files, groups: new_groups, touched: Arc::new(touched), staged, entries })
     }
 
     /// The groups that index checks read: a view of [`BuiltLoad::sources`] and these has the load's new
@@ -119,6 +132,24 @@ impl<F: KeyedFile> BuiltLoad<F> {
     pub fn sources(&self) -> Vec<SourceHandle<F>> {
         let files = self.newest.iter().chain(&self.bottom);
         files.map(|file| SourceHandle::File(Arc::clone(file))).collect()
+    }
+
+    /// Adds entries of an index that is there.
+    pub(crate) fn add_entries(&self, files: Vec<Arc<F>>) {
+        self.files.add_entries(files.iter().map(|file| file.stored().clone()));
+        self.entries.lock().newest.extend(files);
+    }
+
+    /// Adds an index, whose entries lie under `subject`.
+    pub(crate) fn add_index(&self, id: IndexId, subject: Subject, files: Vec<Arc<F>>) {
+        self.files.add_entries(files.iter().map(|file| file.stored().clone()));
+        self.entries.lock().new.push((id, subject, files));
+    }
+
+    /// The indexes that it brings.
+    #[must_use]
+    pub(crate) fn new_indexes(&self) -> Vec<(IndexId, Subject)> {
+        self.entries.lock().new.iter().map(|(id, subject, _)| (*id, *subject)).collect()
     }
 
     /// What it changes, for conflict checks.
@@ -158,7 +189,10 @@ impl<F: KeyedFile> BuiltLoad<F> {
     /// new groups; then they go to L0.
     fn placed_in(&self, set: &FileSet<F>) -> FileSet<F> {
         let level = self.bottom.first().map_or(0, |file| file.stored().level);
-        set.with_loaded(&self.newest, level, &self.bottom)
+        let set = set.with_loaded(&self.newest, level, &self.bottom);
+        let entries = self.entries.lock();
+        let set = set.with_loaded(&entries.newest, 0, &[]);
+        entries.new.iter().fold(set, |set, (_, _, files)| set.with_loaded(&[], LEVEL_MAX, files))
     }
 }
 

@@ -27,6 +27,7 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -66,14 +67,21 @@ pub(crate) struct LoadFiles {
     pub newest: Vec<StoredFile>,
     /// What belongs to new groups, in key order.
     pub bottom: Vec<StoredFile>,
+    /// Those of indexes, which come when the others are read.
+    entries: Mutex<Vec<StoredFile>>,
     /// Release when the files are installed, Acquire when they are dropped.
     is_kept: AtomicBool,
 }
 
 impl LoadFiles {
     fn new(directory: &Arc<dyn Directory>) -> Self {
-        let (newest, bottom) = (Vec::new(), Vec::new());
-        Self { directory: Arc::clone(directory), newest, bottom, is_kept: AtomicBool::new(false) }
+        let (newest, bottom, entries) = (Vec::new(), Vec::new(), Mutex::default());
+        Self { directory: Arc::clone(directory), newest, bottom, entries, is_kept: AtomicBool::new(false) }
+    }
+
+    /// Adds files of an index.
+    pub(super) fn add_entries(&self, files: impl IntoIterator<Item = StoredFile>) {
+        self.entries.lock().extend(files);
     }
 
     /// From now on they are a part of the database.
@@ -94,7 +102,8 @@ impl Drop for LoadFiles {
         if self.is_kept.load(Ordering::Acquire) {
             return;
         }
-        for file in self.newest.iter().chain(&self.bottom) {
+        let entries = std::mem::take(&mut *self.entries.lock());
+        for file in self.newest.iter().chain(&self.bottom).chain(&entries) {
             // What can't be removed now is removed when the database is opened: no manifest names it.
             drop(self.directory.remove(&CsrFileName::new(file.number, FileContent::Topology).to_string()));
             if file.columns.is_some() {

@@ -208,13 +208,17 @@ impl TopologyIndex {
         window(self.pages_of(subject), |page| first(page).cmp(&low), |page| first(page) <= high)
     }
 
-    /// The pages that may hold entries of `subject`, an index, with values from `low` through `high`; to
-    /// the end if `high` is `None`. Cost: binary searches.
+    /// The pages that may hold entries of `subject`, an index, from `low` on, with values through `high`; to the end
+    /// if `high` is `None`. Cost: binary searches.
     #[must_use]
-    pub fn pages_of_values(&self, subject: Subject, low: &[u8], high: Option<&[u8]>) -> &[IndexedPage] {
-        let low = Separator { value: low, item: None };
+    pub fn pages_of_values(
+        &self,
+        subject: Subject,
+        low: &Separator<'_>,
+        high: Option<&[u8]>,
+    ) -> &[IndexedPage] {
         let through = |page: &IndexedPage| high.is_none_or(|high| self.separator(page).value <= high);
-        window(self.pages_of(subject), |page| self.separator(page).cmp(&low), through)
+        window(self.pages_of(subject), |page| self.separator(page).cmp(low), through)
     }
 
     /// The pages that may hold the entry of `value` and `item` in `subject`, an index. Cost: binary
@@ -514,10 +518,10 @@ mod tests {
             };
             let some = values.iter().step_by(values.len().div_ceil(9));
             for low in probes.iter().chain(some) {
-                let found = read(index.pages_of_values(subject, low, Some(low)));
+                let found = read(index.pages_of_values(subject, &Separator { value: low, item: None }, Some(low)));
                 let expected = all.iter().filter(|(value, _)| value == low).count();
                 prop_assert_eq!(found.iter().filter(|(value, _)| value == low).count(), expected);
-                let found = read(index.pages_of_values(subject, low, None));
+                let found = read(index.pages_of_values(subject, &Separator { value: low, item: None }, None));
                 let expected = all.iter().filter(|(value, _)| value >= low).count();
                 prop_assert_eq!(found.iter().filter(|(value, _)| value >= low).count(), expected);
                 let key = (low.clone(), IndexItem::Vertex(VertexId(items / 2)));
@@ -545,7 +549,7 @@ mod tests {
             if let Ok(index) = TopologyIndex::decode(&bytes, pages) {
                 for subject in [Subject::VERTICES, edges(0), edges(1), Subject::index(0).unwrap(), Subject::index(1).unwrap()] {
                     let _ = index.pages_of_vertex(subject, VertexId(vertex % 6));
-                    let _ = index.pages_of_values(subject, &[1], Some(&[3]));
+                    let _ = index.pages_of_values(subject, &Separator { value: &[1], item: None }, Some(&[3]));
                     let _ = index.pages_of_entry(subject, &[1], IndexItem::Vertex(VertexId(1)));
                     let _ = index.filter_of_edge(subject, VertexId(1), VertexId(1));
                     let _ = index.filter_of_value(subject, &[2]);

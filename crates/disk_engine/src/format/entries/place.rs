@@ -1,0 +1,110 @@
+//! Entry place: where a read of an index begins and ends, in which direction it goes, and what it finds.
+
+use crate::format::operation::RecordOperation;
+use evergraph_graph::index_entry::IndexItem;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A pair of value and item, and what the newest record that is seen did to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexEntry {
+    /// The value, in bytes.
+    pub value: Arc<[u8]>,
+    /// The item.
+    pub item: IndexItem,
+    /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
+    pub operation: RecordOperation,
+}
+
+/// A place between the pairs of an index, or at one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryPlace<'a> {
+    /// Before all.
+    Start,
+    /// Before every pair of this value, and of those above it.
+    Before(&'a [u8]),
+    /// At a pair.
+    At(&'a [u8], IndexItem),
+    /// Behind every pair of this value, and of those below it.
+    After(&'a [u8]),
+    /// Behind all.
+    End,
+}
+
+impl EntryPlace<'_> {
+    /// This place, compared with that of a pair: equal at the pair alone.
+    #[must_use]
+    pub fn cmp_pair(&self, value: &[u8], item: IndexItem) -> Ordering {
+        match self {
+            Self::Start => Ordering::Less,
+            Self::End => Ordering::Greater,
+            Self::Before(own) => (*own).cmp(value).then(Ordering::Less),
+            Self::After(own) => (*own).cmp(value).then(Ordering::Greater),
+            Self::At(own, at) => (*own).cmp(value).then_with(|| at.cmp(&item)),
+        }
+    }
+}
+
+/// The direction in which pairs are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryOrder {
+    /// From the lowest value on.
+    Ascending,
+    /// From the highest value on.
+    Descending,
+}
+
+/// A stretch of an index: from behind one place up to another, neither of them an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryStretch<'a> {
+    /// Where reading begins: the higher place, if it descends.
+    pub from: EntryPlace<'a>,
+    /// Where it ends.
+    pub to: EntryPlace<'a>,
+    /// Its direction.
+    pub order: EntryOrder,
+}
+
+impl<'a> EntryStretch<'a> {
+    /// The lower place and the higher one.
+    #[must_use]
+    pub const fn low_and_high(&self) -> (EntryPlace<'a>, EntryPlace<'a>) {
+        match self.order {
+            EntryOrder::Ascending => (self.from, self.to),
+            EntryOrder::Descending => (self.to, self.from),
+        }
+    }
+
+    /// The value, if the stretch has pairs of one value alone.
+    #[must_use]
+    pub fn only_value(&self) -> Option<&'a [u8]> {
+        match self.low_and_high() {
+            (EntryPlace::Before(low) | EntryPlace::At(low, _), EntryPlace::After(high)) if low == high => {
+                Some(high)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl<'a> EntryPlace<'a> {
+    /// The value bytes of the place: none before or behind all.
+    #[must_use]
+    pub const fn value(&self) -> Option<&'a [u8]> {
+        match *self {
+            Self::Start | Self::End => None,
+            Self::Before(value) | Self::At(value, _) | Self::After(value) => Some(value),
+        }
+    }
+}
+
+impl EntryOrder {
+    /// How two pairs compare in this order.
+    #[must_use]
+    pub fn compare(self, left: (&[u8], IndexItem), right: (&[u8], IndexItem)) -> Ordering {
+        match self {
+            Self::Ascending => left.cmp(&right),
+            Self::Descending => right.cmp(&left),
+        }
+    }
+}

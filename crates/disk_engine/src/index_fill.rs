@@ -1,0 +1,322 @@
+//! Index fill: the entries that a scan finds are sorted externally, and become files below everything.
+//!
+//! ```text
+//! push ──> buffer ──full: sorted──> run, run, run ... ──16: merged──> one run
+//! finish   one run of all; duplicates are neighbours in it
+//! install  the files of the lowest level that the run overlaps, merged above it, take their place with it
+//! ```
+//!
+//! - *Below everything*: commits have entered and left since the build began, and some of that may lie in the lowest
+//!   level already. The run is older than all of it, whatever its scan saw: entries that it has once more change
+//!   nothing, and Deletes were kept for it (`merge/delete_rule`).
+//! - The swap holds the checkpointer's place, as a compaction's: the lowest level stays as it is meanwhile. A compaction
+//!   of these files that is under way finds its inputs gone, and is picked anew.
+//! - Rule D1: the scan's snapshot was readable, so who pins the set from now on sees all of it.
+//!
+//! A run is a CSR file that no manifest names. What is left of a fill goes when it is dropped; after a crash, when the
+//! database is opened.
+//!
+//! Source: disk-engine, section 7, and its model (`models/disk-protocol`).
+
+use crate::compact::job::CompactionJob;
+use crate::engine::DiskEngine;
+use crate::file::csr_file::CsrFile;
+use crate::file::entry_scan::EntryScan;
+use crate::format::entries::entry::EntryRecord;
+use crate::format::file_head::FileStamps;
+use crate::format::operation::RecordOperation;
+use crate::format::subject::Subject;
+use crate::index_table::StoredIndexState;
+use crate::merge::delete_rule::{Below, DeleteRule};
+use crate::merge::entry_merge::EntrySource;
+use crate::stored_file::StoredFile;
+use crate::view::index_reads::{item_id, stored_item};
+use crate::writer::file_writer::{FileWriter, NewFile};
+use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::index::fill::{IndexFill, OnSameValue};
+use evergraph_storage::index::item_id::ItemId;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// What the memory of fills is called in a budget.
+const FILL_PURPOSE: &str = "building an index";
+/// The lowest level.
+const LOWEST: u8 = 5;
+/// Runs that are merged to one.
+const RUNS_MAX: usize = 16;
+/// Bytes of entries that are sorted at once: a thirty-second of the budget, within these bounds.
+const BUFFER_BYTES: RangeInclusive<usize> = 1 << 20..=64 << 20;
+/// Bytes of an entry in the buffer, beside its value.
+const ENTRY_BYTES: usize = size_of::<BufferedEntry>();
+
+/// An entry whose value bytes lie in a buffer.
+#[derive(Clone, Copy, Debug)]
+struct BufferedEntry {
+    start: u32,
+    length: u8,
+    item: IndexItem,
+}
+
+/// Files in the order of their keys, which don't overlap.
+pub(crate) type Run = Vec<Arc<CsrFile>>;
+
+/// What becomes of the files of a fill that is finished. It removes those that it doesn't keep.
+pub(crate) type OnFilled<'a> = dyn FnOnce(Run) -> Result<()> + 'a;
+
+/// The entries of a scan on their way into files.
+pub(crate) struct DiskIndexFill<'a> {
+    engine: &'a DiskEngine,
+    subject: Subject,
+    /// The scan's snapshot, or the load.
+    at: Timestamp,
+    /// Until it is called.
+    on_filled: Option<Box<OnFilled<'a>>>,
+    entries: Vec<BufferedEntry>,
+    value_bytes: Vec<u8>,
+    buffer_bytes: usize,
+    _memory: Reservation,
+    runs: Vec<Run>,
+}
+
+impl<'a> DiskIndexFill<'a> {
+    /// Entries of `subject`, as of `at`.
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses the buffer.
+    pub(crate) fn new(
+        engine: &'a DiskEngine,
+        subject: Subject,
+        at: Timestamp,
+        on_filled: Box<OnFilled<'a>>,
+    ) -> Result<Self> {
+        let share = usize::try_from(engine.budget().limit_bytes() / 32).unwrap_or(usize::MAX);
+        let buffer_bytes = share.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
+        let memory = engine.budget().reserve(FILL_PURPOSE, buffer_bytes as u64)?;
+        Ok(Self {
+            engine,
+            subject,
+            at,
+            on_filled: Some(on_filled),
+            entries: Vec::new(),
+            value_bytes: Vec::new(),
+            buffer_bytes,
+            _memory: memory,
+            runs: Vec::new(),
+        })
+    }
+
+    fn take(&mut self, value: &ValueBytes, item: IndexItem) -> CheckpointResult<()> {
+        let value = value.as_slice();
+        if (self.entries.len() + 1) * ENTRY_BYTES + self.value_bytes.len() + value.len() > self.buffer_bytes {
+            self.spill()?;
+        }
+        let start = self.value_bytes.len() as u32;
+        self.value_bytes.extend_from_slice(value);
+        self.entries.push(BufferedEntry { start, length: value.len() as u8, item });
+        Ok(())
+    }
+
+    /// Writes what is in the buffer as a run.
+    fn spill(&mut self) -> CheckpointResult<()> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        let bytes = &self.value_bytes;
+        let value = |entry: &BufferedEntry| &bytes[entry.start as usize..][..usize::from(entry.length)];
+        self.entries.sort_unstable_by(|a, b| value(a).cmp(value(b)).then_with(|| a.item.cmp(&b.item)));
+        let new = NewFile {
+            number: self.engine.files().take_number(),
+            level: LOWEST,
+            stamps: FileStamps::Unstamped,
+            first_ts: self.at,
+            last_ts: self.at,
+        };
+        let mut writer = FileWriter::create(self.engine.files().directory(), &new)?;
+        for entry in &self.entries {
+            let (value, item, operation) = (value(entry), entry.item, RecordOperation::Insert);
+            writer
+                .push_entry(self.subject, &EntryRecord { value, item, operation, stamp: Timestamp::ZERO })?;
+        }
+        let stored = writer.finish()?;
+        self.runs.push(open(self.engine, &[stored])?);
+        self.entries.clear();
+        self.value_bytes.clear();
+        if self.runs.len() >= RUNS_MAX { self.merge_runs() } else { Ok(()) }
+    }
+
+    /// Merges all runs to one.
+    fn merge_runs(&mut self) -> CheckpointResult<()> {
+        let inputs: Vec<_> = self.runs.iter().flatten().cloned().collect();
+        let stored = merge(self.engine, &inputs, DeleteRule::new(Below::Nothing, []), None)?;
+        let run = open(self.engine, &stored)?;
+        for run in std::mem::replace(&mut self.runs, vec![run]) {
+            remove(self.engine, &run);
+        }
+        Ok(())
+    }
+
+    /// Hears of entries of one value.
+    fn find_same(&self, on_same_value: &mut OnSameValue<'_>) -> Result<()> {
+        let (mut value, mut first) = (Vec::new(), None);
+        for file in self.runs.iter().flatten() {
+            let mut scan = EntryScan::new(file, self.subject..=self.subject)?;
+            while let Some((_, record)) = scan.entry() {
+                match first {
+                    Some(first) if value == record.value => {
+                        on_same_value(item_id(first), item_id(record.item))?;
+                    }
+                    _ => {
+                        first = Some(record.item);
+                        value.clear();
+                        value.extend_from_slice(record.value);
+                    }
+                }
+                scan.advance()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DiskIndexFill<'_> {
+    fn drop(&mut self) {
+        for run in std::mem::take(&mut self.runs) {
+            remove(self.engine, &run);
+        }
+    }
+}
+
+impl IndexFill for DiskIndexFill<'_> {
+    fn push(&mut self, value: &Value, item: ItemId) -> Result<()> {
+        Ok(self.take(&ValueBytes::of(value), stored_item(item))?)
+    }
+
+    fn finish(&mut self, on_same_value: Option<&mut OnSameValue<'_>>) -> Result<()> {
+        self.spill()?;
+        if self.runs.len() > 1 {
+            self.merge_runs()?;
+        }
+        on_same_value.map_or(Ok(()), |on_same_value| self.find_same(on_same_value))
+    }
+
+    fn install(mut self: Box<Self>) -> Result<()> {
+        assert!(self.runs.len() <= 1 && self.entries.is_empty(), "a fill is finished before it is installed");
+        let run = self.runs.pop().unwrap_or_default();
+        match self.on_filled.take() {
+            Some(on_filled) => on_filled(run),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error when there is no subject for another index: 2^32 - 2^24 were built.
+#[cold]
+pub(crate) fn used_up() -> Error {
+    Error::new(ErrorKind::Limit, "the numbers of indexes are used up: export the graph, and import it")
+}
+
+/// Removes files that no manifest named.
+pub(crate) fn remove(engine: &DiskEngine, files: &[Arc<CsrFile>]) {
+    for file in files {
+        // What cannot be removed now goes when the database is opened next.
+        let _ = engine.files().remove(file.number());
+    }
+}
+
+/// Opens files that were just written; removes them if that fails.
+fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
+    let open = |stored: &StoredFile| {
+        CsrFile::open(engine.files().directory(), stored, engine.page_reader()).map(Arc::new)
+    };
+    let opened: CheckpointResult<Run> = stored.iter().map(open).collect();
+    if opened.is_err() {
+        for stored in stored {
+            let _ = engine.files().remove(stored.number);
+        }
+    }
+    opened
+}
+
+/// Merges `inputs`, newest first, to files of the lowest level; entries of indexes that aren't `kept` are left out.
+fn merge(
+    engine: &DiskEngine,
+    inputs: &[Arc<CsrFile>],
+    deletes: DeleteRule,
+    kept: Option<BTreeSet<Subject>>,
+) -> CheckpointResult<Vec<StoredFile>> {
+    let mut job = CompactionJob::new(inputs.to_vec(), LOWEST, deletes).within(engine.budget().limit_bytes());
+    job.kept_indexes = kept;
+    let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
+    let _reserved = reserved.map_err(CheckpointError::Refused)?;
+    let stop = || engine.pacing().is_closed();
+    job.run(engine.files().directory(), &mut || engine.files().take_number(), &stop)
+}
+
+impl DiskEngine {
+    /// Puts the run of an index that is being built below everything; from now on views answer for the index.
+    ///
+    /// Cost: a merge with the files of the lowest level that it overlaps, which are mostly none.
+    pub(crate) fn install_fill(&self, index: IndexId, subject: Subject, run: Run) -> Result<()> {
+        let installed = self.install_run(subject, &run);
+        if !matches!(installed, Ok(Installed::AsItIs)) {
+            remove(self, &run);
+        }
+        installed?;
+        let _latch = self.timeline().latch();
+        self.indexes().set_state(index, subject, StoredIndexState::Filled);
+        Ok(())
+    }
+
+    fn install_run(&self, subject: Subject, run: &Run) -> Result<Installed> {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Installed::AsItIs) };
+        let (first_key, last_key) = (&first.stored().first_key, &last.stored().last_key);
+        let mut on_disk = self.files().hold();
+        let set = Arc::clone(&self.tree().current().set);
+        let overlaps = |file: &&Arc<CsrFile>| {
+            file.stored().first_key <= *last_key && *first_key <= file.stored().last_key
+        };
+        let overlapped: Vec<_> = set.level(usize::from(LOWEST)).iter().filter(overlaps).cloned().collect();
+        drop(set);
+        let (outputs, installed) = if overlapped.is_empty() {
+            (run.clone(), Installed::AsItIs)
+        } else {
+            let (mut kept, mut building) = self.indexes().subjects();
+            // Below it lies nothing any more that a Delete would be kept for.
+            building.remove(&subject);
+            kept.insert(subject);
+            let inputs: Vec<_> = overlapped.iter().chain(run).cloned().collect();
+            let stored = merge(self, &inputs, DeleteRule::new(Below::Nothing, building), Some(kept))?;
+            (open(self, &stored)?, Installed::Merged)
+        };
+        let replaced = {
+            let _latch = self.timeline().latch();
+            self.tree().replace_compacted(&overlapped, LOWEST, &outputs)
+        };
+        if replaced.is_none() {
+            if installed == Installed::Merged {
+                remove(self, &outputs);
+            }
+            let text = "the lowest level changed while an index was put into it: build it again";
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
+        on_disk.add_replaced(overlapped.iter().map(|file| file.stored()));
+        Ok(installed)
+    }
+}
+
+/// What became of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Installed {
+    /// Its files are in the set.
+    AsItIs,
+    /// Others are that have its entries.
+    Merged,
+}

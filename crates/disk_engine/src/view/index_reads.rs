@@ -1,0 +1,225 @@
+//! Index reads: what storage's `View` asks of indexes that lie in files.
+//!
+//! ```text
+//! value  ──bytes──> pairs of these bytes              long bytes: whoever asks compares
+//! range  ──bytes──> pairs in the order of their bytes ──> values in their own order
+//! ```
+//!
+//! Bytes sort as values do but for *long* ones, of which the first 48 bytes are the value's own and the rest a hash.
+//! Pairs whose first 48 bytes are the same are gathered, their values read, and sorted. So a range over texts that begin
+//! alike takes memory for all of these.
+//!
+//! Source: disk-engine, section 7.
+
+use crate::format::entries::place::{EntryOrder, EntryPlace, EntryStretch};
+use crate::format::subject::Subject;
+use crate::view::disk_view::DiskView;
+use crate::view::layer::Layers;
+use evergraph_graph::bytes::DecodeError;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::KeyId;
+use evergraph_graph::index_entry::IndexItem as StoredItem;
+use evergraph_graph::look_up::ValueRange;
+use evergraph_graph::value::Value;
+use evergraph_graph::value::order_bytes::decode::RecoveredValue;
+use evergraph_graph::value::order_bytes::lengths::{LONG_BYTES, LONG_PREFIX_BYTES};
+use evergraph_graph::value::order_bytes::range::BytesRange;
+use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
+use evergraph_storage::index::entry_bound::EntryBound;
+use evergraph_storage::index::item_id::{IndexItem, ItemId};
+use evergraph_storage::view::{IndexAnswer, View};
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// An item as files name it.
+#[must_use]
+pub const fn stored_item(item: ItemId) -> StoredItem {
+    match item {
+        ItemId::Vertex(vertex) => StoredItem::Vertex(vertex),
+        ItemId::Edge(edge) => StoredItem::Edge(edge),
+    }
+}
+
+/// An item as the front names it.
+#[must_use]
+pub const fn item_id(item: StoredItem) -> ItemId {
+    match item {
+        StoredItem::Vertex(vertex) => ItemId::Vertex(vertex),
+        StoredItem::Edge(edge) => ItemId::Edge(edge),
+    }
+}
+
+/// The item as the kind that the index finds.
+fn item_of<I: IndexItem>(index: Subject, item: StoredItem) -> Result<I> {
+    I::from_item_id(item_id(item)).ok_or_else(|| {
+        let text = format!("{index} has an item of another kind than it is on: {item:?}");
+        Error::new(ErrorKind::Corrupt, text)
+    })
+}
+
+/// A place in bytes: no value at it or on its inner side is left out.
+enum BytesPlace {
+    Start,
+    Before(Vec<u8>),
+    At(ValueBytes, StoredItem),
+    End,
+}
+
+/// The side from which a place is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlaceSide {
+    Low,
+    High,
+}
+
+impl BytesPlace {
+    fn of<I: IndexItem>(bound: &EntryBound<I>, side: PlaceSide) -> Self {
+        let range = |from, to| BytesRange::around(&ValueRange { from, to, descending: false });
+        let before = |inner: Bound<Value>| match side {
+            PlaceSide::Low => Self::Before(range(inner, Bound::Unbounded).from),
+            PlaceSide::High => match range(Bound::Unbounded, inner).to {
+                Some(bytes) => Self::Before(bytes),
+                None => Self::End,
+            },
+        };
+        match (bound, side) {
+            (EntryBound::Start, _) => Self::Start,
+            (EntryBound::End, _) => Self::End,
+            (EntryBound::Before(value), PlaceSide::Low) | (EntryBound::After(value), PlaceSide::High) => {
+                before(Bound::Included(value.clone()))
+            }
+            (EntryBound::After(value), PlaceSide::Low) | (EntryBound::Before(value), PlaceSide::High) => {
+                before(Bound::Excluded(value.clone()))
+            }
+            (EntryBound::At(value, item), _) => {
+                let bytes = ValueBytes::of(value);
+                match (prefix_of(bytes.as_slice()), side, item) {
+                    (Some(prefix), PlaceSide::Low, _) => Self::Before(prefix.to_vec()),
+                    (Some(prefix), PlaceSide::High, _) => {
+                        // Behind every form that begins so.
+                        let end = [&prefix[..], &[u8::MAX; LONG_BYTES - LONG_PREFIX_BYTES + 1]].concat();
+                        Self::Before(end)
+                    }
+                    (None, _, Some(item)) => Self::At(bytes, stored_item(item.item_id())),
+                    (None, _, None) => Self::Before(bytes.as_slice().to_vec()),
+                }
+            }
+        }
+    }
+
+    fn place(&self) -> EntryPlace<'_> {
+        match self {
+            Self::Start => EntryPlace::Start,
+            Self::Before(bytes) => EntryPlace::Before(bytes),
+            Self::At(bytes, item) => EntryPlace::At(bytes.as_slice(), *item),
+            Self::End => EntryPlace::End,
+        }
+    }
+}
+
+/// The bytes that long values share, if there are so many.
+fn prefix_of(bytes: &[u8]) -> Option<&[u8; LONG_PREFIX_BYTES]> {
+    bytes.first_chunk()
+}
+
+/// Pairs whose value bytes begin alike.
+type Block<I> = (Vec<u8>, Vec<(Value, I)>);
+
+impl<L: Layers> DiskView<'_, L> {
+    /// As [`View::candidates`], of the index whose entries lie under `index`.
+    pub(super) fn items_of_value<I: IndexItem>(
+        &self,
+        index: Subject,
+        value: &Value,
+        after: Option<I>,
+        limit: usize,
+        items: &mut Vec<I>,
+    ) -> Result<IndexAnswer> {
+        let bytes = ValueBytes::of(value);
+        let from = match after {
+            Some(item) => EntryPlace::At(bytes.as_slice(), stored_item(item.item_id())),
+            None => EntryPlace::Before(bytes.as_slice()),
+        };
+        let to = EntryPlace::After(bytes.as_slice());
+        let stretch = EntryStretch { from, to, order: EntryOrder::Ascending };
+        let end = items.len().saturating_add(limit);
+        let mut walk = self.records().walk_entries(index, stretch, limit)?;
+        while items.len() < end
+            && let Some((_, item)) = walk.next_pair()?
+        {
+            items.push(item_of(index, item)?);
+        }
+        Ok(if bytes.is_long() { IndexAnswer::Check } else { IndexAnswer::Exact })
+    }
+
+    /// As [`View::between`], of the index on `key` whose entries lie under `index`.
+    pub(super) fn pairs_between<I: IndexItem>(
+        &self,
+        (index, key): (Subject, KeyId),
+        (after, until): (&EntryBound<I>, &EntryBound<I>),
+        order: EntryOrder,
+        limit: usize,
+        pairs: &mut Vec<(Value, I)>,
+    ) -> Result<IndexAnswer> {
+        let (low, high) = match order {
+            EntryOrder::Ascending => (after, until),
+            EntryOrder::Descending => (until, after),
+        };
+        let is_inside = |(value, item): &(Value, I)| {
+            low.cmp_entry(value, *item) == Ordering::Less && high.cmp_entry(value, *item) == Ordering::Greater
+        };
+        let (low_bytes, high_bytes) =
+            (BytesPlace::of(low, PlaceSide::Low), BytesPlace::of(high, PlaceSide::High));
+        let (from, to) = match order {
+            EntryOrder::Ascending => (low_bytes.place(), high_bytes.place()),
+            EntryOrder::Descending => (high_bytes.place(), low_bytes.place()),
+        };
+        let end = pairs.len().saturating_add(limit);
+        let mut walk = self.records().walk_entries(index, EntryStretch { from, to, order }, limit)?;
+        let mut block: Option<Block<I>> = None;
+        while pairs.len() < end {
+            let next = walk.next_pair()?;
+            let goes_on = |prefix: &[u8]| next.as_ref().is_some_and(|(bytes, _)| bytes.starts_with(prefix));
+            if let Some((_, mut values)) = block.take_if(|(prefix, _)| !goes_on(prefix)) {
+                values.sort_unstable();
+                if order == EntryOrder::Descending {
+                    values.reverse();
+                }
+                pairs.extend(values.into_iter().filter(&is_inside).take(end - pairs.len()));
+            }
+            let Some((bytes, item)) = next else { break };
+            let Some(value) = self.value_of(index, key, &bytes, item)? else { continue };
+            let pair = (value, item_of(index, item)?);
+            match prefix_of(&bytes) {
+                Some(prefix) => block.get_or_insert_with(|| (prefix.to_vec(), Vec::new())).1.push(pair),
+                None if pairs.len() < end && is_inside(&pair) => pairs.push(pair),
+                None => {}
+            }
+        }
+        Ok(IndexAnswer::Exact)
+    }
+
+    /// The value of an entry: what its bytes say, or else the item's own.
+    fn value_of(
+        &self,
+        index: Subject,
+        key: KeyId,
+        bytes: &Arc<[u8]>,
+        item: StoredItem,
+    ) -> Result<Option<Value>> {
+        let damaged = |error: DecodeError| {
+            let text = format!("{index} has a value that cannot be read: {error}");
+            Error::new(ErrorKind::Corrupt, text)
+        };
+        let stored = ValueBytes::from_stored(bytes).map_err(damaged)?;
+        if let RecoveredValue::Exact(value) = stored.recover().map_err(damaged)? {
+            return Ok(Some(value));
+        }
+        let value = match item {
+            StoredItem::Vertex(vertex) => self.vertex_property(vertex, key)?,
+            StoredItem::Edge(edge) => self.edge_property(edge, key)?,
+        };
+        Ok(value.filter(|value| ValueBytes::of(value) == stored))
+    }
+}

@@ -123,10 +123,13 @@ impl IndexTable {
     /// Takes a subject that no index ever had; `None` if there are no more.
     pub fn take_subject(&self) -> Option<Subject> {
         let mut next = self.next_subject.lock();
-        let subject = Subject::from_number(*next)?;
-        if !planted(Bug::SubjectUsedTwice) {
-            *next = next.checked_add(1)?;
+        if planted(Bug::SubjectUsedTwice)
+            && let Some(last) = next.checked_sub(1).and_then(Subject::from_number)
+        {
+            return Some(last);
         }
+        let subject = Subject::from_number(*next)?;
+        *next = next.checked_add(1)?;
         Some(subject)
     }
 

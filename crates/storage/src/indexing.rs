@@ -238,7 +238,8 @@ impl<E: Engine> Store<E> {
     /// All indexes with their sizes, those included that are being built. Cost: a look at each part.
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexStatistics> {
-        self.front().indexes.load().statistics()
+        let session = Session::begin(self.front(), Access::Read);
+        self.front().indexes.load().statistics(&session.view())
     }
 
     /// Checks the rows of a load, which `staged` shows and nobody else does, against the unique ones of

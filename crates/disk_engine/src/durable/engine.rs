@@ -35,6 +35,12 @@ use evergraph_storage::salvage::source::SalvageSource;
 use evergraph_storage::view::View;
 use std::sync::Arc;
 
+/// A checkpoint is due when replaced files have more bytes, while compactions go on: more than this, and than a share of the
+/// set's.
+const REPLACED_BYTES_MIN: u64 = 256 << 20;
+/// One part in so many of the set's bytes.
+const REPLACED_SHARE: u64 = 4;
+
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
 
@@ -68,9 +74,17 @@ impl DurableEngine for DiskEngine {
         checkpoint(self, sources, progress)
     }
 
-    /// An index that no checkpoint has is built anew after a crash.
-    fn wants_checkpoint(&self) -> bool {
+    /// An index that no checkpoint has is built anew when the database is opened, and a compaction done again. Files that
+    /// were replaced take space until then.
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        let files = self.files();
+        let is_large = || {
+            let current = self.tree().current();
+            let set_bytes: u64 = current.set.iter().map(|file| file.stored().bytes()).sum();
+            files.replaced_bytes() > REPLACED_BYTES_MIN.max(set_bytes / REPLACED_SHARE)
+        };
         self.indexes().has_unnamed()
+            || files.has_unnamed_outputs() && (is_closing || !self.is_compaction_due() || is_large())
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {

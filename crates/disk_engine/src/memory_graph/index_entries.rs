@@ -18,9 +18,10 @@ use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
+use crate::source::EntriesSize;
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_storage::sync::RwLock;
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering as Memory};
+use evergraph_storage::sync::atomic::{AtomicI64, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,6 +82,9 @@ struct Part {
 pub(super) struct StampedEntries {
     #[expect(clippy::vec_box, reason = "a cut moves all parts behind it, under the latch")]
     parts: RwLock<Vec<Box<Part>>>,
+    /// Inserts minus Deletes. Relaxed, as the bytes: sizes, exact for the holder of the latch, who alone changes them.
+    difference: AtomicI64,
+    bytes: AtomicU64,
 }
 
 /// The last part that begins where `is_behind` does not hold.
@@ -243,6 +247,8 @@ impl IndexEntries {
             // The entry in a part that is three quarters full, and its value's bytes with two counts.
             let bytes = size_of::<StampedEntry>() * 4 / 3 + 16 + value.len();
             self.bytes.fetch_add(bytes as u64, Memory::Relaxed);
+            entries.bytes.fetch_add(bytes as u64, Memory::Relaxed);
+            entries.difference.fetch_add(operation.difference(), Memory::Relaxed);
             entries.insert(StampedEntry { value, item, stamp: RelativeStamp::new(offset, operation) });
         }
     }
@@ -253,6 +259,15 @@ impl IndexEntries {
 
     fn index_or_new(&self, subject: Subject) -> Arc<StampedEntries> {
         self.index(subject).unwrap_or_else(|| Arc::clone(self.indexes.write().entry(subject).or_default()))
+    }
+
+    /// How much there is of an index.
+    pub(super) fn size(&self, subject: Subject) -> EntriesSize {
+        self.index(subject).map_or_else(EntriesSize::default, |entries| EntriesSize {
+            difference: entries.difference.load(Memory::Relaxed),
+            bytes: entries.bytes.load(Memory::Relaxed),
+            file_bytes: 0,
+        })
     }
 
     /// The indexes that have records, ascending.

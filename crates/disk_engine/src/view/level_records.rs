@@ -18,7 +18,7 @@ use crate::format::entries::place::{EntryOrder, EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::level::Level;
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::view::layer::Layer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -219,6 +219,11 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         let places = self.level.places_of_group(subject, group);
         self.files(places).try_for_each(|file| file.mark_rows(subject, group, rows))
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        let places = self.level.places_of_subjects(&(index..=index));
+        self.files(places).map(|file| file.index_size(index)).sum()
     }
 
     fn index_entries(

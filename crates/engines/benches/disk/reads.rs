@@ -119,7 +119,7 @@ fn wait_for_compactions(open: &OpenStore<DiskEngine>) {
 fn show_tree(open: &OpenStore<DiskEngine>) {
     let tree = open.store().engine().tree_statistics();
     for (number, level) in tree.levels.iter().enumerate() {
-        let (mib, heap) = ((level.topology_bytes + level.property_bytes) >> 20, level.heap_bytes >> 10);
+        let (mib, heap) = ((level.topology_bytes + level.property_bytes) >> 20, level.memory_bytes >> 10);
         println!("L{number}: {} files, {mib} MiB, indexes of {heap} KiB", level.files);
     }
     println!("memory graphs of {} MiB; direct I/O: {}", tree.graph_bytes >> 20, tree.direct_io);

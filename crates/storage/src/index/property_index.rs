@@ -30,6 +30,7 @@ use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard};
+use crate::view::IndexSize;
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -436,13 +437,19 @@ impl<I: Item> PropertyIndex<I> {
         Ok((entries_count, stale_count))
     }
 
-    /// How big it is; without entries that the engine keeps. Cost: a look at each of its parts.
+    /// How big it is; of entries that the engine keeps, `kept` says it. Cost: a look at each of its parts.
     #[must_use]
-    pub fn statistics(&self) -> IndexStatistics {
+    pub fn statistics(&self, kept: Option<IndexSize>) -> IndexStatistics {
+        let mut file_bytes = 0;
+        let of_memory = |(entries, distinct, bytes)| (entries, Some(distinct), bytes);
         let (entries, distinct, mut bytes) = match &self.entries {
-            Entries::Hash(entries) => entries.size(),
-            Entries::Ordered(entries) => entries.size(),
-            Entries::Engine => (0, 0, 0),
+            Entries::Hash(entries) => of_memory(entries.size()),
+            Entries::Ordered(entries) => of_memory(entries.size()),
+            Entries::Engine => {
+                let size = kept.unwrap_or_default();
+                file_bytes = size.file_bytes;
+                (size.entries, None, size.bytes)
+            }
         };
         let (leaving, waiting_bytes) = {
             let removals = self.removals.lock();
@@ -451,9 +458,9 @@ impl<I: Item> PropertyIndex<I> {
         bytes += waiting_bytes;
         bytes += self.changes.lock().len() as u64 * 36;
         // But for those that leave, each value has one entry. Counted are hashes, which two values may share.
-        let distinct = if self.definition.unique { entries } else { distinct };
+        let distinct = if self.definition.unique { Some(entries) } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
-        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes }
+        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes, file_bytes }
     }
 }
 
@@ -500,8 +507,8 @@ mod tests {
             assert_eq!(found(&index, &ada), [5]);
             index.collect(T(4));
             assert_eq!(found(&index, &ada), []);
-            let statistics = index.statistics();
-            assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, 0));
+            let statistics = index.statistics(None);
+            assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, Some(0)));
         }
     }
 
@@ -524,13 +531,13 @@ mod tests {
     #[test]
     fn a_unique_index_has_as_many_values_as_entries_though_some_share_a_hash() {
         let values_count = 300_000;
-        let statistics = [true, false].map(|unique| {
+        let distinct = [true, false].map(|unique| {
             let index = new(IndexKind::Hash, unique);
             (0..values_count).for_each(|number| enter(&index, 1, &Value::I64(number), number as u32));
-            index.statistics()
+            index.statistics(None).distinct.unwrap()
         });
-        assert_eq!(statistics[0].distinct, values_count as u64);
-        assert!(statistics[1].distinct < values_count as u64, "about ten pairs share 32 bits");
+        assert_eq!(distinct[0], values_count as u64);
+        assert!(distinct[1] < values_count as u64, "about ten pairs share 32 bits");
     }
 
     #[test]
@@ -615,7 +622,7 @@ mod tests {
             }
             index.collect(T(history.len() as u64));
             let live = history.last().unwrap().iter().flatten().count() as u64;
-            let statistics = index.statistics();
+            let statistics = index.statistics(None);
             prop_assert_eq!((statistics.entries, statistics.leaving), (live, 0), "nothing stale is left");
         }
     }

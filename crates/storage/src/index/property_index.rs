@@ -29,13 +29,14 @@ use crate::index::ordered_entries::OrderedEntries;
 use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::view::IndexSize;
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 /// Changes remembered for writers: at most 24 bytes each.
 const CHANGES_MAX: usize = 1 << 16;
@@ -60,6 +61,10 @@ pub struct PropertyIndex<I> {
     changes: Mutex<ChangeList<I>>,
     /// If it is unique and not ready.
     newcomers: Mutex<Option<Newcomers<I>>>,
+    /// Whether commits that enter something wait a little, so that the build can end. Changes with the newcomers locked;
+    /// relaxed, since a commit that misses it is one more newcomer.
+    is_held: AtomicBool,
+    released: Condvar,
     /// The oldest snapshot that finds all it should; `u64::MAX` until it is filled. Release after the
     /// scan's last entry; Acquire by who looks up.
     since: AtomicU64,
@@ -164,6 +169,8 @@ impl<I: Item> PropertyIndex<I> {
             entries,
             removals: Mutex::default(),
             changes: Mutex::new(ChangeList::new(known_from, CHANGES_MAX)),
+            is_held: AtomicBool::new(false),
+            released: Condvar::new(),
             newcomers: Mutex::new(unique.then(|| Newcomers { list: VecDeque::new(), forgotten: false })),
             since: AtomicU64::new(u64::MAX),
             ready: AtomicBool::new(false),
@@ -367,6 +374,26 @@ impl<I: Item> PropertyIndex<I> {
         Some(newcomers.list.drain(..count).map(|(_, key, item)| (key, item)).collect())
     }
 
+    /// Holds commits that enter something back, as long as the answer lives: so that a build beside many writers, which must
+    /// find a moment without newcomers, finds one.
+    pub fn hold_newcomers(&self) -> HeldNewcomers<'_, I> {
+        let _newcomers = self.newcomers.lock();
+        self.is_held.store(true, Ordering::Relaxed);
+        HeldNewcomers(self)
+    }
+
+    /// Waits while newcomers are held back, for at most `patience`. Before the latch, by a commit that enters something.
+    #[inline]
+    pub fn wait_while_held(&self, patience: Duration) {
+        if self.is_held.load(Ordering::Relaxed) {
+            let newcomers = self.newcomers.lock();
+            if self.is_held.load(Ordering::Relaxed) {
+                // Once: who was woken for nothing is one more newcomer.
+                drop(self.released.wait_timeout(newcomers, patience));
+            }
+        }
+    }
+
     /// Frees what is left of the list of newcomers. After it was made ready, and after the latch.
     pub fn forget_newcomers(&self) {
         let list = self.newcomers.lock().take();
@@ -461,6 +488,18 @@ impl<I: Item> PropertyIndex<I> {
         let distinct = if self.definition.unique { Some(entries) } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
         IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes, file_bytes }
+    }
+}
+
+/// Commits that enter something into an index wait until this is dropped.
+#[derive(Debug)]
+pub struct HeldNewcomers<'a, I>(&'a PropertyIndex<I>);
+
+impl<I> Drop for HeldNewcomers<'_, I> {
+    fn drop(&mut self) {
+        let _newcomers = self.0.newcomers.lock();
+        self.0.is_held.store(false, Ordering::Relaxed);
+        self.0.released.notify_all();
     }
 }
 

@@ -35,6 +35,9 @@ use evergraph_storage::salvage::source::SalvageSource;
 use evergraph_storage::view::View;
 use std::sync::Arc;
 
+/// What the memory of a load's sorting is called in a budget.
+const SORTING_PURPOSE: &str = "sorting a load";
+
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
 
@@ -89,6 +92,11 @@ impl DurableEngine for DiskEngine {
         plan: &LoadPlan<'_>,
         progress: &mut OnLoadProgress<'_>,
     ) -> Result<BuiltLoad<CsrFile>> {
+        // Whoever loads may know nothing of the limit, as a generator.
+        let memory_bytes = plan.memory_bytes.min(self.budget().limit_bytes() / 4);
+        let _sorting = self.budget().reserve(SORTING_PURPOSE, memory_bytes)?;
+        let LoadPlan { load, numbers, ref indexed, .. } = *plan;
+        let plan = &LoadPlan { load, numbers, memory_bytes, indexed: indexed.clone() };
         let (pin, newest) = (self.tree().pin(), self.timeline().published());
         let directory = self.files().directory();
         let context = LoadContext {

@@ -13,6 +13,7 @@
 #   DISK_KERNELS_FLAGS passed to the kernels of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DISK_READS_FLAGS  passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
+#   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -69,7 +70,7 @@ PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FL
 NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+.PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-disk bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
@@ -83,6 +84,9 @@ help: ## List the targets
 
 demo: build ## See Evergraph at work (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" demo
+
+demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (DEMO_FLAGS="--scale 21" for a smaller one)
+	$(Q)tools/demo-disk "$(BUILT)/release/evergraph" $(DEMO_FLAGS)
 
 test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"

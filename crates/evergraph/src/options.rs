@@ -86,8 +86,7 @@ impl Options {
     /// `invalid` if the memory limit is too low for the engine.
     pub fn check_new(&self, path: &Path) -> Result<()> {
         if self.would_create(path) {
-            let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
-            AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes)?;
+            self.memory_limit_of_new()?;
         }
         Ok(())
     }
@@ -100,6 +99,14 @@ impl Options {
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         self.create && is_empty
+    }
+
+    /// The memory limit, in bytes, of a database that is created with these options.
+    ///
+    /// # Errors
+    /// `invalid` if it is too low for the engine.
+    pub fn memory_limit_of_new(&self) -> Result<u64> {
+        AnyEngine::memory_limit(self.engine.unwrap_or(EngineKind::DEFAULT).name(), self.memory_limit_bytes)
     }
 
     pub(crate) fn to_open_options(&self) -> OpenOptions {

@@ -40,6 +40,8 @@ use std::sync::Arc;
 const REPLACED_BYTES_MIN: u64 = 256 << 20;
 /// One part in so many of the set's bytes.
 const REPLACED_SHARE: u64 = 4;
+/// What the memory of a load's sorting is called in a budget.
+const SORTING_PURPOSE: &str = "sorting a load";
 
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
@@ -103,6 +105,11 @@ impl DurableEngine for DiskEngine {
         plan: &LoadPlan<'_>,
         progress: &mut OnLoadProgress<'_>,
     ) -> Result<BuiltLoad<CsrFile>> {
+        // Whoever loads may know nothing of the limit, as a generator.
+        let memory_bytes = plan.memory_bytes.min(self.budget().limit_bytes() / 4);
+        let _sorting = self.budget().reserve(SORTING_PURPOSE, memory_bytes)?;
+        let LoadPlan { load, numbers, ref indexed, .. } = *plan;
+        let plan = &LoadPlan { load, numbers, memory_bytes, indexed: indexed.clone() };
         let (pin, newest) = (self.tree().pin(), self.timeline().published());
         let directory = self.files().directory();
         let context = LoadContext {

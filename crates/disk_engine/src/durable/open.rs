@@ -10,7 +10,7 @@
 //! Source: disk-engine, section 8 (Opening).
 
 use crate::durable::files::DatabaseFiles;
-use crate::durable::section::{FileList, LEVEL_MAX};
+use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, EngineParts};
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
@@ -25,8 +25,6 @@ use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
 use evergraph_storage::io::environment::Background;
 use std::sync::Arc;
-
-const _: () = assert!(DEEPER_LEVELS == LEVEL_MAX as usize);
 
 /// Opens the engine of a database: as `DurableEngine::open`.
 pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {

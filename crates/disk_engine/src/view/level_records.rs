@@ -7,8 +7,8 @@
 //! a group   its files, which are few: the sums of their directories
 //! ```
 //!
-//! Files without any of the items are not asked. A file gathers the pages of its items, and files are asked
-//! in turn.
+//! Files without any of the items are not asked. The pages of all items are gathered, over all files, and read side by
+//! side; then files are asked in turn.
 //!
 //! A level may have files of a bulk load that is newer than the reader; such a file says nothing.
 //!
@@ -108,16 +108,21 @@ impl<'l, F: Layer> LevelRecords<'l, F> {
         }
         // By file; in each in the order of the items.
         asked.sort_unstable();
-        let (mut items_of_file, mut answers_of_file) = (Vec::new(), Vec::new());
-        for of_file in asked.chunk_by(|(left, _), (right, _)| left == right) {
-            items_of_file.clear();
-            items_of_file.extend(of_file.iter().map(|(_, at)| items[*at]));
-            answers_of_file.clear();
-            answers_of_file.extend(of_file.iter().map(|(_, at)| answers[*at].clone()));
-            ask(self.file(of_file[0].0), &items_of_file, &mut answers_of_file)?;
-            for ((_, at), answer) in of_file.iter().zip(answers_of_file.drain(..)) {
-                answers[*at] = answer;
-            }
+        let items_by_file: Vec<_> = asked.iter().map(|(_, at)| items[*at]).collect();
+        let mut answers_by_file: Vec<_> = asked.iter().map(|(_, at)| answers[*at].clone()).collect();
+        let mut end = 0;
+        let files = asked.chunk_by(|(left, _), (right, _)| left == right).map(|of_file| {
+            let start = end;
+            end += of_file.len();
+            (self.file(of_file[0].0), start..end)
+        });
+        let files: Vec<_> = files.collect();
+        F::read_ahead(&files, &items_by_file);
+        for (file, range) in files {
+            ask(file, &items_by_file[range.clone()], &mut answers_by_file[range])?;
+        }
+        for ((_, at), answer) in asked.into_iter().zip(answers_by_file) {
+            answers[at] = answer;
         }
         Ok(())
     }

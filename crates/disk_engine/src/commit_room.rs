@@ -191,15 +191,20 @@ impl DiskEngine {
         if let Ok(reserved) = reserve() {
             return Ok(reserved);
         }
-        // The open graph is next. Without memory for another one, those that are frozen must do.
+        // The open graph is next. Without memory for another one, those that are frozen must do; if there are none, its
+        // flush frees what the other one takes beyond the limit.
         if self.backlog().is_none() {
-            match self.freeze_open() {
+            let has_frozen = self.tree().with_current(|current| !current.frozen().is_empty());
+            let frozen = if has_frozen { self.freeze_open() } else { self.freeze_and(|_| ()).map(|all| all.0) };
+            match frozen {
                 Err(refused) if refused.kind() != ErrorKind::Limit => return Err(refused),
                 Ok(_) | Err(_) => self.pacing().wake_background(),
             }
         }
         let mut reserved = None;
-        let is_done = || match reserve() {
+        // Nothing, which is refused as long as the limit is passed.
+        let is_within = || self.budget().reserve(GRAPHS_PURPOSE, 0);
+        let is_done = || match is_within().and_then(|_| reserve()) {
             Ok(found) => {
                 reserved = Some(found);
                 true

@@ -74,12 +74,14 @@ impl DiskEngine {
             .within(self.budget().limit_bytes());
         job.kept_indexes = Some(kept);
         let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
-        let _reserved = reserved.map_err(CheckpointError::Refused)?;
+        let reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();
         let stop = || self.pacing().is_closed();
         let stored = job.run(directory, &mut || self.files().take_number(), &stop)?;
         let numbers: Vec<FileNumber> = stored.iter().map(|stored| stored.number).collect();
-        let open = |stored| CsrFile::open(directory, &stored, self.page_reader()).map(Arc::new);
+        // Indexes of the outputs take its place, and then that of the inputs'.
+        drop(reserved);
+        let open = |stored| CsrFile::open_in_place(directory, &stored, self.page_reader()).map(Arc::new);
         let outputs: CheckpointResult<Vec<_>> = stored.into_iter().map(open).collect();
         let installed = outputs.and_then(|outputs| {
             let written: u64 = outputs.iter().map(|file| file.stored().bytes()).sum();

@@ -17,7 +17,6 @@ use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::flush::write_generation;
 use crate::generation::Generation;
-use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
@@ -57,17 +56,26 @@ impl DiskEngine {
     /// # Errors
     /// `limit` if the budget refuses the next graph.
     pub fn freeze_open(&self) -> Result<Timestamp> {
-        Ok(self.freeze_and(|_| ())?.0)
+        Ok(self.freeze_by(|| self.supply().make_ready(), |_| ())?.0)
     }
 
-    /// The same, and what `look` finds at that moment, under the latch.
+    /// The same for who flushes it at once, and what `look` finds at that moment, under the latch. A full budget does not
+    /// stop it: the next graph takes less than flushing this one frees.
     ///
     /// # Errors
-    /// `limit` if the budget refuses the next graph.
+    /// `limit` if writers were promised more than a graph holds.
     pub fn freeze_and<T>(&self, look: impl Fn(&LatchState) -> T) -> Result<(Timestamp, T)> {
+        self.freeze_by(|| self.supply().make_ready_in_place(), look)
+    }
+
+    fn freeze_by<T>(
+        &self,
+        make_ready: impl Fn() -> Result<()>,
+        look: impl Fn(&LatchState) -> T,
+    ) -> Result<(Timestamp, T)> {
         loop {
             if self.tree().open_graph().last().is_some() {
-                self.supply().make_ready()?;
+                make_ready()?;
             }
             let latch = self.timeline().latch();
             let replaced = match self.tree().open_graph().last() {
@@ -114,11 +122,12 @@ impl DiskEngine {
         let graph = generation.graph().expect("a graph is freed when it has a file");
         let clock = self.timeline().clock();
         let began = clock.now();
-        // A cache gives way to it. A budget that refuses it does not stop what frees a graph.
-        let _reserved = self.budget().reserve(FLUSH_PURPOSE, FLUSH_BYTES);
+        // A full budget does not stop what frees a graph.
+        let _reserved = self.budget().reserve_anyway(FLUSH_PURPOSE, FLUSH_BYTES);
         let number = self.files().take_number();
         let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
-            let open = |stored| CsrFile::open(self.files().directory(), &stored, self.page_reader());
+            let open =
+                |stored| CsrFile::open_in_place(self.files().directory(), &stored, self.page_reader());
             stored.map(open).transpose()
         });
         drop(graph);

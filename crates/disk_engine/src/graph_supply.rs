@@ -113,9 +113,25 @@ impl GraphSupply {
     /// # Errors
     /// As [`GraphSupply::open`].
     pub fn make_ready(&self) -> Result<()> {
+        self.make_ready_by(Self::open)
+    }
+
+    /// The same beyond the limit of the budget: for who flushes the graph before it, which has more memory.
+    ///
+    /// # Errors
+    /// As [`GraphSupply::open`], but for the budget.
+    pub fn make_ready_in_place(&self) -> Result<()> {
+        self.make_ready_by(|supply| {
+            let graph = MemoryGraph::open(supply.capacity_bytes, &supply.promises)?;
+            graph.reserve_anyway(&supply.budget);
+            Ok(graph)
+        })
+    }
+
+    fn make_ready_by(&self, open: impl FnOnce(&Self) -> Result<MemoryGraph>) -> Result<()> {
         let _one = self.opening.lock();
         if self.next.lock().is_none() {
-            let graph = self.open()?;
+            let graph = open(self)?;
             *self.next.lock() = Some(graph);
         }
         Ok(())

@@ -23,6 +23,7 @@ use crate::memory_graph::sorted_commit::{CommitList, SortedCommit};
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -246,6 +247,11 @@ impl MemoryGraph {
     /// `limit`: the graph is as it was, and takes more than is reserved.
     pub fn reserve(&self, budget: &dyn Budget) -> Result<()> {
         self.memory.reserve(budget, self.size().total_bytes(), self.capacity_bytes / 32)
+    }
+
+    /// The same, beyond the limit if it does not fit.
+    pub(crate) fn reserve_anyway(&self, budget: &MemoryBudget) {
+        self.memory.reserve_anyway(budget, self.size().total_bytes());
     }
 
     /// Whether the graph is to be frozen. It takes what was promised all the same.

@@ -40,14 +40,23 @@ impl DiskEngine {
     /// Flushes everything that is readable now, and does the compactions that are due: for tests, benchmarks and quiet
     /// times. What fails is told to writers that wait, as of background work.
     pub fn merge_everything(&self) {
-        let merged = self.freeze_open().map_err(CheckpointError::Refused).and_then(|_| {
-            while self.flush_oldest()? {}
+        let merged = self.flush_all().and_then(|()| {
             while self.compact_once()? {}
             Ok(())
         });
         if let Err(error) = merged {
             self.pacing().note_failure(error.to_string());
         }
+    }
+
+    /// Flushes everything that is readable now.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::flush_oldest`].
+    pub fn flush_all(&self) -> CheckpointResult<()> {
+        self.freeze_and(|_| ()).map_err(CheckpointError::Refused)?;
+        while self.flush_oldest()? {}
+        Ok(())
     }
 
     /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have

@@ -122,20 +122,24 @@ impl DiskEngine {
         patience: Duration,
     ) -> Result<PreparedWrite> {
         let leaving = Vec::new();
-        if self.supply().is_large(&commit) {
-            // Until the graph reserves what it really takes.
-            let bytes = GraphSupply::bytes_of(&commit);
-            let ahead = self.eased(flusher, patience, || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
-            let graph = Arc::new(self.supply().of_commit(commit, index_records, ahead)?);
-            let next = self.supply().open()?;
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let left = || patience.saturating_sub(clock.now().saturating_sub(began));
+        let bytes = GraphSupply::bytes_of(&commit, &index_records);
+        if self.supply().is_large(&commit, bytes) {
+            let ahead = self.eased(flusher, left(), || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
+            let graph = Arc::new(MemoryGraph::of_commit(commit, index_records)?);
+            // In place of that, what it really takes.
+            drop(ahead);
+            self.eased(flusher, left(), || graph.reserve(&**self.budget()))?;
+            let next = self.eased(flusher, left(), || self.supply().open())?;
             let room = WriteRoom::Large(Box::new(LargeCommit { graph, next }));
             return Ok(PreparedWrite { room, leaving });
         }
-        let graph = self.tree().open_graph();
-        let prepared = Box::new(graph.prepare(commit, index_records)?);
-        self.supply().keep_ready(&graph);
-        drop(graph);
-        self.eased(flusher, patience, || self.tree().open_graph().reserve(&**self.budget()))?;
+        let promise = || self.tree().open_graph().promise(&commit, &index_records);
+        let prepared = Box::new(self.eased(flusher, left(), promise)?.filled(commit, index_records));
+        self.supply().keep_ready(&self.tree().open_graph());
+        self.eased(flusher, left(), || self.tree().open_graph().reserve(&**self.budget()))?;
         Ok(PreparedWrite { room: WriteRoom::Small(prepared), leaving })
     }
 

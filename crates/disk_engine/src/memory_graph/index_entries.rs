@@ -219,6 +219,16 @@ impl StampedEntries {
     }
 }
 
+/// Bytes of the entry in a part that is three quarters full, and of its value with two counts.
+fn entry_bytes(value: &[u8]) -> u64 {
+    (size_of::<StampedEntry>() * 4 / 3 + 16 + value.len()) as u64
+}
+
+/// Bytes that `records` take, about.
+pub(super) fn bytes_of(records: &[IndexRecord]) -> u64 {
+    records.iter().map(|record| entry_bytes(&record.value)).sum()
+}
+
 /// The records of all indexes of a memory graph.
 ///
 /// # Concurrency
@@ -240,9 +250,7 @@ impl IndexEntries {
                 known = Some((subject, self.index_or_new(subject)));
             }
             let (_, entries) = known.as_ref().expect("set above");
-            // The entry in a part that is three quarters full, and its value's bytes with two counts.
-            let bytes = size_of::<StampedEntry>() * 4 / 3 + 16 + value.len();
-            self.bytes.fetch_add(bytes as u64, Memory::Relaxed);
+            self.bytes.fetch_add(entry_bytes(&value), Memory::Relaxed);
             entries.insert(StampedEntry { value, item, stamp: RelativeStamp::new(offset, operation) });
         }
     }

@@ -15,6 +15,7 @@ use evergraph_disk_engine::durable::files::DatabaseFiles;
 use evergraph_disk_engine::engine::{DiskEngine, EngineParts};
 use evergraph_disk_engine::file::page_reader::PageReader;
 use evergraph_disk_engine::file_set::FileSet;
+use evergraph_disk_engine::flusher::FLUSH_PURPOSE;
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::memory_graph::reserved_memory::GRAPHS_PURPOSE;
@@ -35,7 +36,9 @@ use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const LIMIT: u64 = 64 << 20;
@@ -79,14 +82,15 @@ fn set(vertex: u32, length: usize) -> Mutation {
     Mutation::SetVertexProperties { vertex: VertexId(vertex), properties }
 }
 
-fn edges(count: u32) -> Vec<Mutation> {
+/// Edges between 8,000 vertices, a few of each: lists take more than 64 bytes a record.
+fn edges(numbers: Range<u32>) -> Vec<Mutation> {
     let edge = |at: u32| EdgeId {
-        source: VertexId(at % 1000),
+        source: VertexId(at % 8000),
         edge_type: TypeId(0),
-        target: VertexId(at / 1000),
+        target: VertexId((at * 7 + at / 8000) % 8000),
         discriminator: 0,
     };
-    (0..count).map(|at| Mutation::InsertEdge { edge: edge(at), properties: Properties::EMPTY }).collect()
+    numbers.map(|at| Mutation::InsertEdge { edge: edge(at), properties: Properties::EMPTY }).collect()
 }
 
 /// Takes all but `left` bytes.
@@ -112,7 +116,7 @@ fn a_graph_is_flushed_though_nothing_is_left_for_the_index_of_its_file() {
     // Less than a flush takes, or nothing.
     for left in [0, (4 << 20) + 100] {
         let engine = engine(LIMIT, 1 << 20);
-        commit(&engine, &edges(5000)).unwrap();
+        commit(&engine, &edges(0..5000)).unwrap();
         engine.freeze_open().unwrap();
         let others = take_all_but(&engine, left);
         assert!(engine.flush_oldest().unwrap(), "{left} bytes are left");
@@ -125,7 +129,7 @@ fn a_graph_is_flushed_though_nothing_is_left_for_the_index_of_its_file() {
 #[test]
 fn a_checkpoint_freezes_the_open_graph_though_nothing_is_left_for_the_next_one() {
     let engine = engine(LIMIT, 1 << 20);
-    commit(&engine, &edges(5000)).unwrap();
+    commit(&engine, &edges(0..500)).unwrap();
     let others = take_all_but(&engine, 0);
     let error = engine.freeze_open().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "others have no reason to pass the limit");
@@ -153,7 +157,7 @@ fn a_compaction_with_memory_for_itself_alone_comes_to_its_end() {
     let engine = engine(LIMIT, 1 << 20);
     let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
     // So many pages that their index takes more than rounding.
-    (0..2).for_each(|round| flush(&engine, &edges(60_000 + round)[round as usize..]));
+    (0..2).for_each(|round| flush(&engine, &edges(round * 60_000..(round + 1) * 60_000)));
     let inputs = engine.tree().current().set.flushed().to_vec();
     let job = CompactionJob::new(inputs, 5, DeleteRule::new(Below::Nothing, [])).within(LIMIT);
     let others = take_all_but(&engine, job.memory_bytes());
@@ -166,7 +170,7 @@ fn a_compaction_with_memory_for_itself_alone_comes_to_its_end() {
 #[test]
 fn many_runs_are_compacted_in_a_small_budget_and_fewer_at_once_where_memory_is_short() {
     let engine = engine(LIMIT, 1 << 20);
-    (0..60).for_each(|at| flush(&engine, &[set(0, 10), set(at, 10)]));
+    (1..61).for_each(|at| flush(&engine, &[set(0, 10), set(at, 10)]));
     assert!(engine.compact_once().unwrap());
     let runs = || engine.tree().current().set.flushed_runs();
     assert_eq!(runs(), 44, "sixteen at once");
@@ -177,7 +181,7 @@ fn many_runs_are_compacted_in_a_small_budget_and_fewer_at_once_where_memory_is_s
     while engine.compact_once().unwrap() {}
     assert!(runs() < 4);
     let others = take_all_but(&engine, 4 << 20);
-    (0..4).for_each(|at| flush(&engine, &[set(0, 10), set(at, 10)]));
+    (1..5).for_each(|at| flush(&engine, &[set(0, 10), set(at, 10)]));
     assert!(engine.compact_once().is_err(), "not even two fit");
     drop(others);
 }
@@ -206,11 +210,35 @@ fn a_commit_of_many_bytes_in_few_records_has_a_graph_of_its_own() {
 
 #[test]
 fn a_large_commit_waits_for_memory_as_a_small_one_does() {
-    let engine = engine(LIMIT, 1 << 20);
-    commit(&engine, &[set(0, 900_000)]).unwrap();
-    let large = edges(20_000);
+    let engine = engine(LIMIT, 4 << 20);
+    commit(&engine, &[set(0, 3_500_000)]).unwrap();
+    let large = edges(0..40_000);
     // Enough for the estimate of 64 bytes a record, and not for the graph that follows.
-    let _others = take_all_but(&engine, 40_000 * 64 + (100 << 10));
+    let _others = take_all_but(&engine, 80_000 * 64 + (50 << 10));
     commit(&engine, &large).unwrap();
     assert!(!engine.tree().current().set.flushed().is_empty(), "the graph before it was flushed");
+}
+
+#[test]
+fn a_flush_reserves_the_pages_of_columns_that_wait_for_the_end_of_their_subject() {
+    let engine = engine(512 << 20, 64 << 20);
+    let values: Vec<_> = (0..12_000).map(|vertex| set(vertex, 1000)).collect();
+    commit(&engine, &values).unwrap();
+    engine.freeze_open().unwrap();
+    let flushed = AtomicBool::new(false);
+    let most = std::thread::scope(|scope| {
+        let watched = scope.spawn(|| {
+            let mut most = 0;
+            while !flushed.load(Ordering::Relaxed) {
+                most = most.max(reserved(&engine, FLUSH_PURPOSE));
+                std::thread::yield_now();
+            }
+            most
+        });
+        assert!(engine.flush_oldest().unwrap());
+        flushed.store(true, Ordering::Relaxed);
+        watched.join().unwrap()
+    });
+    assert!(most >= 12 << 20, "{most} bytes of 12 MB of pages that waited");
+    assert_eq!(reserved(&engine, FLUSH_PURPOSE), 0);
 }

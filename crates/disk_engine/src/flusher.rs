@@ -15,7 +15,7 @@
 
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
-use crate::flush::write_generation;
+use crate::flush::write_generation_watched;
 use crate::generation::Generation;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
@@ -26,8 +26,11 @@ use std::time::Duration;
 
 /// What the memory of flushes is called in a budget.
 pub const FLUSH_PURPOSE: &str = "flushes";
-/// What a flush takes: a stretch of each file, filters, and the records of a long list.
+/// What a flush takes: a stretch of each file, filters, and the records of a long list. Pages of columns that wait for the
+/// end of their subject come on top.
 const FLUSH_BYTES: u64 = 4 << 20;
+/// Bytes for such pages that are reserved at once.
+const WAITING_STEP_BYTES: u64 = 1 << 20;
 
 /// What a flush wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -132,11 +135,21 @@ impl DiskEngine {
         let clock = self.timeline().clock();
         let began = clock.now();
         // A full budget does not stop what frees a graph.
-        let _reserved = self.budget().reserve_anyway(FLUSH_PURPOSE, FLUSH_BYTES);
-        let number = self.files().take_number();
-        let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
-            let open =
-                |stored| CsrFile::open_in_place(self.files().directory(), &stored, self.page_reader());
+        let mut reserved = vec![self.budget().reserve_anyway(FLUSH_PURPOSE, FLUSH_BYTES)];
+        let mut reserved_bytes = FLUSH_BYTES;
+        let mut count_waiting = |waiting_bytes: u64| {
+            let missing = (FLUSH_BYTES + waiting_bytes).saturating_sub(reserved_bytes);
+            if missing > 0 {
+                let more = missing.max(WAITING_STEP_BYTES);
+                reserved.push(self.budget().reserve_anyway(FLUSH_PURPOSE, more));
+                reserved_bytes += more;
+            }
+        };
+        let (number, directory) = (self.files().take_number(), self.files().directory());
+        let written = write_generation_watched(directory, number, &graph, &mut count_waiting);
+        drop(reserved);
+        let written = written.and_then(|stored| {
+            let open = |stored| CsrFile::open_in_place(directory, &stored, self.page_reader());
             stored.map(open).transpose()
         });
         drop(graph);

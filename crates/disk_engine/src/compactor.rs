@@ -3,11 +3,13 @@
 //! ```text
 //! set, R ──pick──> inputs ──job──> outputs, durable ──> checkpointer's place, latch: outputs in place of inputs
 //!                    └ one that overlaps nothing: moves to the next level as it is
-//! manifest   the next checkpoint names the outputs; when it is durable, the inputs are removed
+//! manifest   the next checkpoint names the outputs; when it is durable, the inputs that one named are removed
 //! ```
 //!
-//! - The manifest on disk names the inputs until then, and so they stay: after a crash the outputs are removed, and what
-//!   the log has after C comes on top of the inputs.
+//! - The manifest on disk names inputs until then, and so they stay: after a crash the outputs are removed, and what
+//!   the log has after C comes on top of the inputs. Inputs that no manifest ever named, such as outputs of
+//!   compactions since the last one, are removed at once: the log, or files that are named, have all of them.
+//! - A checkpoint is due when nothing else is, when replaced files take much space, and before closing.
 //! - The swap holds the checkpointer's place. A checkpoint through C takes the files of the set whose last commit is at
 //!   most C. An output has the commits of all its inputs, and must not mix those before C with later ones while a
 //!   checkpoint is made; at the next one all of them are before C, since they are readable now.
@@ -17,6 +19,7 @@
 //! follows the set, at the next checkpoint.
 
 use crate::compact::job::CompactionJob;
+use crate::durable::files::FilesOnDisk;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::file_set::FileSet;
@@ -54,10 +57,10 @@ impl DiskEngine {
     /// As [`DiskEngine::compact_once`].
     pub fn compact_by(&self, limits: &PickLimits) -> CheckpointResult<bool> {
         // Before the set: of an index that is filled by now, this set may lack the scan.
-        let (_, building) = self.indexes().subjects();
+        let builds = self.indexes().builds();
         let set = Arc::clone(&self.tree().current().set);
-        // Behind it: of an index that began before, it has entries.
-        let (kept, _) = self.indexes().subjects();
+        // After it: of an index that began before, it has entries.
+        let kept = self.indexes().subjects();
         if self.remove_dropped(&set, &kept)? {
             return Ok(true);
         }
@@ -71,7 +74,7 @@ impl DiskEngine {
                 self.install_compacted(&picked, &picked.inputs)?;
                 return Ok(true);
             }
-            let deletes = DeleteRule::new(picked.below, building.iter().copied());
+            let deletes = DeleteRule::new(picked.below, builds.without_scan(&kept));
             let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
                 .within(self.budget().limit_bytes());
             match self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes()) {
@@ -159,11 +162,25 @@ impl DiskEngine {
         if planted(Bug::InputsRemovedEarly) {
             inputs.iter().filter(is_left).try_for_each(|input| self.files().remove(input.number()))?;
         }
-        inputs.iter().filter(is_left).for_each(|input| input.note_replaced());
-        on_disk.add_replaced(inputs.iter().filter(is_left).map(|file| file.stored()));
+        let left: Vec<_> = inputs.iter().filter(is_left).cloned().collect();
+        self.retire(&mut on_disk, &left);
         drop(on_disk);
         drop(replaced);
         self.pacing().note_compaction();
         Ok(true)
+    }
+
+    /// Files that are in the set no more: what no manifest ever named is removed at once, since readers have it open and a
+    /// crash would remove it; the others with the next manifest.
+    pub(crate) fn retire(&self, on_disk: &mut FilesOnDisk, replaced: &[Arc<CsrFile>]) {
+        if replaced.is_empty() {
+            return;
+        }
+        replaced.iter().for_each(|file| file.note_replaced());
+        let (named, unnamed): (Vec<_>, Vec<_>) =
+            replaced.iter().partition(|file| on_disk.may_be_named(file.number()));
+        self.files().note_compacted(named.iter().map(|file| file.stored().bytes()).sum());
+        let kept = unnamed.iter().filter(|file| self.files().remove(file.number()).is_err());
+        on_disk.add_unremoved(kept.map(|file| file.stored()));
     }
 }

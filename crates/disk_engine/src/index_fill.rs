@@ -47,7 +47,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// What the memory of fills is called in a budget.
-const FILL_PURPOSE: &str = "building an index";
+const FILL_PURPOSE: &str = "index builds";
 /// The lowest level.
 const LOWEST: u8 = 5;
 /// Runs that are merged to one.
@@ -288,7 +288,9 @@ impl DiskEngine {
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)
         } else {
-            let (mut kept, mut building) = self.indexes().subjects();
+            let builds = self.indexes().builds();
+            let mut kept = self.indexes().subjects();
+            let mut building = builds.without_scan(&kept);
             // Below it lies nothing any more that a Delete would be kept for.
             building.remove(&subject);
             kept.insert(subject);
@@ -307,7 +309,7 @@ impl DiskEngine {
             let text = "the lowest level changed while an index was put into it: build it again";
             return Err(Error::new(ErrorKind::Busy, text));
         }
-        on_disk.add_replaced(overlapped.iter().map(|file| file.stored()));
+        self.retire(&mut on_disk, &overlapped);
         Ok(installed)
     }
 }

@@ -87,8 +87,8 @@ impl DurableEngine for AnyEngine {
     }
 
     #[inline]
-    fn wants_checkpoint(&self) -> bool {
-        with_engine!(self, engine => engine.wants_checkpoint())
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        with_engine!(self, engine => engine.wants_checkpoint(is_closing))
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {

@@ -7,6 +7,7 @@ use evergraph_graph::transaction::Isolation;
 use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -84,11 +85,28 @@ impl Options {
     /// # Errors
     /// `invalid` if the memory limit is too low for the engine.
     pub fn check_new(&self, path: &Path) -> Result<()> {
-        if self.create && !path.exists() {
-            let engine = self.engine.unwrap_or(EngineKind::DEFAULT);
-            AnyEngine::memory_limit(engine.name(), self.memory_limit_bytes)?;
+        if self.would_create(path) {
+            self.memory_limit_of_new()?;
         }
         Ok(())
+    }
+
+    /// Whether opening `path` creates a database: there is no directory, or an empty one.
+    #[must_use]
+    pub fn would_create(&self, path: &Path) -> bool {
+        let is_empty = match path.read_dir() {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        self.create && is_empty
+    }
+
+    /// The memory limit, in bytes, of a database that is created with these options.
+    ///
+    /// # Errors
+    /// `invalid` if it is too low for the engine.
+    pub fn memory_limit_of_new(&self) -> Result<u64> {
+        AnyEngine::memory_limit(self.engine.unwrap_or(EngineKind::DEFAULT).name(), self.memory_limit_bytes)
     }
 
     pub(crate) fn to_open_options(&self) -> OpenOptions {

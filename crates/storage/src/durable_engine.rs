@@ -171,8 +171,10 @@ pub trait DurableEngine: Engine {
         progress: &mut OnCheckpointProgress<'_>,
     ) -> CheckpointResult<CheckpointOutcome>;
 
-    /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front. Cheap.
-    fn wants_checkpoint(&self) -> bool {
+    /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front; of a store that is about to
+    /// be closed, whether closing would lose work. Cheap.
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        let _ = is_closing;
         false
     }
 

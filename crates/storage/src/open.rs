@@ -22,6 +22,7 @@ use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
+use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::pool::READERS;
@@ -344,6 +345,22 @@ impl<E: DurableEngine> OpenStore<E> {
     #[must_use]
     pub fn checkpoint_state(&self) -> CheckpointState {
         self.upkeep.state()
+    }
+
+    /// Builds an index: see [`Store::create_index`]. Closing the database ends the build, and waits for that.
+    ///
+    /// # Errors
+    /// As [`Store::create_index`]; `invalid` if the database is closed, or is about to be.
+    pub fn create_index(
+        &self,
+        request: &IndexRequest<'_>,
+        progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
+    ) -> Result<bool> {
+        let _operation = self.operations.begin()?;
+        self.store().create_index(request, &mut |now| {
+            self.operations.check_open()?;
+            progress(now)
+        })
     }
 
     /// Makes a checkpoint now, while others go on writing. `progress` may stop it.

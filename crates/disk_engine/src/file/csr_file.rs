@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What the memory of open files is called in a budget: indexes of pages, and directories with the bits of live vertices
 /// and of lists.
-pub const INDEXES_PURPOSE: &str = "indexes of pages";
+pub const INDEXES_PURPOSE: &str = "page indexes";
 
 /// An open CSR file.
 ///

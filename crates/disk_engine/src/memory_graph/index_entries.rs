@@ -18,9 +18,10 @@ use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
+use crate::source::EntriesSize;
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_storage::sync::RwLock;
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering as Memory};
+use evergraph_storage::sync::atomic::{AtomicI64, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,6 +82,9 @@ struct Part {
 pub(super) struct StampedEntries {
     #[expect(clippy::vec_box, reason = "a cut moves all parts behind it, under the latch")]
     parts: RwLock<Vec<Box<Part>>>,
+    /// Inserts minus Deletes. Relaxed, as the bytes: sizes, exact for the holder of the latch, who alone changes them.
+    difference: AtomicI64,
+    bytes: AtomicU64,
 }
 
 /// The last part that begins where `is_behind` does not hold.
@@ -250,7 +254,10 @@ impl IndexEntries {
                 known = Some((subject, self.index_or_new(subject)));
             }
             let (_, entries) = known.as_ref().expect("set above");
-            self.bytes.fetch_add(entry_bytes(&value), Memory::Relaxed);
+            let bytes = entry_bytes(&value);
+            self.bytes.fetch_add(bytes, Memory::Relaxed);
+            entries.bytes.fetch_add(bytes, Memory::Relaxed);
+            entries.difference.fetch_add(operation.difference(), Memory::Relaxed);
             entries.insert(StampedEntry { value, item, stamp: RelativeStamp::new(offset, operation) });
         }
     }
@@ -261,6 +268,15 @@ impl IndexEntries {
 
     fn index_or_new(&self, subject: Subject) -> Arc<StampedEntries> {
         self.index(subject).unwrap_or_else(|| Arc::clone(self.indexes.write().entry(subject).or_default()))
+    }
+
+    /// How much there is of an index.
+    pub(super) fn size(&self, subject: Subject) -> EntriesSize {
+        self.index(subject).map_or_else(EntriesSize::default, |entries| EntriesSize {
+            difference: entries.difference.load(Memory::Relaxed),
+            bytes: entries.bytes.load(Memory::Relaxed),
+            file_bytes: 0,
+        })
     }
 
     /// The indexes that have records, ascending.

@@ -17,7 +17,7 @@ use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::arenas::UNLINKED_MAX;
 use crate::memory_graph::slot::StoredRecord;
 use crate::memory_graph::visible::{VisibleList, VisibleRecords};
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::properties::Properties;
@@ -228,6 +228,10 @@ impl RecordSource for VisibleRecords<'_> {
             rows[word] |= bit;
         }
         Ok(())
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        VisibleRecords::index_size(self, index)
     }
 
     fn index_entries(

@@ -19,6 +19,7 @@ use crate::memory_graph::lists::StoredList;
 use crate::memory_graph::record::GraphRecord;
 use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
+use crate::source::EntriesSize;
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
@@ -141,6 +142,12 @@ impl<'g> VisibleRecords<'g> {
         if let Some(limit) = self.horizon.limit {
             self.graph.indexes.between(index, places, order, count_max, limit, entries);
         }
+    }
+
+    /// How much the graph has of an index, what is not visible included. Cost: a search.
+    #[must_use]
+    pub fn index_size(&self, index: Subject) -> EntriesSize {
+        self.graph.indexes.size(index)
     }
 
     /// The indexes that the graph has records of, ascending.

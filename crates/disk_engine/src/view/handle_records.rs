@@ -12,7 +12,7 @@ use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
 use crate::view::level_records::LevelRecords;
@@ -127,6 +127,10 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         delegate!(self, mark_rows(subject, group, rows))
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        delegate!(self, index_size(index))
     }
 
     #[inline]

@@ -50,7 +50,7 @@ fn opening_builds_no_index_that_the_engine_keeps_and_it_answers_all_the_same() {
     let directory = MemoryDirectory::new("db");
     drop(people::<KeepingEngine>(&directory));
     let store = open::<KeepingEngine>(&directory, Durability::Sync).unwrap();
-    assert_eq!(entries(&store), [(0, IndexState::Ready); 2]);
+    assert_eq!(entries(&store), [(10, IndexState::Ready); 2]);
     check_indexes(&store.snapshot(), &values, &some_ranges(), 2);
     let taken = store.transact(|transaction| {
         let (label, name) = (transaction.label("Person")?, transaction.key("name")?);

@@ -66,6 +66,7 @@ impl DiskEngine {
         }
         // R only grows: what is readable now of a set taken before is readable.
         let readable = self.timeline().readable();
+        let building = builds.without_scan(&kept);
         let mut runs_max = FLUSHED_RUNS_MAX;
         let (picked, mut job, reserved) = loop {
             let Some(picked) = pick_within(&set, readable, limits, runs_max) else { return Ok(false) };
@@ -74,7 +75,7 @@ impl DiskEngine {
                 self.install_compacted(&picked, &picked.inputs)?;
                 return Ok(true);
             }
-            let deletes = DeleteRule::new(picked.below, builds.without_scan(&kept));
+            let deletes = DeleteRule::new(picked.below, building.iter().copied());
             let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
                 .within(self.budget().limit_bytes());
             match self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes()) {

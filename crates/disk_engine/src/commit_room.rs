@@ -99,18 +99,24 @@ impl DiskEngine {
     }
 
     /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
-    /// what was published since.
+    /// what was published since, as long as the disk takes it.
     ///
     /// # Errors
-    /// As [`DiskEngine::prepare_write`]; what a flush says.
+    /// As [`DiskEngine::prepare_write`]; what a flush says without which there is no memory.
     pub(crate) fn prepare_replayed(
         &self,
         commit: SortedCommit,
         index_records: Vec<IndexRecord>,
     ) -> Result<PreparedWrite> {
         self.note_types(&commit)?;
-        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile.
-        self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none())?;
+        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile. So it does
+        // on a disk that is full: the log has all of it, and whoever reads or deletes something must open the database.
+        if self.pacing().failure().is_none() {
+            match self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none()) {
+                Err(error) if error.kind() == ErrorKind::Io => self.pacing().note_failure(error.to_string()),
+                answer => drop(answer?),
+            }
+        }
         self.make_room(commit, index_records, Flusher::Writer, Duration::ZERO)
     }
 

@@ -23,19 +23,24 @@ use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::pacing::PacingLimits;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::environment::{Background, Environment};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::transaction::handle::TRANSACTIONS_PURPOSE;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -241,4 +246,69 @@ fn a_flush_reserves_the_pages_of_columns_that_wait_for_the_end_of_their_subject(
     });
     assert!(most >= 12 << 20, "{most} bytes of 12 MB of pages that waited");
     assert_eq!(reserved(&engine, FLUSH_PURPOSE), 0);
+}
+
+#[test]
+fn a_frozen_topology_lets_go_of_graphs_that_are_flushed() {
+    let engine = engine(LIMIT, 1 << 20);
+    let vertices = (0..8000).map(|vertex| Mutation::InsertVertex {
+        vertex: VertexId(vertex),
+        label: LabelId(0),
+        properties: Properties::EMPTY,
+    });
+    commit(&engine, &vertices.collect::<Vec<_>>()).unwrap();
+    commit(&engine, &edges(0..5000)).unwrap();
+    let newest = engine.timeline().published();
+    let budget: Arc<dyn Budget> = Arc::clone(engine.budget()) as _;
+    let (catalogue, projection) = (Catalogue::default(), Projection::all(Direction::Out));
+    let topology = engine.freeze(&engine.pin(newest), newest, &catalogue, &projection, &budget).unwrap();
+    let ends = || {
+        let mut ends = Vec::new();
+        let mut buffer = PieceBuffer::default();
+        let visited = topology.visit(Direction::Out, 0..topology.bound(), &mut buffer, |vertex, piece| {
+            ends.extend(piece.neighbors.iter().map(|neighbor| (vertex, *neighbor)));
+            Visit::Continue
+        });
+        visited.unwrap();
+        ends
+    };
+    let before = ends();
+    assert_eq!(before.len(), 5000);
+    let open = reserved(&engine, GRAPHS_PURPOSE);
+    engine.flush_all().unwrap();
+    assert!(engine.tree().current().frozen().is_empty());
+    let left = reserved(&engine, GRAPHS_PURPOSE);
+    let next = engine.tree().open_graph().size().total_bytes();
+    assert!(left <= next, "{left} bytes of graphs, {open} before: the open graph has {next}");
+    assert_eq!(ends(), before);
+}
+
+#[test]
+fn writes_of_a_transaction_take_an_eighth_of_the_limit_by_default_and_are_counted() {
+    for (chosen, expected) in [(None, 7..=8), (Some(20 << 20), 19..=20)] {
+        let mut options = OpenOptions {
+            environment: Environment::simulated(7),
+            memory_limit_bytes: LIMIT,
+            ..OpenOptions::default()
+        };
+        options.transaction_bytes_max = chosen.unwrap_or(options.transaction_bytes_max);
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("db"));
+        let open = OpenStore::<DiskEngine>::open(directory, &options).unwrap();
+        let mut tx = open.store().begin();
+        let (label, key) = (tx.label("V").unwrap(), tx.key("text").unwrap());
+        let vertex = tx.add_vertex(label, &[]).unwrap();
+        let text = Value::from("x".repeat(1 << 20).as_str());
+        let mut written: u64 = 0;
+        let refused = loop {
+            match tx.set_vertex_property(vertex, key, Some(text.clone())) {
+                Ok(()) => written += 1,
+                Err(refused) => break refused,
+            }
+        };
+        assert!(refused.to_string().contains("transaction_bytes_max"), "{refused}");
+        assert!(expected.contains(&written), "{written} MiB");
+        assert!(reserved(open.store().engine(), TRANSACTIONS_PURPOSE) >= (written << 20) - (64 << 10));
+        drop(tx);
+        assert_eq!(reserved(open.store().engine(), TRANSACTIONS_PURPOSE), 0);
+    }
 }

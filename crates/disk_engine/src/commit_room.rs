@@ -205,7 +205,8 @@ impl DiskEngine {
         // flush frees what the other one takes beyond the limit.
         if self.backlog().is_none() {
             let has_frozen = self.tree().with_current(|current| !current.frozen().is_empty());
-            let frozen = if has_frozen { self.freeze_open() } else { self.freeze_and(|_| ()).map(|all| all.0) };
+            let frozen =
+                if has_frozen { self.freeze_open() } else { self.freeze_and(|_| ()).map(|all| all.0) };
             match frozen {
                 Err(refused) if refused.kind() != ErrorKind::Limit => return Err(refused),
                 Ok(_) | Err(_) => self.pacing().wake_background(),

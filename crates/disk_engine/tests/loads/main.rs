@@ -376,9 +376,9 @@ fn a_disk_that_is_full_when_a_load_is_installed_does_not_fail_for_what_was_there
     let mut random = SplitMix64::new(3);
     (0..20).for_each(|_| change(store, &mut random).unwrap());
     let before = state(store);
-    let load = (0..).map(|seed| random_load(&before, &mut SplitMix64::new(seed))).find(|load| {
-        load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some()
-    });
+    let load = (0..)
+        .map(|seed| random_load(&before, &mut SplitMix64::new(seed)))
+        .find(|load| load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some());
     let made = store.load(&load.unwrap(), &mut |_| Ok(()), &mut || {
         failing.plan(Fault::new(Operation::Create, "csr-", std::io::ErrorKind::StorageFull).lasting());
         checkpoint(&first)

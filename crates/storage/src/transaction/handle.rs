@@ -69,7 +69,17 @@ impl<E: Engine> Transaction<E> {
         let reads = (isolation == Isolation::Serializable).then(Reads::default);
         let (writes, taken) = (Writes::new(), TakenIds::default());
         let reserved = Vec::new();
-        Self { session, schema, writes, reads, taken, deadline, written_bytes: 0, reserved, reserved_bytes: 0 }
+        Self {
+            session,
+            schema,
+            writes,
+            reads,
+            taken,
+            deadline,
+            written_bytes: 0,
+            reserved,
+            reserved_bytes: 0,
+        }
     }
 
     /// How far it is kept apart from others.

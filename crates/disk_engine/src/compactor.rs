@@ -26,7 +26,7 @@ use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
 use crate::format::subject::{Subject, SubjectKind};
 use crate::merge::delete_rule::DeleteRule;
-use crate::pick::{PickLimits, PickedCompaction, pick};
+use crate::pick::{FLUSHED_RUNS_MAX, PickLimits, PickedCompaction, pick, pick_within};
 use evergraph_graph::budget::Budget;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::planted::{Bug, planted};
@@ -35,6 +35,8 @@ use std::sync::Arc;
 
 /// What the memory of compactions is called in a budget.
 pub const COMPACTION_PURPOSE: &str = "compaction";
+/// Runs of L0 that are merged at once where memory is short.
+const RUNS_MIN: usize = 2;
 
 impl DiskEngine {
     /// Does the compaction that is most urgent; returns whether one was due. One at a time: its thread's affair, or that
@@ -63,26 +65,37 @@ impl DiskEngine {
             return Ok(true);
         }
         // R only grows: what is readable now of a set taken before is readable.
-        let picked = pick(&set, self.timeline().readable(), limits);
+        let readable = self.timeline().readable();
+        let building = builds.without_scan(&kept);
+        let mut runs_max = FLUSHED_RUNS_MAX;
+        let (picked, mut job, reserved) = loop {
+            let Some(picked) = pick_within(&set, readable, limits, runs_max) else { return Ok(false) };
+            if picked.may_move() {
+                drop(set);
+                self.install_compacted(&picked, &picked.inputs)?;
+                return Ok(true);
+            }
+            let deletes = DeleteRule::new(picked.below, building.iter().copied());
+            let job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
+                .within(self.budget().limit_bytes());
+            match self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes()) {
+                Ok(reserved) => break (picked, job, reserved),
+                // Fewer runs at once take less memory, and are written again sooner.
+                Err(_) if picked.input_level == 0 && runs_max > RUNS_MIN => runs_max /= 2,
+                Err(refused) => return Err(CheckpointError::Refused(refused)),
+            }
+        };
         drop(set);
-        let Some(picked) = picked else { return Ok(false) };
-        if picked.may_move() {
-            self.install_compacted(&picked, &picked.inputs)?;
-            return Ok(true);
-        }
+        job.kept_indexes = Some(kept);
         let clock = self.timeline().clock();
         let began = clock.now();
-        let deletes = DeleteRule::new(picked.below, builds.without_scan(&kept));
-        let mut job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
-            .within(self.budget().limit_bytes());
-        job.kept_indexes = Some(kept);
-        let reserved = self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes());
-        let _reserved = reserved.map_err(CheckpointError::Refused)?;
         let directory = self.files().directory();
         let stop = || self.pacing().is_closed();
         let stored = job.run(directory, &mut || self.files().take_number(), &stop)?;
         let numbers: Vec<FileNumber> = stored.iter().map(|stored| stored.number).collect();
-        let open = |stored| CsrFile::open(directory, &stored, self.page_reader()).map(Arc::new);
+        // Indexes of the outputs take its place, and then that of the inputs'.
+        drop(reserved);
+        let open = |stored| CsrFile::open_in_place(directory, &stored, self.page_reader()).map(Arc::new);
         let outputs: CheckpointResult<Vec<_>> = stored.into_iter().map(open).collect();
         let installed = outputs.and_then(|outputs| {
             let written: u64 = outputs.iter().map(|file| file.stored().bytes()).sum();

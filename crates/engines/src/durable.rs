@@ -63,6 +63,13 @@ impl DurableEngine for AnyEngine {
         }
     }
 
+    fn transaction_bytes_max(engine: &str, memory_limit_bytes: u64) -> u64 {
+        match kind_of(engine) {
+            EngineKind::Memory => MemoryEngine::transaction_bytes_max(engine, memory_limit_bytes),
+            EngineKind::Disk => DiskEngine::transaction_bytes_max(engine, memory_limit_bytes),
+        }
+    }
+
     #[inline]
     fn is_file(name: &str) -> bool {
         MemoryEngine::is_file(name) || DiskEngine::is_file(name)

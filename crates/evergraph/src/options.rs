@@ -41,7 +41,7 @@ pub struct Options {
     /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
     /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
-    /// what the log accepts at once.
+    /// what the log accepts at once; with the disk engine an eighth of the memory limit, if that is less.
     pub transaction_bytes_max: u64,
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.

@@ -145,6 +145,13 @@ pub trait DurableEngine: Engine {
         Ok(asked_bytes)
     }
 
+    /// The bytes that writes of one transaction may take by default, in a database of `engine` that may take
+    /// `memory_limit_bytes`; [`u64::MAX`] if the engine has no opinion.
+    fn transaction_bytes_max(engine: &str, memory_limit_bytes: u64) -> u64 {
+        let _ = (engine, memory_limit_bytes);
+        u64::MAX
+    }
+
     /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
     /// in which a backup, salvage or conversion was left unfinished.
     fn is_file(name: &str) -> bool;

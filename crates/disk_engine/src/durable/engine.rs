@@ -44,6 +44,9 @@ const REPLACED_SHARE: u64 = 4;
 /// What the memory of a load's sorting is called in a budget.
 const SORTING_PURPOSE: &str = "sorting a load";
 
+/// The part of the memory limit that writes of one transaction may take by default.
+const TRANSACTION_DIVISOR: u64 = 8;
+
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
 
@@ -59,6 +62,10 @@ impl DurableEngine for DiskEngine {
 
     fn memory_limit(_engine: &str, asked_bytes: u64) -> Result<u64> {
         memory_limit(asked_bytes)
+    }
+
+    fn transaction_bytes_max(_engine: &str, memory_limit_bytes: u64) -> u64 {
+        memory_limit_bytes / TRANSACTION_DIVISOR
     }
 
     fn is_file(name: &str) -> bool {
@@ -106,6 +113,8 @@ impl DurableEngine for DiskEngine {
         plan: &LoadPlan<'_>,
         progress: &mut OnLoadProgress<'_>,
     ) -> Result<BuiltLoad<CsrFile>> {
+        // The gate is closed: the checkpoint behind the load, whose failure comes too late, finds nothing left to flush.
+        self.flush_all()?;
         // Whoever loads may know nothing of the limit, as a generator.
         let memory_bytes = plan.memory_bytes.min(self.budget().limit_bytes() / 4);
         let _sorting = self.budget().reserve(SORTING_PURPOSE, memory_bytes)?;

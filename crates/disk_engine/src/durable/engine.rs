@@ -16,6 +16,7 @@ use crate::format::file_name::CsrFileName;
 use crate::index_fill::{DiskIndexFill, OnFilled, used_up};
 use crate::view::disk_view::DiskView;
 use crate::view::view_layers::ViewLayers;
+use evergraph_graph::budget::Budget as _;
 use evergraph_graph::error::Result;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;

@@ -72,7 +72,12 @@ impl DurableEngine for AnyEngine {
 
     #[inline]
     fn is_file(name: &str) -> bool {
-        MemoryEngine::is_file(name) || DiskEngine::is_file(name)
+        Self::engine_of_file(name).is_some()
+    }
+
+    #[inline]
+    fn engine_of_file(name: &str) -> Option<&'static str> {
+        MemoryEngine::engine_of_file(name).or_else(|| DiskEngine::engine_of_file(name))
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {

@@ -156,6 +156,11 @@ pub trait DurableEngine: Engine {
     /// in which a backup, salvage or conversion was left unfinished.
     fn is_file(name: &str) -> bool;
 
+    /// The engine whose file is called `name`, if one that this opens calls its files so: where no manifest says it.
+    fn engine_of_file(name: &str) -> Option<&'static str> {
+        Self::is_file(name).then_some(Self::NEW)
+    }
+
     /// Opens the files that a manifest names, and removes what an interrupted checkpoint left. The log follows, by
     /// [`Engine::replay`].
     ///

@@ -111,7 +111,7 @@ pub struct MemoryGraph {
 
 impl MemoryGraph {
     /// An empty graph that is full at `capacity_bytes`, with memory for what `promises` promised. All graphs of one engine
-    /// share their promises. Cost: zeroing an eighth of the capacity; so the next graph is opened ahead.
+    /// share their promises. Cost: an allocation of an eighth of the capacity, which takes memory as it is used.
     ///
     /// # Errors
     /// `limit` if writers were promised more than a graph of this capacity holds.

@@ -79,9 +79,11 @@ pub struct VisibleRecords<'g> {
 }
 
 impl<'g> VisibleRecords<'g> {
-    /// Whether the graph has records of a group and subject, perhaps none that is visible. Cost: a look-up.
-    pub(super) fn has_segment(&self, subject: Subject, group: GroupId) -> bool {
-        self.horizon.limit.is_some() && self.graph.arenas.segment(subject, group).is_some()
+    /// Whether the graph has lists of a group and subject, perhaps none that is visible. Cost: a look-up in a table that
+    /// is small beside that of lists.
+    pub(super) fn has_lists(&self, subject: Subject, group: GroupId) -> bool {
+        let segment = self.horizon.limit.and_then(|_| self.graph.arenas.segment(subject, group));
+        segment.is_some_and(|segment| segment.entry_count() > 0)
     }
 
     /// A list, if the graph has records of it; perhaps none that is visible. Cost: a look-up in a hash table.

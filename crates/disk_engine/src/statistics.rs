@@ -4,6 +4,7 @@ use crate::cache::CacheStatistics;
 use crate::counters::{CompactionStatistics, FlushStatistics};
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
+use crate::file::page_reader::PinnedStatistics;
 use crate::format::subject::{EdgeSide, SubjectKind};
 use crate::generation::Generation;
 use crate::memory_graph::graph::MemoryGraph;
@@ -44,6 +45,8 @@ pub struct TreeStatistics {
     pub retained_graphs: u64,
     /// Bytes of those.
     pub retained_bytes: u64,
+    /// Files that compactions replaced, and that snapshots still read.
+    pub pinned: PinnedStatistics,
     /// Flushes since opening.
     pub flushes: FlushStatistics,
     /// Why the last flush failed, if none has succeeded since.
@@ -108,6 +111,7 @@ impl DiskEngine {
             graph_bytes,
             retained_graphs,
             retained_bytes,
+            pinned: self.page_reader().pinned(),
             flushes: self.flushes().statistics(),
             flush_failure: self.pacing().failure(),
             compactions: self.compactions().statistics(),

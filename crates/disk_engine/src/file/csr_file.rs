@@ -52,6 +52,8 @@ impl fmt::Debug for IndexMemory {
 struct CachedPages {
     reader: Arc<PageReader>,
     number: FileNumber,
+    /// Of the files, not of the pages.
+    file_bytes: u64,
     /// Relaxed: counts that drop the file order it.
     is_replaced: AtomicBool,
 }
@@ -60,6 +62,7 @@ impl Drop for CachedPages {
     fn drop(&mut self) {
         if self.is_replaced.load(Ordering::Relaxed) {
             self.reader.forget_file(self.number);
+            self.reader.note_closed(self.file_bytes);
         }
     }
 }
@@ -153,14 +156,18 @@ impl CsrFile {
             cached: CachedPages {
                 reader: Arc::clone(reader),
                 number: stored.number,
+                file_bytes: stored.bytes(),
                 is_replaced: AtomicBool::new(false),
             },
         })
     }
 
-    /// Notes that others took its place: its cached pages make room when the last one who holds it lets go of it.
+    /// Notes that others took its place: it counts as pinned, and its cached pages make room when the last one who holds
+    /// it lets go of it.
     pub fn note_replaced(&self) {
-        self.cached.is_replaced.store(true, Ordering::Relaxed);
+        if !self.cached.is_replaced.swap(true, Ordering::Relaxed) {
+            self.reader.note_replaced(self.cached.file_bytes);
+        }
     }
 
     /// What the manifest says of it.

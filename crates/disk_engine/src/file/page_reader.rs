@@ -18,6 +18,7 @@ use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::page::AlignedBuffer;
 use evergraph_storage::io::pool::{self, READERS, ReadPool};
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Pages that are read ahead at once.
@@ -51,6 +52,18 @@ pub struct PageReader {
     pool: ReadPool,
     buffers: ReadBuffers,
     budget: MemoryBudget,
+    /// Relaxed, both: numbers for statistics, each by itself.
+    pinned_files: AtomicU64,
+    pinned_bytes: AtomicU64,
+}
+
+/// Files that compactions replaced and that snapshots still read: their space is free when the last of those ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PinnedStatistics {
+    /// How many there are.
+    pub files: u64,
+    /// Bytes of lists, vertices, entries, filters and properties.
+    pub bytes: u64,
 }
 
 /// A page that is needed next.
@@ -91,7 +104,8 @@ impl PageReader {
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
         let buffers = ReadBuffers::reserve(budget).map_err(CheckpointError::Refused)?;
         let (cache, budget) = (PageCache::new(budget, PAGE_BYTES), budget.clone());
-        Ok(Arc::new(Self { cache, pool, buffers, budget }))
+        let (pinned_files, pinned_bytes) = Default::default();
+        Ok(Arc::new(Self { cache, pool, buffers, budget, pinned_files, pinned_bytes }))
     }
 
     /// Pages that a reader of a batch may hold at once: `wanted` of them, or fewer.
@@ -115,6 +129,27 @@ impl PageReader {
     #[must_use]
     pub fn statistics(&self) -> CacheStatistics {
         self.cache.statistics()
+    }
+
+    /// The files that were replaced and are still open.
+    #[must_use]
+    pub fn pinned(&self) -> PinnedStatistics {
+        PinnedStatistics {
+            files: self.pinned_files.load(Ordering::Relaxed),
+            bytes: self.pinned_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes that a file of so many bytes was replaced.
+    pub(super) fn note_replaced(&self, bytes: u64) {
+        self.pinned_files.fetch_add(1, Ordering::Relaxed);
+        self.pinned_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes that the last one who held a file of so many bytes that was replaced let go of it.
+    pub(super) fn note_closed(&self, bytes: u64) {
+        self.pinned_files.fetch_sub(1, Ordering::Relaxed);
+        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Lets go of the pages of a file that was removed. Cost: a look at each cached page.

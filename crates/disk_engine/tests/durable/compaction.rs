@@ -1,7 +1,7 @@
 //! Compactions of a database: readers see what they saw, inputs stay until a manifest without them is durable, a power cut
 //! or a failing disk at any operation loses nothing.
 
-use crate::support::{Database, dump, files};
+use crate::support::{Database, dump, files, open};
 use evergraph_disk_engine::durable::background::step;
 use evergraph_disk_engine::durable::section::file_parts;
 use evergraph_disk_engine::pick::PickLimits;
@@ -12,7 +12,7 @@ use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory, Unsynced};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::BackgroundStep;
 use std::io::ErrorKind as IoKind;
@@ -185,6 +185,59 @@ fn a_power_cut_at_any_operation_loses_nothing() {
         stopped += 1;
     }
     assert!(stopped > 20, "only {stopped} operations failed");
+}
+
+/// Kills a process between the renaming of a manifest, which no longer names the inputs of a compaction, and the sync of
+/// the directory; `None` if the directory is synced fewer than `syncs` times.
+fn killed_at_sync(syncs: u64) -> Option<(Database, MemoryDirectory, bool)> {
+    let directory = MemoryDirectory::new("db");
+    let failing = FailingDirectory::new(Arc::new(directory.clone()));
+    let mut database = Database::open(Arc::new(failing.clone()), Durability::Sync, 6).unwrap();
+    for _ in 0..2 {
+        assert!(database.commit_some(8));
+        database.checkpoint().unwrap();
+    }
+    assert!(compact(&database).unwrap() > 0);
+    let renamed = failing.count(Operation::Rename);
+    failing.plan(Fault::new(Operation::SyncDirectory, "", IoKind::Other).nth(syncs).lasting());
+    database.checkpoint().err()?;
+    failing.plan(Fault::any_change(IoKind::Other).lasting());
+    let renamed = failing.count(Operation::Rename) > renamed;
+    // A killed process leaves its lock: the store goes, and what is known of its graph stays.
+    database.open = open(Arc::new(MemoryDirectory::new("other")), Durability::Sync).unwrap();
+    Some((database, directory, renamed))
+}
+
+/// The next process opens what is in the system's cache. When the power fails, the removals of the inputs may have reached
+/// the disk, and the renaming not: the manifest before names them.
+#[test]
+fn what_is_opened_after_a_kill_amid_a_checkpoint_survives_the_next_power_cut() {
+    let mut removed = 0;
+    for syncs in 1.. {
+        let Some((database, directory, renamed)) = killed_at_sync(syncs) else { break };
+        if !renamed {
+            continue;
+        }
+        let mut left = files(&directory).len();
+        for changes in 1.. {
+            let failing = FailingDirectory::new(Arc::new(directory.clone()));
+            failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+            let opened = open(Arc::new(failing), Durability::Sync);
+            removed += left - files(&directory).len();
+            left = files(&directory).len();
+            let image = directory.crash(|what| match what {
+                Unsynced::Name(name) if name != "manifest" => CrashOutcome::Kept,
+                _ => CrashOutcome::Lost,
+            });
+            let at = format!("sync {syncs} of the directory, operation {changes} of opening");
+            let image: Arc<dyn Directory> = Arc::new(image);
+            database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+            if opened.is_ok() {
+                break;
+            }
+        }
+    }
+    assert!(removed > 0, "no opening removed what was compacted");
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl DiskEngine {
         let promise = || self.tree().open_graph().promise(&commit, &index_records);
         let prepared = Box::new(self.eased(flusher, left(), promise)?.filled(commit, index_records));
         self.supply().keep_ready(&self.tree().open_graph());
-        self.eased(flusher, left(), || self.tree().open_graph().reserve(&**self.budget()))?;
+        self.eased(flusher, left(), || self.tree().open_graph().reserve_with_promised(&**self.budget()))?;
         Ok(PreparedWrite { room: WriteRoom::Small(prepared), leaving })
     }
 

@@ -22,6 +22,7 @@ use crate::compact::job::CompactionJob;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
+use crate::file::page_reader::PageReader;
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::operation::RecordOperation;
@@ -42,6 +43,7 @@ use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::index::fill::{IndexFill, OnSameValue};
 use evergraph_storage::index::item_id::ItemId;
+use evergraph_storage::io::directory::Directory;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -156,7 +158,7 @@ impl<'a> DiskIndexFill<'a> {
     fn merge_runs(&mut self) -> CheckpointResult<()> {
         let inputs: Vec<_> = self.runs.iter().flatten().cloned().collect();
         let stored = merge(self.engine, &inputs, DeleteRule::new(Below::Nothing, []), None)?;
-        let run = open(self.engine, &stored)?;
+        let run = open_merged(self.engine, &stored)?;
         for run in std::mem::replace(&mut self.runs, vec![run]) {
             remove(self.engine, &run);
         }
@@ -233,10 +235,22 @@ pub(crate) fn remove(engine: &DiskEngine, files: &[Arc<CsrFile>]) {
 
 /// Opens files that were just written; removes them if that fails.
 fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
-    let open = |stored: &StoredFile| {
-        CsrFile::open(engine.files().directory(), stored, engine.page_reader()).map(Arc::new)
-    };
-    let opened: CheckpointResult<Run> = stored.iter().map(open).collect();
+    open_by(engine, stored, CsrFile::open)
+}
+
+/// The same, of outputs of a merge, which take the place of its inputs.
+fn open_merged(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
+    open_by(engine, stored, CsrFile::open_in_place)
+}
+
+fn open_by(
+    engine: &DiskEngine,
+    stored: &[StoredFile],
+    open: impl Fn(&Arc<dyn Directory>, &StoredFile, &Arc<PageReader>) -> CheckpointResult<CsrFile>,
+) -> CheckpointResult<Run> {
+    let directory = engine.files().directory();
+    let opened: CheckpointResult<Run> =
+        stored.iter().map(|stored| open(directory, stored, engine.page_reader()).map(Arc::new)).collect();
     if opened.is_err() {
         for stored in stored {
             let _ = engine.files().remove(stored.number);
@@ -296,7 +310,7 @@ impl DiskEngine {
             kept.insert(subject);
             let inputs: Vec<_> = overlapped.iter().chain(run).cloned().collect();
             let stored = merge(self, &inputs, DeleteRule::new(Below::Nothing, building), Some(kept))?;
-            (open(self, &stored)?, Installed::Merged)
+            (open_merged(self, &stored)?, Installed::Merged)
         };
         let replaced = {
             let _latch = self.timeline().latch();

@@ -265,12 +265,20 @@ impl MemoryGraph {
         }
     }
 
-    /// Reserves what the graph takes now from `budget`, and what promised commits bring, until it is dropped. Ahead of the latch. Cost: as
+    /// Reserves what the graph takes now from `budget`, until it is dropped. Ahead of the latch. Cost: as
     /// [`MemoryGraph::size`]; now and then a reservation of a thirty-second of the capacity.
     ///
     /// # Errors
     /// `limit`: the graph is as it was, and takes more than is reserved.
     pub fn reserve(&self, budget: &dyn Budget) -> Result<()> {
+        self.memory.reserve(budget, self.size().total_bytes(), self.capacity_bytes / 32)
+    }
+
+    /// The same, and what commits bring that were promised room: for the graph that they are most likely to reach.
+    ///
+    /// # Errors
+    /// As [`MemoryGraph::reserve`].
+    pub(crate) fn reserve_with_promised(&self, budget: &dyn Budget) -> Result<()> {
         let bytes = self.size().total_bytes() + self.promises.heap_bytes();
         self.memory.reserve(budget, bytes, self.capacity_bytes / 32)
     }

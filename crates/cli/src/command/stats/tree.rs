@@ -26,6 +26,8 @@ pub struct TreeEntry {
     pub memory_graphs: MemoryGraphs,
     /// The cache of pages.
     pub cache: Cache,
+    /// Files that were merged into others, and that snapshots still read.
+    pub pinned: Pinned,
     /// Memory graphs that became files, since opening.
     pub flushes: Flushes,
     /// Files that were merged into others, since opening.
@@ -75,6 +77,15 @@ pub struct Cache {
     pub hit_share: Option<f64>,
     /// Pages that made room.
     pub evictions: u64,
+}
+
+/// Files that snapshots alone need.
+#[derive(Debug, Serialize)]
+pub struct Pinned {
+    /// How many.
+    pub files: u64,
+    /// Bytes on disk that are free when the snapshots end.
+    pub bytes: u64,
 }
 
 /// Flushes.
@@ -147,6 +158,7 @@ impl TreeEntry {
                 hit_share: (asked > 0).then(|| cache.hits as f64 / asked as f64),
                 evictions: cache.evictions,
             },
+            pinned: Pinned { files: tree.pinned.files, bytes: tree.pinned.bytes },
             flushes: Flushes {
                 files: flushes.files,
                 bytes: flushes.bytes,
@@ -206,7 +218,7 @@ impl TreeEntry {
     /// What the cache and the background did, a sentence a line.
     #[must_use]
     pub fn activity(&self) -> Vec<String> {
-        let Self { memory_graphs, cache, flushes, compactions, stalls, .. } = self;
+        let Self { memory_graphs, cache, pinned, flushes, compactions, stalls, .. } = self;
         let seconds = |seconds: f64| time(Duration::from_secs_f64(seconds));
         let mut lines = Vec::new();
         if let Some(share) = cache.hit_share {
@@ -219,6 +231,10 @@ impl TreeEntry {
                 count(memory_graphs.frozen),
                 count(memory_graphs.retained)
             ));
+        }
+        if pinned.files > 0 {
+            let files = counted(pinned.files, "file", "files");
+            lines.push(format!("open snapshots keep {files} ({}) that were replaced", size(pinned.bytes)));
         }
         if flushes.files + compactions.count > 0 {
             lines.push(format!(

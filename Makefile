@@ -166,9 +166,10 @@ crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
 	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz
 
-kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments
+kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
-	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") CARGO_TERM_COLOR=never \
+	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(if $(ENGINE),EVERGRAPH_KILL_ENGINE="$(ENGINE)") \
+	    CARGO_TERM_COLOR=never \
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-cli --test kills -- --nocapture
 	@echo "Everything that was acknowledged was there after each of them."
 

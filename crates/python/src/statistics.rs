@@ -84,6 +84,7 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
         ("retained_bytes", found.retained_bytes),
     ];
     tree.set_item("memory_graphs", numbers(py, &row)?)?;
+    tree.set_item("pinned", numbers(py, &[("files", found.pinned.files), ("bytes", found.pinned.bytes)])?)?;
     let row = numbers(py, &[("files", flushes.files), ("bytes", flushes.bytes)])?;
     row.set_item("seconds", flushes.flushing.as_secs_f64())?;
     row.set_item("failure", &found.flush_failure)?;

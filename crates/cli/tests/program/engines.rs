@@ -201,7 +201,7 @@ fn interrupt_imports(folder: &Folder, database: &str, mut after: impl FnMut(&Ran
             .spawn()
             .unwrap();
         sleep(Duration::from_millis(wait).saturating_sub(began.elapsed()));
-        drop(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap());
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         let ran = Ran::of(child.wait_with_output().unwrap());
         stopped += usize::from(ran.code == Some(130));
         after(&ran);
@@ -241,7 +241,7 @@ fn an_import_beyond_its_memory_answers_as_one_within_it() {
     let report = folder.json(&["stats", "small.eg"]);
     assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(1 << 14), &json!(1 << 18)));
     fs::create_dir(folder.path("twice")).unwrap();
-    folder.write("twice/Vertex.csv", &fs::read_to_string(folder.path("csv/Vertex.csv")).unwrap());
+    folder.write("twice/Vertex.csv", fs::read_to_string(folder.path("csv/Vertex.csv")).unwrap());
     folder.write("twice/More.csv", "id:ID(Vertex),:LABEL\nnew,Vertex\nv688990c0,Vertex\n");
     folder
         .run(&["import", "twice.eg", "twice", "--engine", "disk", "--memory", "256KiB"])

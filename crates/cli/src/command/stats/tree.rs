@@ -30,6 +30,8 @@ pub struct TreeEntry {
     pub memory_graphs: MemoryGraphs,
     /// The cache of pages.
     pub cache: Cache,
+    /// Files that were merged into others, and that snapshots still read.
+    pub pinned: Pinned,
     /// Memory graphs that became files, since opening.
     pub flushes: Flushes,
     /// Files that were merged into others, since opening.
@@ -81,6 +83,15 @@ pub struct Cache {
     pub hit_share: Option<f64>,
     /// Pages that made room.
     pub evictions: u64,
+}
+
+/// Files that snapshots alone need.
+#[derive(Debug, Serialize)]
+pub struct Pinned {
+    /// How many.
+    pub files: u64,
+    /// Bytes on disk that are free when the snapshots end.
+    pub bytes: u64,
 }
 
 /// Flushes.
@@ -157,6 +168,7 @@ impl TreeEntry {
                 hit_share: (asked > 0).then(|| cache.hits as f64 / asked as f64),
                 evictions: cache.evictions,
             },
+            pinned: Pinned { files: tree.pinned.files, bytes: tree.pinned.bytes },
             flushes: Flushes {
                 files: flushes.files,
                 bytes: flushes.bytes,

@@ -9,10 +9,12 @@
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
-#                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
-#   DISK_KERNELS_FLAGS passed to the kernels of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
+#                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's;
+#                     of `make bench-disk`: --disk-scale 20, --disk-limit 64 (MiB), --disk-peers rocksdb,
+#                     --disk-kernels sssp,bfs, --disk-fresh 20 (per cent), --disk-warm 0, --folder /disk, ...
+#   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels; default: all, commas between
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
-#   DISK_READS_FLAGS  passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
+#   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
 #   PREFIX            where `make install` puts bin/evergraph and share/ (default: cargo's own folder for
@@ -32,6 +34,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 CARGO ?= cargo
+comma := ,
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
@@ -69,7 +72,7 @@ PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FL
 NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+.PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-disk bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
@@ -83,6 +86,9 @@ help: ## List the targets
 
 demo: build ## See Evergraph at work (builds it first)
 	$(Q)"$(BUILT)/release/evergraph" demo
+
+demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (DEMO_FLAGS="--scale 21" for a smaller one)
+	$(Q)tools/demo-disk "$(BUILT)/release/evergraph" $(DEMO_FLAGS)
 
 test: toolchain python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
@@ -179,10 +185,8 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
-bench-disk: ENGINES_FLAGS += --only disk-writes
-bench-disk: bench-engines ## Measure the disk engine: writes beside RocksDB, reads, kernels; graphs larger than memory (15 minutes)
-	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_READS_FLAGS)
-	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --release -p evergraph-bench-disk -- $(DISK_KERNELS_FLAGS)
+bench-disk: ENGINES_FLAGS += --only $(or $(DISK_PARTS),disk-writes$(comma)disk-reads$(comma)disk-kernels)
+bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB: writes, reads, kernels (15 minutes)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"

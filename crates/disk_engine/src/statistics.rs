@@ -23,8 +23,8 @@ pub struct LevelStatistics {
     pub topology_bytes: u64,
     /// Bytes of properties.
     pub property_bytes: u64,
-    /// Bytes of memory for their indexes of pages and directories.
-    pub heap_bytes: u64,
+    /// Bytes of memory for their page indexes and directories.
+    pub memory_bytes: u64,
 }
 
 /// A disk engine's numbers.
@@ -49,8 +49,12 @@ pub struct TreeStatistics {
     pub pinned: PinnedStatistics,
     /// Flushes since opening.
     pub flushes: FlushStatistics,
-    /// What compactions have done.
+    /// Why the last flush failed, if none has succeeded since.
+    pub flush_failure: Option<String>,
+    /// Compactions since opening.
     pub compactions: CompactionStatistics,
+    /// Why the last compaction failed, if none has succeeded since.
+    pub compaction_failure: Option<String>,
     /// Commits that were slowed or waited since opening.
     pub stalls: StallStatistics,
     /// The cache of pages.
@@ -65,7 +69,7 @@ fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {
         let stored = file.stored();
         level.topology_bytes += stored.topology.bytes;
         level.property_bytes += stored.columns.map_or(0, |columns| columns.bytes);
-        level.heap_bytes += file.heap_bytes() as u64;
+        level.memory_bytes += file.heap_bytes() as u64;
     }
     level
 }
@@ -109,7 +113,9 @@ impl DiskEngine {
             retained_bytes,
             pinned: self.page_reader().pinned(),
             flushes: self.flushes().statistics(),
+            flush_failure: self.pacing().failure(),
             compactions: self.compactions().statistics(),
+            compaction_failure: self.pacing().compaction_failure(),
             stalls: self.pacing().statistics(),
             cache: self.page_reader().statistics(),
             direct_io: current.set.iter().all(|file| file.is_direct()),

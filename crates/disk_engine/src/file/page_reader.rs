@@ -66,6 +66,14 @@ pub struct PinnedStatistics {
     pub bytes: u64,
 }
 
+/// A page that is needed next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageToRead<'f> {
+    pub(super) file: &'f PagedFile,
+    pub(super) page: PageNumber,
+    pub(super) worth: PageWorth,
+}
+
 /// What came of claiming a page.
 enum ClaimedPage<'a> {
     Found(Arc<VerifiedPage>),
@@ -171,23 +179,28 @@ impl PageReader {
         })
     }
 
-    /// Reads those of `pages` into the cache that are not there, side by side. A read that fails is forgotten: who needs
-    /// the page reads it again, and gets the error.
-    pub fn read_ahead(&self, file: &PagedFile, pages: impl IntoIterator<Item = PageNumber>) {
+    /// Reads those of `pages` into the cache that are not there, side by side, of whichever files. A read that fails is
+    /// forgotten: who needs the page reads it again, and gets the error.
+    pub(super) fn read_ahead<'f>(&self, pages: impl IntoIterator<Item = PageToRead<'f>>) {
+        let mut missing = pages
+            .into_iter()
+            .filter_map(|wanted| Some((wanted, self.cache.claim_missing(page_id(wanted.file, wanted.page))?)))
+            .peekable();
+        if missing.peek().is_none() {
+            return;
+        }
         let allowed = self.round(AHEAD_PAGES);
-        let mut missing =
-            pages.into_iter().filter_map(|page| self.cache.claim_missing(page_id(file, page))).peekable();
         while missing.peek().is_some() {
             let promises: Vec<_> = missing.by_ref().take(allowed.count()).collect();
-            let read = |promise: &PageRead<'_, VerifiedPage>| {
-                let (file, buffer) = (Arc::clone(file.handle()), self.buffers.buffer());
-                pool::PageRead { file, offset: promise.id().page.offset(), buffer }
+            let read = |(wanted, _): &(PageToRead<'f>, PageRead<'_, VerifiedPage>)| {
+                let (file, buffer) = (Arc::clone(wanted.file.handle()), self.buffers.buffer());
+                pool::PageRead { file, offset: wanted.page.offset(), buffer }
             };
             let outcomes = self.pool.read_all(promises.iter().map(read).collect());
-            for (promise, read) in promises.into_iter().zip(outcomes) {
-                let page = promise.id().page;
+            for ((wanted, promise), read) in promises.into_iter().zip(outcomes) {
+                let PageToRead { file, page, worth } = wanted;
                 if let Some(read) = read.ok().and_then(|buffer| self.verified(file, page, buffer).ok()) {
-                    promise.put(read, PageWorth::Ordinary);
+                    promise.put(read, worth);
                 }
             }
         }

@@ -22,6 +22,7 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
@@ -420,4 +421,26 @@ fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
     let after = state(store);
     assert_eq!(state(open(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
     check_healthy(&open(Arc::new(image.unwrap()), Durability::None).unwrap());
+}
+
+#[test]
+fn a_disk_that_is_full_when_a_load_is_installed_does_not_fail_for_what_was_there_before() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
+    let first = open(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let store = first.store();
+    name_everything(store).unwrap();
+    let mut random = SplitMix64::new(3);
+    (0..20).for_each(|_| change(store, &mut random).unwrap());
+    let before = state(store);
+    let load = (0..)
+        .map(|seed| random_load(&before, &mut SplitMix64::new(seed)))
+        .find(|load| load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some());
+    let made = store.load(&load.unwrap(), &mut |_| Ok(()), &mut || {
+        failing.plan(Fault::new(Operation::Create, "csr-", std::io::ErrorKind::StorageFull).lasting());
+        checkpoint(&first)
+    });
+    made.unwrap();
+    failing.heal();
+    change(store, &mut random).unwrap();
+    check_healthy(&first);
 }

@@ -536,8 +536,8 @@ class Database(Loading, Files, Handle):
 
         ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
         has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and
-        ``property_bytes``; its ``cache``, ``memory_graphs``, ``pinned`` files that only snapshots read, ``flushes``, ``compactions``
-        and ``stalls``. It is ``None`` with the memory engine.
+        ``property_bytes``; its ``cache``, ``memory_graphs``, ``pinned`` files that only
+        snapshots read, ``flushes``, ``compactions`` and ``stalls``. It is ``None`` with the memory engine.
 
         Examples
         --------

@@ -113,7 +113,10 @@ impl DiskEngine {
         // on a disk that is full: the log has all of it, and whoever reads or deletes something must open the database.
         if self.pacing().failure().is_none() {
             match self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none()) {
-                Err(error) if error.kind() == ErrorKind::Io => self.pacing().note_failure(error.to_string()),
+                // `limit` is a full disk's, too.
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
+                    self.pacing().note_failure(error.to_string());
+                }
                 answer => drop(answer?),
             }
         }

@@ -242,7 +242,7 @@ fn an_import_beyond_its_memory_answers_as_one_within_it() {
     assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(1 << 14), &json!(1 << 18)));
     fs::create_dir(folder.path("twice")).unwrap();
     folder.write("twice/Vertex.csv", fs::read_to_string(folder.path("csv/Vertex.csv")).unwrap());
-    folder.write("twice/More.csv", "id:ID(Vertex),:LABEL\nnew,Vertex\nv688990c0,Vertex\n");
+    folder.write("twice/ZMore.csv", "id:ID(Vertex),:LABEL\nnew,Vertex\nv688990c0,Vertex\n");
     folder
         .run(&["import", "twice.eg", "twice", "--engine", "disk", "--memory", "256KiB"])
         .failed(2, &["id space Vertex", "--on-duplicate"]);

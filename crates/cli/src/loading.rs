@@ -9,7 +9,9 @@ use crate::engine::EngineArgument;
 use crate::open::refuse_file;
 use evergraph::database::{ImportProgress, Statistics};
 use evergraph::import::existing_graph::ExistingGraph;
-use evergraph::{Database, Options};
+use evergraph::import::options::MemoryShares;
+use evergraph::{Database, EngineKind, Options};
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
@@ -21,7 +23,6 @@ use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,7 @@ impl Destination {
         let engine = engine.map(EngineArgument::kind);
         let Options { memory_limit_bytes, io_threads, .. } = context.options;
         let options = Options { engine, memory_limit_bytes, io_threads, ..Options::default() };
-        let database = if has_content(path) { Some(open(path, &options)?) } else { None };
+        let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
         // Before an hour of reading.
         options.check_new(path)?;
         Ok(Self { path: path.to_owned(), options, database })
@@ -78,15 +79,38 @@ impl Destination {
             .map_or_else(ExistingGraph::default, |database| ExistingGraph::of(database.snapshot()))
     }
 
-    /// Loads `load`, which took `read_seconds` to get, within `memory_bytes` to sort edges, and closes the
-    /// database.
+    /// What an import into it takes if it isn't told: half of the memory limit of the disk engine. `None` with the memory
+    /// engine.
+    ///
+    /// # Errors
+    /// `invalid` if the limit is too low.
+    pub fn import_memory_bytes(&self) -> Result<Option<u64>> {
+        match (&self.database, self.options.engine) {
+            (Some(database), _) => Ok(database.import_memory_bytes()),
+            (None, Some(EngineKind::Disk)) => Ok(Some(self.options.memory_limit_of_new()? / 2)),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Takes memory for reading from the limit of the database, if it is open.
+    ///
+    /// # Errors
+    /// `limit` if other uses leave less.
+    pub fn reserve_for_reading(&self, shares: MemoryShares) -> Result<Option<Reservation>> {
+        let bytes = shares.rows + shares.waiting + shares.ids;
+        self.database.as_ref().map(|database| database.reserve_for_import(bytes)).transpose()
+    }
+
+    /// Loads `load`, which took `read_seconds` to get, and closes the database. What the rows take of `memory` is in
+    /// use; edges are sorted within its share for that. `None`: rows take nothing that counts, and sorting what the
+    /// engine allows.
     ///
     /// # Errors
     /// Those of opening and loading; `cancelled`. What is at the path is as before then.
     pub fn load(
         self,
         load: Load,
-        memory_bytes: u64,
+        memory: Option<MemoryShares>,
         read_seconds: f64,
         meter: &Meter,
         context: &Context,
@@ -94,7 +118,11 @@ impl Destination {
         let began = Instant::now();
         let tell = |progress: &ImportProgress<'_>| tell(meter, progress);
         let fill = |database: Database| -> Result<Statistics> {
-            database.load_within(memory_bytes, &load, &tell, &context.cancel)?;
+            let (rows_bytes, sorting_bytes) =
+                memory.map_or((0, u64::MAX), |memory| (memory.rows, memory.sorting));
+            let rows = database.reserve_for_import(rows_bytes)?;
+            database.load_within(sorting_bytes, &load, &tell, &context.cancel)?;
+            drop(rows);
             let statistics = database.statistics()?;
             database.close()?;
             Ok(statistics)
@@ -172,14 +200,6 @@ fn tell(meter: &Meter, progress: &ImportProgress<'_>) {
             meter.tell("write", share(now.groups_done, now.groups_count), || size(now.bytes_written));
         }
         _ => {}
-    }
-}
-
-/// Whether something is at `path` that has to be opened to know more.
-fn has_content(path: &Path) -> bool {
-    match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
@@ -310,13 +330,13 @@ mod tests {
         };
         for path in [&new, &empty] {
             let into = Destination::new(path, None, &context).unwrap();
-            let failed = into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+            let failed = into.load(load(), None, 0.0, &Meter::silent(), &context).unwrap_err();
             assert_eq!(failed.kind(), ErrorKind::Cancelled);
         }
         assert!(!new.exists() && fs::read_dir(&empty).unwrap().next().is_none());
         Database::open(&new).unwrap().close().unwrap();
         let into = Destination::new(&new, None, &context).unwrap();
-        into.load(load(), u64::MAX, 0.0, &Meter::silent(), &context).unwrap_err();
+        into.load(load(), None, 0.0, &Meter::silent(), &context).unwrap_err();
         assert!(new.join("manifest").exists() || new.join("lock").exists(), "it was there");
     }
 }

@@ -3,9 +3,9 @@
 use crate::context::Context;
 use crate::engine::EngineArgument;
 use crate::loading::Destination;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use evergraph::generate::payments::PaymentsOptions;
-use evergraph::generate::rmat::RmatOptions;
+use evergraph::generate::rmat::{RmatOptions, VertexIds};
 use evergraph_show::generate::graph::GraphKind;
 use evergraph_show::generate::graph_files::GraphFiles;
 use evergraph_terminal::failure::Failure;
@@ -26,14 +26,15 @@ Examples:
 
 The same options generate the same graph on every machine and with any number of
 threads. --out writes files that `evergraph import` reads:
-  rmat      rmat.v, rmat.e
+  rmat      rmat.v, rmat.e; with --ids texts Vertex.csv, EDGE.csv
   payments  Account.csv, TRANSFER.csv, and the planted rings in rings.json";
 
 const AFTER_RMAT: &str = "\
 Examples:
   evergraph generate rmat web.eg
   evergraph generate rmat web.eg --scale 20 --edge-factor 8 --seed 7
-  evergraph generate rmat --out rmat/ --scale 10";
+  evergraph generate rmat --out rmat/ --scale 10
+  evergraph generate rmat --out csv/ --scale 24 --edge-factor 30 --ids texts    # 10 GB";
 
 const AFTER_PAYMENTS: &str = "\
 Examples:
@@ -102,9 +103,22 @@ pub struct RmatArguments {
     /// Number of edges a vertex.
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub edge_factor: u32,
+    /// Ids of vertices. Files with texts are CSV.
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    pub ids: IdsArgument,
     /// Random seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+/// What the ids of vertices are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub enum IdsArgument {
+    /// Numbers from 0 on.
+    #[default]
+    Numbers,
+    /// Texts whose order is not that of the vertices.
+    Texts,
 }
 
 /// Arguments of `evergraph generate payments`.
@@ -137,9 +151,13 @@ pub struct PaymentsArguments {
 /// `invalid` for options out of range or a database with content; what writing meets.
 pub fn execute(arguments: &GenerateArguments, context: &Context) -> Result<(), Failure> {
     let (placing, kind) = match &arguments.network {
-        Network::Rmat(RmatArguments { placing, scale, edge_factor, seed }) => {
+        Network::Rmat(RmatArguments { placing, scale, edge_factor, ids, seed }) => {
             let options = RmatOptions { edge_factor: *edge_factor, ..RmatOptions::new(*scale, *seed) };
-            (placing, GraphKind::Rmat(options))
+            let ids = match ids {
+                IdsArgument::Numbers => VertexIds::Numbers,
+                IdsArgument::Texts => VertexIds::Texts,
+            };
+            (placing, GraphKind::Rmat(options, ids))
         }
         Network::Payments(PaymentsArguments { placing, accounts, transfers, rings, days, seed }) => {
             let options = PaymentsOptions {
@@ -174,7 +192,7 @@ fn put(
     let make_seconds = began.elapsed().as_secs_f64();
     context.cancel.check()?;
     if let Some(destination) = destination {
-        let load = destination.load(graph.load, u64::MAX, make_seconds, &meter, context)?;
+        let load = destination.load(graph.load, None, make_seconds, &meter, context)?;
         drop(files);
         drop(meter);
         return context.console.summary(&load);

@@ -9,17 +9,23 @@
 //! Ids are shuffled afterwards, so that a low id doesn't mean a high degree. Parallel edges and self
 //! loops stay, as in Graph500; vertices without an edge are there too.
 //!
+//! A large graph's edges are drawn anew in each pass over its blocks, and never all in memory.
+//!
 //! Source: Chakrabarti, Zhan, Faloutsos, "R-MAT" (SDM 2004); parameters of Graph500.
 
 use crate::generate::random::Random;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, Blocks, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::ValueType;
 use rayon::prelude::*;
 
 /// Edges that draw from one stream of random numbers. A change would change every graph.
 const CHUNK_EDGES: u64 = 1 << 16;
+/// Edges of a graph whose blocks are kept in memory: half a gibibyte.
+const KEPT_EDGES: u64 = 1 << 26;
+/// Blocks that are drawn at once, on all threads.
+const DRAWN_AT_ONCE: u64 = 16;
 
 const EDGES: u64 = 0;
 const SHUFFLE: u64 = 1;
@@ -61,31 +67,75 @@ impl RmatOptions {
     }
 }
 
+/// What the ids of vertices are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum VertexIds {
+    /// Numbers from 0 on.
+    #[default]
+    Numbers,
+    /// Texts such as `v3f2df938`, whose order is not that of the vertices.
+    Texts,
+}
+
 /// The graph of `options`: vertices of label `Vertex` with their number as property `id`, edges of
 /// type `EDGE`. It doesn't depend on the number of threads.
 ///
-/// Cost: about a hundred random bits an edge, on all threads of the current pool.
+/// Cost: about a hundred random bits an edge, on all threads of the current pool; for more than 2^26 edges in each pass
+/// over the blocks, and 4 bytes a vertex for these.
 ///
 /// # Errors
 /// `invalid` if an option is out of range.
 pub fn generate(options: &RmatOptions) -> Result<Load> {
-    let chunks = chunks(options)?.into_iter();
-    let blocks =
-        chunks.map(|(sources, targets)| EdgeBlock { sources, targets, columns: Vec::new() }).collect();
+    generate_with(options, VertexIds::Numbers)
+}
+
+/// As [`generate`], with such `ids`.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_with(options: &RmatOptions, ids: VertexIds) -> Result<Load> {
+    let edges = RmatEdges::new(options)?;
+    let edges_count = edges.count;
+    let blocks: Box<dyn Blocks<EdgeBlock>> = if edges_count > KEPT_EDGES {
+        Box::new(edges)
+    } else {
+        let block = |(sources, targets)| EdgeBlock { sources, targets, columns: Vec::new() };
+        Box::new(edges.chunks().into_iter().map(block).collect::<Vec<_>>())
+    };
     let vertices: Vec<VertexBlock> = (0..1u64 << options.scale)
         .step_by(BLOCK_ROWS)
         .map(|first| {
             let rows = BLOCK_ROWS.min((1 << options.scale) - first as usize);
-            let mut ids = PackedColumnBuilder::default();
-            (first as i64..).take(rows).for_each(|id| ids.push_i64(id));
-            VertexBlock { rows, columns: vec![ids.finish()] }
+            let mut column = PackedColumnBuilder::default();
+            for vertex in (first as u32..).take(rows) {
+                match ids {
+                    VertexIds::Numbers => column.push_i64(vertex.into()),
+                    VertexIds::Texts => column.push_text(&text_id(vertex)),
+                }
+            }
+            VertexBlock { rows, columns: vec![column.finish()] }
         })
         .collect();
-    let properties = vec![("id".to_owned(), ValueType::I64)];
+    let id_type = match ids {
+        VertexIds::Numbers => ValueType::I64,
+        VertexIds::Texts => ValueType::String,
+    };
+    let properties = vec![("id".to_owned(), id_type)];
+    let edges =
+        EdgeTable { rows: edges_count, blocks, ..EdgeTable::new("EDGE", 0, 0, Vec::new(), Vec::new()) };
     Ok(Load {
         vertices: vec![VertexTable::new("Vertex", properties, vertices).unique_key("id")],
-        edges: vec![EdgeTable::new("EDGE", 0, 0, Vec::new(), blocks)],
+        edges: vec![edges],
     })
+}
+
+/// The id of `vertex` as a text: eight digits whose order says nothing, different for each vertex.
+#[must_use]
+pub fn text_id(vertex: u32) -> String {
+    // Each step has an inverse. Source: Wellons, "Prospecting for hash functions" (2018), `lowbias32`.
+    let mixed = (vertex ^ vertex >> 16).wrapping_mul(0x7feb_352d);
+    let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x846c_a68b);
+    format!("v{:08x}", mixed ^ mixed >> 16)
 }
 
 /// The sources and targets of the edges of `options`, numbers below 2^scale.
@@ -93,7 +143,7 @@ pub fn generate(options: &RmatOptions) -> Result<Load> {
 /// # Errors
 /// `invalid` if an option is out of range.
 pub fn edges(options: &RmatOptions) -> Result<(Vec<u32>, Vec<u32>)> {
-    let chunks = chunks(options)?;
+    let chunks = RmatEdges::new(options)?.chunks();
     let count = chunks.iter().map(|chunk| chunk.0.len()).sum();
     let (mut sources, mut targets) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (mut chunk_sources, mut chunk_targets) in chunks {
@@ -103,26 +153,56 @@ pub fn edges(options: &RmatOptions) -> Result<(Vec<u32>, Vec<u32>)> {
     Ok((sources, targets))
 }
 
-/// As [`edges`], in pieces of [`CHUNK_EDGES`].
-fn chunks(options: &RmatOptions) -> Result<Vec<(Vec<u32>, Vec<u32>)>> {
-    options.check()?;
-    let vertices = 1u32 << options.scale;
-    let count = u64::from(vertices) * u64::from(options.edge_factor);
-    let shuffled = Random::new(options.seed, SHUFFLE, 0).permutation(vertices);
-    let chunks = (0..count.div_ceil(CHUNK_EDGES))
-        .into_par_iter()
-        .map(|chunk| {
-            let edges = CHUNK_EDGES.min(count - chunk * CHUNK_EDGES);
-            let mut random = Random::new(options.seed, EDGES, chunk);
-            let quarters = Quarters::new(options.quarters);
-            let pairs = (0..edges).map(|_| {
-                let (source, target) = quarters.draw(options.scale, &mut random);
-                (shuffled[source as usize], shuffled[target as usize])
-            });
-            pairs.unzip()
-        })
-        .collect();
-    Ok(chunks)
+/// The edges of a graph, in blocks of [`CHUNK_EDGES`] that are drawn when they are wanted.
+#[derive(Debug)]
+struct RmatEdges {
+    options: RmatOptions,
+    count: u64,
+    /// The vertex of each place in the matrix.
+    shuffled: Vec<u32>,
+}
+
+impl RmatEdges {
+    fn new(options: &RmatOptions) -> Result<Self> {
+        options.check()?;
+        let vertices = 1u32 << options.scale;
+        let count = u64::from(vertices) * u64::from(options.edge_factor);
+        let shuffled = Random::new(options.seed, SHUFFLE, 0).permutation(vertices);
+        Ok(Self { options: *options, count, shuffled })
+    }
+
+    fn chunks_count(&self) -> u64 {
+        self.count.div_ceil(CHUNK_EDGES)
+    }
+
+    fn chunks(&self) -> Vec<(Vec<u32>, Vec<u32>)> {
+        (0..self.chunks_count()).into_par_iter().map(|chunk| self.chunk(chunk)).collect()
+    }
+
+    /// Sources and targets of one block.
+    fn chunk(&self, chunk: u64) -> (Vec<u32>, Vec<u32>) {
+        let edges = CHUNK_EDGES.min(self.count - chunk * CHUNK_EDGES);
+        let mut random = Random::new(self.options.seed, EDGES, chunk);
+        let quarters = Quarters::new(self.options.quarters);
+        let pairs = (0..edges).map(|_| {
+            let (source, target) = quarters.draw(self.options.scale, &mut random);
+            (self.shuffled[source as usize], self.shuffled[target as usize])
+        });
+        pairs.unzip()
+    }
+}
+
+impl Blocks<EdgeBlock> for RmatEdges {
+    fn for_each(&self, visit: &mut dyn FnMut(&EdgeBlock) -> Result<()>) -> Result<()> {
+        for first in (0..self.chunks_count()).step_by(DRAWN_AT_ONCE as usize) {
+            let chunks = first..self.chunks_count().min(first + DRAWN_AT_ONCE);
+            let drawn: Vec<_> = chunks.into_par_iter().map(|chunk| self.chunk(chunk)).collect();
+            for (sources, targets) in drawn {
+                visit(&EdgeBlock { sources, targets, columns: Vec::new() })?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Where the quarters end on a line of 2^32 points.
@@ -186,6 +266,29 @@ mod tests {
             pool.install(|| edges(&options).unwrap())
         };
         assert_eq!(with(1), with(3));
+    }
+
+    #[test]
+    fn blocks_that_are_drawn_anew_are_those_that_are_kept() {
+        let options = RmatOptions { edge_factor: 160, ..RmatOptions::new(13, 3) };
+        let kept = generate(&options).unwrap().edges[0].ends().unwrap();
+        let table = EdgeTable {
+            blocks: Box::new(RmatEdges::new(&options).unwrap()),
+            ..EdgeTable::new("E", 0, 0, Vec::new(), Vec::new())
+        };
+        assert!(kept.len() as u64 > DRAWN_AT_ONCE * CHUNK_EDGES);
+        assert_eq!(table.ends().unwrap(), kept);
+        assert_eq!(table.ends().unwrap(), kept);
+    }
+
+    #[test]
+    fn texts_as_ids_are_all_different() {
+        let load = generate_with(&RmatOptions::new(10, 1), VertexIds::Texts).unwrap();
+        let ids = load.vertices[0].column("id").unwrap().unwrap();
+        let ids: std::collections::BTreeSet<String> =
+            (0..1024).map(|row| ids.get(row).unwrap().to_string()).collect();
+        assert_eq!(ids.len(), 1024);
+        assert_eq!(text_id(1), "v688990c0");
     }
 
     #[test]

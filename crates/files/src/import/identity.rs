@@ -88,6 +88,22 @@ impl IntegerIds {
         InsertOutcome::New(row)
     }
 
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        (self.direct.capacity() * size_of::<u32>() + self.hashed.allocation_size()) as u64
+    }
+
+    /// Hands out every id with its row, in any order.
+    ///
+    /// # Errors
+    /// The first of `visit`.
+    pub fn for_each<E>(&self, mut visit: impl FnMut(u64, u32) -> Result<(), E>) -> Result<(), E> {
+        let direct = (0..).zip(&self.direct).filter(|(_, row)| **row != VACANT);
+        direct.map(|(id, row)| (id, *row)).try_for_each(|(id, row)| visit(id, row))?;
+        self.hashed.iter().try_for_each(|slot| visit(slot_id(slot), slot[2]))
+    }
+
     fn place(&mut self, id: u64, row: u32) {
         let reach = self.direct.len() as u64;
         if id < reach.max(DIRECT_FLOOR).max(u64::from(self.rows) * 8) {
@@ -163,6 +179,35 @@ impl StringIds {
         let (text, ends, hasher) = (&self.text, &self.ends, &self.hasher);
         self.rows.insert_unique(hasher.hash_one(id), row, |&row| hasher.hash_one(id_text(text, ends, row)));
         InsertOutcome::New(row)
+    }
+}
+
+impl StringIds {
+    /// How many ids are known.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.ends.len() as u32
+    }
+
+    /// Whether none is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let ends = self.ends.capacity() * size_of::<u64>();
+        (self.text.capacity() + ends + self.rows.allocation_size()) as u64
+    }
+
+    /// Hands out every id with its row, by row.
+    ///
+    /// # Errors
+    /// The first of `visit`.
+    pub fn for_each<E>(&self, mut visit: impl FnMut(&[u8], u32) -> Result<(), E>) -> Result<(), E> {
+        (0..self.len()).try_for_each(|row| visit(id_text(&self.text, &self.ends, row), row))
     }
 }
 

@@ -39,4 +39,5 @@ pub mod recognise;
 pub mod report;
 pub mod role;
 pub mod row_origins;
+pub mod spilled_ids;
 pub mod staging;

@@ -36,11 +36,11 @@ pub struct ImportOptions {
     pub ids: IdPolicy,
     /// What to do about rows that cannot be loaded.
     pub bad_rows: BadRowOptions,
-    /// Memory of the import in addition to ids and the finished graph: half of it for rows that are read,
-    /// half to sort edges. Rows beyond it go to a temporary file. `None`: a quarter of the memory that this process
-    /// can have.
+    /// Memory of the import in addition to the finished graph, shared as [`MemoryShares`] says. Rows and ids beyond their
+    /// shares go to temporary files. `None`: half of the memory limit of a database of the disk engine, else a
+    /// quarter of the memory that this process can have.
     pub memory: Option<u64>,
-    /// The folder for the temporary file. `None`: that of the database, if it has one, or the system's.
+    /// The folder for temporary files. `None`: that of the database, if it has one, or the system's.
     pub temporary: Option<PathBuf>,
     /// Number of threads; 0 for one on each core.
     pub threads: usize,
@@ -88,6 +88,12 @@ impl ImportOptions {
         self.memory.unwrap_or_else(|| available_bytes() / 4)
     }
 
+    /// How [`ImportOptions::memory_bytes`] is shared.
+    #[must_use]
+    pub fn memory_shares(&self) -> MemoryShares {
+        MemoryShares::of(self.memory_bytes())
+    }
+
     pub(crate) fn temporary_folder(&self) -> PathBuf {
         self.temporary.clone().unwrap_or_else(std::env::temp_dir)
     }
@@ -98,6 +104,38 @@ impl ImportOptions {
             return Err(Error::invalid("no files to import: name some, or a folder"));
         }
         self.csv.check()
+    }
+}
+
+/// How the memory of an import is shared, in bytes.
+///
+/// ```text
+/// reading   |= rows =|= edges =|===== ids =====|
+/// loading   |= rows =|         |=== sorting ===|
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryShares {
+    /// Rows that were read: a quarter.
+    pub rows: u64,
+    /// Ids of vertices: half. Once they are spilled, edges whose ends are looked up have half of that.
+    pub ids: u64,
+    /// Edges whose ends are looked up together, because ids are spilled: a quarter.
+    pub waiting: u64,
+    /// Sorting edges, when ids are gone: half.
+    pub sorting: u64,
+}
+
+impl MemoryShares {
+    /// The shares of `bytes`.
+    #[must_use]
+    pub fn of(bytes: u64) -> Self {
+        Self { rows: bytes / 4, ids: bytes / 2, waiting: bytes / 4, sorting: bytes / 2 }
+    }
+
+    /// What edges may take whose ends are looked up together.
+    #[must_use]
+    pub(crate) fn edges_bytes(self) -> u64 {
+        self.waiting + self.ids / 2
     }
 }
 

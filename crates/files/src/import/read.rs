@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// Reads all files of `options` into tables of packed columns, telling `progress` how far it is a few times a second
 /// or more.
 ///
-/// Cost: memory for the columns, 4 to 20 bytes a vertex for its id besides, and some megabytes a
-/// thread.
+/// Cost: the memory of the options for columns and ids (4 to 20 bytes a vertex and the text of its id, or temporary
+/// files), and some megabytes a thread. Ids of edge lists and pairs of files without direction stay in memory.
 ///
 /// # Errors
 /// `not_found` or `io` for a file that can't be read; `cancelled`; `limit` beyond 4,294,967,295
@@ -81,7 +81,7 @@ pub(crate) fn read_in_blocks(
         meter: Meter::new(progress, options.cancel.clone(), plan.bytes_total),
         faults: FaultCollector::new(options.bad_rows.on_bad_row, report),
         known: Arc::new(known),
-        staging: Arc::new(Staging::new(options.memory_bytes() / 2, options.temporary_folder())),
+        staging: Arc::new(Staging::new(options.memory_shares().rows, options.temporary_folder())),
         block_bytes,
     };
     let mut load = Load::default();

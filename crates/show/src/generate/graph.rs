@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! kind      files
-//! rmat      rmat.v, rmat.e
+//! rmat      rmat.v, rmat.e; with texts for ids, Vertex.csv and EDGE.csv
 //! payments  Account.csv, TRANSFER.csv, and the planted rings in rings.json
 //! ```
 
 use crate::generate::graph_files::GraphFiles;
 use evergraph::generate::payments::{Payments, PaymentsOptions, account_id};
 use evergraph::generate::ring::Ring;
-use evergraph::generate::rmat::{self, RmatOptions};
+use evergraph::generate::rmat::{self, RmatOptions, VertexIds};
 use evergraph_graph::error::Error;
 use evergraph_graph::load::Load;
 use evergraph_terminal::failure::Failure;
@@ -18,8 +18,8 @@ use serde::Serialize;
 /// A kind of graph, and all that fixes one of that kind.
 #[derive(Clone, Debug)]
 pub enum GraphKind {
-    /// A skewed graph (R-MAT).
-    Rmat(RmatOptions),
+    /// A skewed graph (R-MAT), with such ids.
+    Rmat(RmatOptions, VertexIds),
     /// Accounts and transfers over time, with planted rings of fraud.
     Payments(PaymentsOptions),
 }
@@ -31,10 +31,16 @@ impl GraphKind {
     /// `invalid` for options out of range.
     pub fn generate(&self) -> Result<GeneratedGraph, Error> {
         Ok(match self {
-            Self::Rmat(options) => GeneratedGraph { load: rmat::generate(options)?, form: Form::Lists },
+            Self::Rmat(options, ids) => GeneratedGraph {
+                load: rmat::generate_with(options, *ids)?,
+                form: match ids {
+                    VertexIds::Numbers => Form::Lists,
+                    VertexIds::Texts => Form::Csv,
+                },
+            },
             Self::Payments(options) => {
                 let Payments { load, rings, .. } = Payments::generate(options)?;
-                GeneratedGraph { load, form: Form::Csv { rings } }
+                GeneratedGraph { load, form: Form::CsvWithRings { rings } }
             }
         })
     }
@@ -52,7 +58,8 @@ pub struct GeneratedGraph {
 #[derive(Debug)]
 enum Form {
     Lists,
-    Csv { rings: Vec<Ring> },
+    Csv,
+    CsvWithRings { rings: Vec<Ring> },
 }
 
 impl GeneratedGraph {
@@ -63,7 +70,8 @@ impl GeneratedGraph {
     pub fn write(&self, files: &mut GraphFiles<'_>) -> Result<(), Failure> {
         match &self.form {
             Form::Lists => files.lists("rmat", &self.load),
-            Form::Csv { rings } => {
+            Form::Csv => files.csv(&self.load),
+            Form::CsvWithRings { rings } => {
                 files.csv(&self.load)?;
                 files.text("rings.json", &rings_json(rings))
             }

@@ -155,11 +155,12 @@ pub struct ImportArguments {
     /// Write every bad row to FILE, as CSV: file, line, column, name, reason, row.
     #[arg(long, value_name = "FILE", help_heading = "Bad rows")]
     pub report: Option<PathBuf>,
-    /// Memory in addition to ids and the finished graph, such as 512M or 4G: half for rows, half to sort edges;
-    /// rows beyond it go through a temporary file [default: a quarter of this machine's].
+    /// Memory in addition to the finished graph, such as 512M or 4G, for rows, ids and sorting; what is beyond it goes
+    /// through temporary files [default: half of the memory limit with the disk engine, else a quarter of this
+    /// machine's memory].
     #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
     pub memory: Option<u64>,
-    /// The folder for the temporary file [default: the database's].
+    /// The folder for temporary files [default: the database's].
     #[arg(long, value_name = "FOLDER")]
     pub temporary: Option<PathBuf>,
 }

@@ -33,7 +33,9 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
         _ => PathBuf::from("."),
     });
-    let memory_bytes = options.memory_bytes();
+    options.memory = options.memory.or(destination.import_memory_bytes()?);
+    let (memory_bytes, shares) = (options.memory_bytes(), options.memory_shares());
+    let reading = destination.reserve_for_reading(shares)?;
     let meter = context.console.meter();
     let began = Instant::now();
     let imported = read_beside(&options, destination.known(), &|progress: Progress<'_>| {
@@ -44,10 +46,11 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
             format!("{}, {} rows, {rate}", progress.file, count(progress.rows))
         });
     })?;
+    drop(reading);
     let read_seconds = began.elapsed().as_secs_f64();
     arguments.check_names(&imported)?;
     let Imported { load, bad_rows, settled, spilled_bytes, notes, ignored_files, guessed_files } = imported;
-    let load = destination.load(load, memory_bytes / 2, read_seconds, &meter, context)?;
+    let load = destination.load(load, Some(shares), read_seconds, &meter, context)?;
     drop(meter);
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
     let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));

@@ -18,6 +18,8 @@
 //! What a damaged page held is missing in the sums. So sides are compared, and ends looked for, only where
 //! everything could be read: one damaged page is one finding, and not a thousand.
 //!
+//! How many vertices and edges there are is not counted here: the graph's own check, `check_graph`, goes through them.
+//!
 //! Source: disk-engine, section 8 (Check).
 
 mod columns;

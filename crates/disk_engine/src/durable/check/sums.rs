@@ -36,8 +36,6 @@ pub(super) struct GraphSums {
     /// Whether all vertices' records were read.
     pub knows_live: bool,
     sides: BTreeMap<(TypeId, GroupId), u128>,
-    /// Inserts less Deletes of out edges.
-    pub edges: i64,
     dead_lists: BTreeMap<(Subject, VertexId), i64>,
     dead_ends: BTreeMap<(Subject, VertexId), i64>,
     /// Subjects of which not every record was read.
@@ -55,7 +53,6 @@ impl GraphSums {
             vertices: BTreeMap::new(),
             knows_live: true,
             sides: BTreeMap::new(),
-            edges: 0,
             dead_lists: BTreeMap::new(),
             dead_ends: BTreeMap::new(),
             unread: BTreeSet::new(),
@@ -99,9 +96,6 @@ impl GraphSums {
         let is_added = (side == EdgeSide::Out) == (record.operation == RecordOperation::Insert);
         let sum = self.sides.entry((edge.edge_type, edge.source.group())).or_default();
         *sum = if is_added { sum.wrapping_add(hash) } else { sum.wrapping_sub(hash) };
-        if side == EdgeSide::Out {
-            self.edges += difference;
-        }
         if !self.is_alive(record.vertex) {
             *self.dead_lists.entry((subject, record.vertex)).or_default() += difference;
         }

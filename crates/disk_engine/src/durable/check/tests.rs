@@ -190,17 +190,10 @@ fn finds(files: &Files, text: &str) {
 }
 
 #[test]
-fn sound_files_have_no_findings_and_are_counted() {
+fn sound_files_have_no_findings_and_their_bytes_are_counted() {
     let files = sound();
     let report = files.check();
     assert!(report.is_healthy(), "{:#?}", report.findings);
-    let (older, newer) = graph();
-    let difference = |records: &Records| -> i64 {
-        let out = records.edges.iter().filter(|(key, _)| key.0 == OUT);
-        out.map(|(_, (operation, _))| operation.difference()).sum()
-    };
-    assert_eq!(report.vertices_count, u64::from(VERTICES));
-    assert_eq!(report.edges_count as i64, difference(&older) + difference(&newer));
     let bytes: usize = files.names().iter().map(|name| files.bytes(name).len()).sum();
     assert_eq!(report.bytes_count, bytes as u64);
     assert_eq!(files.names().len(), 4);

@@ -28,6 +28,9 @@ use std::collections::BTreeSet;
 /// Edges that are written between two questions whether to go on.
 const EDGES_BETWEEN_QUESTIONS: u64 = 1 << 16;
 
+/// Passes in which each edge is handled: into a bucket, to its source's list, to its target's.
+const PASSES: u64 = 3;
+
 /// The edges of one type of a load.
 pub(super) struct TypeLoad<'a, 'o> {
     /// The type.
@@ -57,6 +60,14 @@ impl TypeLoad<'_, '_> {
         touched: &mut BTreeSet<(GroupId, Subject)>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<()> {
+        // Each edge is told once, though it is handled in each pass.
+        let (mut handled, mut told) = (0, 0);
+        let done: &mut OnLoadProgress<'_> = &mut |edges| {
+            handled += edges;
+            let untold = handled / PASSES - told;
+            told += untold;
+            done(untold)
+        };
         let counts = Counts::of(&self.tables)?;
         done(0)?;
         for (side, counts) in [(EdgeSide::Out, &counts.sources), (EdgeSide::In, &counts.targets)] {
@@ -109,7 +120,7 @@ impl TypeLoad<'_, '_> {
                         }
                     })?;
                 }
-                done(0)
+                done(block.rows() as u64)
             })?;
         }
         Ok(())
@@ -214,7 +225,7 @@ impl TypeLoad<'_, '_> {
             items[*place as usize] = arrival.item;
             *place += 1;
         }
-        let (mut from, mut unasked) = (0, 0);
+        let (mut from, mut untold) = (0, 0);
         let mut neighbors = Vec::new();
         for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_SIZE as usize)) {
             let sequence = self.sequence(*group);
@@ -232,14 +243,13 @@ impl TypeLoad<'_, '_> {
                     output.push_edge(sequence, (subject, target), *item, &Properties::EMPTY)?;
                 }
                 output.push_list(sequence, (subject, target), &neighbors)?;
-                unasked += list.len() as u64;
-                if unasked >= EDGES_BETWEEN_QUESTIONS {
-                    unasked = 0;
-                    done(0)?;
+                untold += list.len() as u64;
+                if untold >= EDGES_BETWEEN_QUESTIONS {
+                    done(std::mem::take(&mut untold))?;
                 }
             }
         }
-        done(0)
+        done(untold)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::import::assembly::id_column::IdColumn;
 use crate::import::field::cell::CellColumn;
 
 /// Some rows of one file, in their order. `Ids` is an [`IdColumn`] for vertices and [`Ends`] for edges.
+#[derive(Debug)]
 pub struct Batch<Ids> {
     /// The line where each row begins in its file.
     pub lines: Vec<u64>,
@@ -28,6 +29,15 @@ pub struct Ends {
     pub sources: IdColumn,
     /// Where each edge ends.
     pub targets: IdColumn,
+}
+
+/// The entries of both ends of a batch's edges in their spaces; vacant where an id isn't known.
+#[derive(Debug)]
+pub struct EndEntries {
+    /// Of sources.
+    pub sources: Vec<u32>,
+    /// Of targets.
+    pub targets: Vec<u32>,
 }
 
 /// Labels or types of rows: few names, an index into them for each row.
@@ -71,6 +81,16 @@ pub enum IdPart {
     Target,
     /// None: it is about the row.
     Row,
+}
+
+impl Batch<Ends> {
+    /// Bytes that it takes, about.
+    #[must_use]
+    pub fn edge_bytes(&self) -> u64 {
+        let Ends { sources, targets } = &self.ids;
+        let rows = self.lines.capacity() * size_of::<u64>() + self.names.codes.capacity() * size_of::<u32>();
+        rows as u64 + sources.heap_bytes() + targets.heap_bytes() + self.columns.heap_bytes()
+    }
 }
 
 impl Names {
@@ -140,6 +160,16 @@ impl Grouping {
 }
 
 impl Columns {
+    fn heap_bytes(&self) -> u64 {
+        let of = |columns: &[(String, CellColumn)]| -> usize {
+            columns.iter().filter_map(|(_, cells)| Some(cells.column.as_ref()?.heap_bytes())).sum()
+        };
+        match self {
+            Self::Shared(columns) => of(columns) as u64,
+            Self::ByName(names) => names.iter().map(|columns| of(columns)).sum::<usize>() as u64,
+        }
+    }
+
     /// The columns of `group`, whose rows are of name `code`, of `rows` rows in all. All rows are
     /// moved, not copied: they are asked for once.
     pub(super) fn take(&mut self, code: usize, group: &Group, rows: usize) -> Vec<(String, CellColumn)> {

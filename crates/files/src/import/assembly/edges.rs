@@ -5,7 +5,7 @@
 //!               └──────> rejected rows ──> whoever read the file describes them
 //! ```
 
-use crate::import::assembly::batch::{Batch, Ends, Group, Grouping, IdPart, RejectedRow};
+use crate::import::assembly::batch::{Batch, EndEntries, Ends, Group, Grouping, IdPart, RejectedRow};
 use crate::import::assembly::graph::Assembly;
 use crate::import::faults::{FaultRules, Faults};
 use crate::import::identity::VACANT;
@@ -50,7 +50,7 @@ impl Assembly {
     /// unless these are settled.
     ///
     /// # Errors
-    /// `invalid` for unknown ends that can't be created; what reading the database meets.
+    /// `invalid` for unknown ends that can't be created; what reading the database and spilled ids meets.
     pub fn place_edges(
         &mut self,
         file: &str,
@@ -58,15 +58,29 @@ impl Assembly {
         batch: &Batch<Ends>,
         rules: FaultRules,
     ) -> Result<(PlacedEdges, Faults<RejectedRow>)> {
-        self.drop_dead_rows()?;
+        let entries = self.look_up(rule, &[&batch.ids])?.pop().expect("one batch was looked up");
+        self.place_found_edges(file, rule, (batch, &entries), rules)
+    }
+
+    /// As [`Assembly::place_edges`], with the entries that [`Assembly::look_up`] found.
+    ///
+    /// # Errors
+    /// As [`Assembly::place_edges`].
+    pub fn place_found_edges(
+        &mut self,
+        file: &str,
+        rule: EdgeRule,
+        (batch, entries): (&Batch<Ends>, &EndEntries),
+        rules: FaultRules,
+    ) -> Result<(PlacedEdges, Faults<RejectedRow>)> {
         if rule.creates_sources || self.on_unknown == OnUnknown::Create {
-            self.create_unknown(file, rule.source_space, &batch.ids.sources)?;
+            self.create_unknown(file, rule.source_space, (&batch.ids.sources, &entries.sources))?;
         }
         if rule.creates_targets || self.on_unknown == OnUnknown::Create {
-            self.create_unknown(file, rule.target_space, &batch.ids.targets)?;
+            self.create_unknown(file, rule.target_space, (&batch.ids.targets, &entries.targets))?;
         }
         let mut unknown = Faults::new(rules);
-        let groups = self.find_ends(file, rule, batch, &mut unknown)?;
+        let groups = self.find_ends(file, rule, (batch, entries), &mut unknown)?;
         if self.on_unknown == OnUnknown::Skip {
             self.settled.unknown += unknown.count();
             unknown = Faults::new(rules);
@@ -102,7 +116,7 @@ impl Assembly {
         &mut self,
         file: &str,
         rule: EdgeRule,
-        batch: &Batch<Ends>,
+        (batch, entries): (&Batch<Ends>, &EndEntries),
         unknown: &mut Faults<RejectedRow>,
     ) -> Result<Vec<(EdgeTableKey, EdgeGroup)>> {
         let EdgeRule { source_space, target_space, .. } = rule;
@@ -110,8 +124,6 @@ impl Assembly {
         let mut groups: Vec<(EdgeTableKey, EdgeGroup)> = Vec::new();
         let mut group_at: HashMap<EdgeTableKey, usize> = HashMap::new();
         let mut grouping = Grouping::new(&batch.columns);
-        let source_entries = self.spaces[source_space].entries(sources);
-        let target_entries = self.spaces[target_space].entries(targets);
         let mut last = 0;
         for row in 0..batch.lines.len() {
             let code = batch.names.code(row);
@@ -121,8 +133,8 @@ impl Assembly {
                 entry => Ok(Some(self.spaces[space].place_of(entry))),
             };
             let found = (
-                find(source_space, source_entries[row], sources)?,
-                find(target_space, target_entries[row], targets)?,
+                find(source_space, entries.sources[row], sources)?,
+                find(target_space, entries.targets[row], targets)?,
             );
             let (Some(source), Some(target)) = found else {
                 grouping.step(row, code, None);

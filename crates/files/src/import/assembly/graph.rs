@@ -50,8 +50,10 @@ pub struct Assembly {
     pub notes: Vec<String>,
     /// What the database has.
     pub(super) known: Arc<ExistingGraph>,
-    /// Where blocks go.
-    staging: Arc<Staging>,
+    /// Where blocks go, and ids that memory doesn't hold.
+    pub(super) staging: Arc<Staging>,
+    /// What ids may take in memory, all spaces together, in bytes.
+    pub(super) id_bytes_max: u64,
 }
 
 impl Assembly {
@@ -79,6 +81,7 @@ impl Assembly {
             notes: Vec::new(),
             known,
             staging,
+            id_bytes_max: options.memory_shares().ids,
         }
     }
 
@@ -242,7 +245,7 @@ impl Assembly {
             let Some(vertex) = label.find(&ids.value(row))? else { continue };
             let place = VertexLocation { table, row: self.vertices[table].add_existing(vertex)? };
             let space = &mut self.spaces[space];
-            let InsertOutcome::New(entry) = space.insert(ids, row) else {
+            let InsertOutcome::New(entry) = space.insert(ids, row)? else {
                 return Err(space.too_many_vertices(file));
             };
             space.set_existing(entry, place);
@@ -355,7 +358,7 @@ impl Assembly {
     /// # Errors
     /// Errors of the file where blocks lie.
     pub fn finish(mut self, load: &mut Load) -> Result<PolicyCounts> {
-        self.drop_dead_rows()?;
+        self.settle_ids()?;
         load.vertices = self.vertices.into_iter().map(StagedVertices::finish).collect();
         load.edges = self.edges.into_iter().map(StagedEdges::finish).collect();
         Ok(self.settled)

@@ -99,6 +99,18 @@ impl IdColumn {
         self.len() == 0
     }
 
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Integers(ids) => ids.capacity() * size_of::<u64>(),
+            Self::Strings(ids) | Self::Values(ids) => {
+                ids.bytes.capacity() + ids.ends.capacity() * size_of::<usize>()
+            }
+        };
+        bytes as u64
+    }
+
     /// Drops the rows for which `keep` is false.
     ///
     /// # Panics

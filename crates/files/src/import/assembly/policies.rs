@@ -7,7 +7,7 @@ use crate::import::assembly::edges::{EdgeGroup, EdgeTableKey};
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::space::VertexLocation;
-use crate::import::identity::InsertOutcome;
+use crate::import::identity::{InsertOutcome, VACANT};
 use crate::import::staging::stage::Typing;
 use evergraph_graph::error::{Error, Result};
 
@@ -30,9 +30,16 @@ impl Assembly {
         Ok(())
     }
 
-    /// Creates the vertices of `space` that `ids` name and that aren't there.
-    pub(super) fn create_unknown(&mut self, file: &str, space: usize, ids: &IdColumn) -> Result<()> {
-        let is_unknown = |row: &usize| self.spaces[space].find(ids, *row).is_none();
+    /// Creates the vertices of `space` that `ids` name and that aren't there: those without an entry, but for those that
+    /// came meanwhile.
+    pub(super) fn create_unknown(
+        &mut self,
+        file: &str,
+        space: usize,
+        (ids, entries): (&IdColumn, &[u32]),
+    ) -> Result<()> {
+        let is_unknown =
+            |row: &usize| entries[*row] == VACANT && self.spaces[space].find(ids, *row).is_none();
         let mut unknown: Vec<usize> = (0..ids.len()).filter(is_unknown).collect();
         if unknown.is_empty() {
             return Ok(());
@@ -50,7 +57,7 @@ impl Assembly {
         let mut created: Vec<u32> = Vec::new();
         for row in unknown {
             let table_row = self.vertices[table].stage.rows() + created.len() as u64;
-            match space.insert(ids, row) {
+            match space.insert(ids, row)? {
                 // By a row before.
                 InsertOutcome::Known(_) => {}
                 InsertOutcome::New(entry) if table_row < u64::from(u32::MAX) => {

@@ -8,13 +8,20 @@
 //! Entries count ids in the order in which they come. Entries that follow one another in one table
 //! share a run: a file of one label costs a few bytes in all. Vertices that the database has already
 //! are numbered from above (`load::VertexTable::end`), in runs of their own.
+//!
+//! Ids that take too much memory are spilled. While vertices come, each id that comes then seems new: that it came before is
+//! found when all vertices are there and the space is settled. Ids that come later, with edges, are new, as whoever looked
+//! them up found; there may be so many that they are spilled, too.
 
 use crate::import::assembly::id_column::IdColumn;
 use crate::import::id_type::{IdKind, IdType};
 use crate::import::identity::{InsertOutcome, IntegerIds, StringIds, VACANT};
 use crate::import::row_origins::RowOrigins;
-use evergraph_graph::error::{Error, ErrorKind};
+use crate::import::spilled_ids::{IdKey, KeptRow, SpilledIds};
+use crate::import::staging::spill::Staging;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Ids that are unique among each other.
 pub struct Space {
@@ -25,7 +32,10 @@ pub struct Space {
     /// The line of each entry.
     pub places: RowOrigins,
     id_type: Option<IdType>,
+    /// Those in memory: all, or those that came after others were spilled.
     ids: Ids,
+    /// Those that memory doesn't hold, in the order in which they came. Only the first ones may be unsettled.
+    spilled: Vec<SpilledIds>,
     /// Sorted by entry: whose rows the entries from there on are.
     runs: Vec<Run>,
     /// Entries whose vertex came again later, and replaced the one before.
@@ -64,10 +74,8 @@ impl Space {
             file: file.to_owned(),
             places: RowOrigins::default(),
             id_type,
-            ids: match kind_of(id_type) {
-                IdKind::Integers => Ids::Integers(IntegerIds::new()),
-                IdKind::Strings | IdKind::Typed(_) | IdKind::Values => Ids::Bytes(StringIds::new()),
-            },
+            ids: Ids::new(kind_of(id_type)),
+            spilled: Vec::new(),
             runs: Vec::new(),
             moved: HashMap::new(),
         }
@@ -102,45 +110,130 @@ impl Space {
         Error::new(ErrorKind::Limit, text)
     }
 
-    /// The entry of the id at `row` of `ids`, which gets the next one if it is new.
+    /// The entry of the id at `row` of `ids`, which gets the next one if it is new. Once ids are spilled, each is new until
+    /// the space is settled; after that only ids come that it doesn't have.
+    ///
+    /// # Errors
+    /// What spilling meets.
     ///
     /// # Panics
     /// If the ids are not of the space's kind.
-    pub fn insert(&mut self, ids: &IdColumn, row: usize) -> InsertOutcome {
-        match (&mut self.ids, ids) {
+    pub fn insert(&mut self, ids: &IdColumn, row: usize) -> Result<InsertOutcome> {
+        let first = self.first_in_memory();
+        if first == VACANT {
+            return Ok(InsertOutcome::Full);
+        }
+        if let Some(spilled) = self.spilled.last_mut().filter(|spilled| !spilled.is_settled()) {
+            spilled.push(key_of(spilled, ids, row), first)?;
+            return Ok(InsertOutcome::New(first));
+        }
+        let inserted = match (&mut self.ids, ids) {
             (Ids::Integers(known), IdColumn::Integers(ids)) => known.insert(ids[row]),
             (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.insert(ids.get(row)),
             _ => unreachable!("a file's ids are read as its space has them"),
-        }
+        };
+        let entry = |at: u32| first.checked_add(at).filter(|entry| *entry != VACANT);
+        Ok(match inserted {
+            InsertOutcome::New(at) => entry(at).map_or(InsertOutcome::Full, InsertOutcome::New),
+            InsertOutcome::Known(at) => entry(at).map_or(InsertOutcome::Full, InsertOutcome::Known),
+            InsertOutcome::Full => InsertOutcome::Full,
+        })
     }
 
-    /// Where the vertex with the id at `row` of `ids` is.
+    /// Where the vertex with the id at `row` of `ids` is, if the id is in memory.
     ///
     /// # Panics
     /// If the ids are not of the space's kind.
     #[must_use]
     pub fn find(&self, ids: &IdColumn, row: usize) -> Option<VertexLocation> {
-        let entry = match (&self.ids, ids) {
-            (Ids::Integers(known), IdColumn::Integers(ids)) => known.get(ids[row])?,
-            (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.get(ids.get(row))?,
-            _ => unreachable!("a file's ids are read as its space has them"),
-        };
-        Some(self.place_of(entry))
+        let at = self.ids.get(ids, row)?;
+        Some(self.place_of(self.first_in_memory() + at))
     }
 
-    /// The entry of each of `ids`, [`VACANT`] for one that isn't there: what they lead to is asked for together.
+    /// The entry of each of `ids`, one column after the other, [`VACANT`] for one that isn't there. What they lead to is
+    /// asked for together.
+    ///
+    /// Cost: a look-up each; if ids are spilled, all of them are read.
+    ///
+    /// # Errors
+    /// What reading spilled ids meets.
     ///
     /// # Panics
-    /// If the ids are not of the space's kind.
-    #[must_use]
-    pub fn entries(&self, ids: &IdColumn) -> Vec<u32> {
-        match (&self.ids, ids) {
-            (Ids::Integers(known), IdColumn::Integers(ids)) => known.get_all(ids),
-            (Ids::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => {
-                (0..ids.len()).map(|row| known.get(ids.get(row)).unwrap_or(VACANT)).collect()
+    /// If the ids are not of the space's kind, or were spilled and are not settled.
+    pub fn entries(&self, columns: &[&IdColumn]) -> Result<Vec<Vec<u32>>> {
+        let first = self.first_in_memory();
+        let in_memory = |ids: &IdColumn| -> Vec<u32> {
+            match (&self.ids, ids) {
+                (Ids::Integers(known), IdColumn::Integers(ids)) if first == 0 => known.get_all(ids),
+                (known, ids) => {
+                    let entry = |row| known.get(ids, row).map_or(VACANT, |at| first + at);
+                    (0..ids.len()).map(entry).collect()
+                }
             }
-            _ => unreachable!("a file's ids are read as its space has them"),
+        };
+        let mut entries: Vec<Vec<u32>> = columns.iter().map(|ids| in_memory(ids)).collect();
+        for spilled in &self.spilled {
+            let keys: Vec<IdKey> =
+                columns.iter().flat_map(|ids| (0..ids.len()).map(|row| key_of(spilled, ids, row))).collect();
+            let found = spilled.find_all(&keys)?;
+            let known = entries.iter_mut().flatten().zip(found).filter(|(_, found)| *found != VACANT);
+            known.for_each(|(entry, found)| *entry = found);
         }
+        Ok(entries)
+    }
+
+    /// Bytes of the ids in memory.
+    #[must_use]
+    pub fn id_bytes(&self) -> u64 {
+        match &self.ids {
+            Ids::Integers(ids) => ids.heap_bytes(),
+            Ids::Bytes(ids) => ids.heap_bytes(),
+        }
+    }
+
+    /// Whether ids lie in a file.
+    #[must_use]
+    pub fn is_spilled(&self) -> bool {
+        !self.spilled.is_empty()
+    }
+
+    /// Moves the ids in memory into a file where `staging` says.
+    ///
+    /// # Errors
+    /// `limit` on a full disk; `io`.
+    pub fn spill(&mut self, staging: &Arc<Staging>) -> Result<()> {
+        if self.ids.is_empty() {
+            return Ok(());
+        }
+        let first = self.first_in_memory();
+        let mut spilled = SpilledIds::new(staging)?;
+        let none = Ids::new(self.kind());
+        match std::mem::replace(&mut self.ids, none) {
+            Ids::Integers(ids) => {
+                ids.for_each(|id, at| spilled.push(spilled.keys().number(id), first + at))?
+            }
+            Ids::Bytes(ids) => ids.for_each(|id, at| spilled.push(spilled.keys().text(id), first + at))?,
+        }
+        self.spilled.push(spilled);
+        Ok(())
+    }
+
+    /// Makes spilled ids ready to be found; nothing if none are, or they are. `on_repeated` hears of entries whose id came
+    /// more than once: the one that `keep` keeps, and another one.
+    ///
+    /// # Errors
+    /// What the file meets; what `on_repeated` says.
+    pub fn settle(
+        &mut self,
+        keep: KeptRow,
+        on_repeated: &mut dyn FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        self.spilled.iter_mut().try_for_each(|spilled| spilled.settle(keep, on_repeated))
+    }
+
+    /// The entry of the first id in memory.
+    fn first_in_memory(&self) -> u32 {
+        self.spilled.iter().map(SpilledIds::len).sum()
     }
 
     /// Where the vertex of `entry` is.
@@ -225,6 +318,37 @@ impl Space {
     }
 }
 
+impl Ids {
+    fn new(kind: IdKind) -> Self {
+        match kind {
+            IdKind::Integers => Self::Integers(IntegerIds::new()),
+            IdKind::Strings | IdKind::Typed(_) | IdKind::Values => Self::Bytes(StringIds::new()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Integers(ids) => ids.is_empty(),
+            Self::Bytes(ids) => ids.is_empty(),
+        }
+    }
+
+    fn get(&self, ids: &IdColumn, row: usize) -> Option<u32> {
+        match (self, ids) {
+            (Self::Integers(known), IdColumn::Integers(ids)) => known.get(ids[row]),
+            (Self::Bytes(known), IdColumn::Strings(ids) | IdColumn::Values(ids)) => known.get(ids.get(row)),
+            _ => unreachable!("a file's ids are read as its space has them"),
+        }
+    }
+}
+
+fn key_of(spilled: &SpilledIds, ids: &IdColumn, row: usize) -> IdKey {
+    match ids {
+        IdColumn::Integers(ids) => spilled.keys().number(ids[row]),
+        IdColumn::Strings(ids) | IdColumn::Values(ids) => spilled.keys().text(ids.get(row)),
+    }
+}
+
 /// As what ids of `id_type` are compared.
 #[must_use]
 pub fn kind_of(id_type: Option<IdType>) -> IdKind {
@@ -234,6 +358,7 @@ pub fn kind_of(id_type: Option<IdType>) -> IdKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::value::Value;
 
     #[test]
     fn every_id_leads_to_its_row_and_to_the_new_one_after_it_moved() {
@@ -241,18 +366,58 @@ mod tests {
         let ids = IdColumn::Integers(vec![7, 8, 9, 10]);
         let places = [(0, 5), (0, 6), (1, 0), (0, 7)].map(|(table, row)| VertexLocation { table, row });
         for (row, place) in places.into_iter().enumerate() {
-            assert_eq!(space.insert(&ids, row), InsertOutcome::New(row as u32));
+            assert_eq!(space.insert(&ids, row).unwrap(), InsertOutcome::New(row as u32));
             space.set_place(row as u32, place);
         }
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), places);
         assert_eq!(space.runs.len(), 3);
-        assert_eq!(space.insert(&ids, 1), InsertOutcome::Known(1));
+        assert_eq!(space.insert(&ids, 1).unwrap(), InsertOutcome::Known(1));
         space.move_to(1, VertexLocation { table: 1, row: 4 });
         assert_eq!(space.find(&ids, 1), Some(VertexLocation { table: 1, row: 4 }));
         assert_eq!(space.find(&IdColumn::Integers(vec![6]), 0), None);
-        assert_eq!(space.entries(&IdColumn::Integers(vec![9, 6, 7])), [2, VACANT, 0]);
+        assert_eq!(space.entries(&[&IdColumn::Integers(vec![9, 6, 7])]).unwrap(), [[2, VACANT, 0]]);
         space.renumber(&[vec![6], Vec::new()]);
         let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| VertexLocation { table, row });
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);
+    }
+
+    #[test]
+    fn spilled_ids_are_found_once_the_space_is_settled_and_later_ones_beside_them() {
+        let texts = |texts: &[&str]| {
+            let mut ids = IdColumn::new(IdKind::Strings);
+            texts.iter().for_each(|text| ids.push_value(&Value::from(*text)));
+            ids
+        };
+        for keep in [KeptRow::First, KeptRow::Last] {
+            let mut space = Space::new("", Some(IdType::STRING), "a.csv");
+            let ids = texts(&["a", "b", "c", "a", "d"]);
+            for row in 0..5 {
+                if row == 2 {
+                    space.spill(&Arc::new(Staging::new(0, std::env::temp_dir()))).unwrap();
+                }
+                assert_eq!(space.insert(&ids, row).unwrap(), InsertOutcome::New(row as u32));
+                space.set_place(row as u32, VertexLocation { table: 0, row: row as u32 });
+            }
+            let mut repeated = Vec::new();
+            space
+                .settle(keep, &mut |kept, other| {
+                    repeated.push([kept, other]);
+                    Ok(())
+                })
+                .unwrap();
+            let kept = if keep == KeptRow::First { 0 } else { 3 };
+            assert_eq!(repeated, [[kept, 3 - kept]]);
+            let later = texts(&["e", "f"]);
+            for (row, existing) in [(0, u32::MAX), (1, u32::MAX - 1)] {
+                assert_eq!(space.insert(&later, row).unwrap(), InsertOutcome::New(5 + row as u32));
+                space.set_existing(5 + row as u32, VertexLocation { table: 0, row: existing });
+            }
+            let entries = space.entries(&[&texts(&["d", "a", "x"]), &texts(&["f"])]).unwrap();
+            assert_eq!(entries, [vec![4, kept, VACANT], vec![6]]);
+            assert_eq!(space.find(&later, 1), Some(VertexLocation { table: 0, row: u32::MAX - 1 }));
+            space.spill(&Arc::new(Staging::new(0, std::env::temp_dir()))).unwrap();
+            space.settle(keep, &mut |_, _| unreachable!("they are new")).unwrap();
+            assert_eq!(space.entries(&[&texts(&["f", "d", "a", "x"])]).unwrap(), [[6, 4, kept, VACANT]]);
+        }
     }
 }

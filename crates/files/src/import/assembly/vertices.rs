@@ -29,7 +29,7 @@ impl Assembly {
     /// its names. Also the rows that get none.
     ///
     /// # Errors
-    /// `limit` beyond 4,294,967,295 ids of a space; what reading the database meets.
+    /// `limit` beyond 4,294,967,295 ids of a space; what reading the database and spilling ids meet.
     pub fn place_vertices(
         &mut self,
         file: &str,
@@ -87,7 +87,7 @@ impl Assembly {
             }
             let table_row = self.vertices[table].stage.rows() + group.rows.len() as u64;
             let place = VertexLocation { table, row: table_row as u32 };
-            match space.insert(&batch.ids, row) {
+            match space.insert(&batch.ids, row)? {
                 // Dead rows are counted as well, so there may be more of them than ids.
                 InsertOutcome::Full => return Err(space.too_many_vertices(file)),
                 _ if table_row >= u64::from(u32::MAX) => return Err(space.too_many_vertices(file)),
@@ -118,6 +118,7 @@ impl Assembly {
             }
             grouping.step(row, code, Some(group));
         }
+        self.keep_ids_within_memory()?;
         Ok((PlacedVertices { groups, tables }, rejected))
     }
 

@@ -9,6 +9,7 @@ use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Reject
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::space::Space;
+use crate::import::assembly::waiting_edges::WaitingEdges;
 use crate::import::bad_row::Fault;
 use crate::import::context::Context;
 use crate::import::csv::file::OpenCsv;
@@ -51,6 +52,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: OpenCsv, context: &mut Context<
     let mut declared = HashSet::new();
     let mut all_several = 0;
     read_batches(records, &format, context, |rows, collector| {
+        let Some(rows) = rows else { return Ok(0) };
         let CsvRows { lines, columns, mut ids, names, mut faults, texts, several_labels } = rows;
         all_several += several_labels;
         let names = names.unwrap_or_else(|| Names::one(&format.default_name));
@@ -118,25 +120,38 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         undirected,
     };
     let mut declared = HashSet::new();
+    let mut waiting = WaitingEdges::new(rule, context.options.memory_shares().edges_bytes());
     read_batches(records, &format, context, |rows, collector| {
-        let CsvRows { lines, columns, ids, names, mut faults, texts, .. } = rows;
-        let names = names.unwrap_or_else(|| Names::one(&format.default_name));
-        for edge_type in &names.names {
-            if declared.insert(edge_type.clone()) {
-                assembly.declare_edges(edge_type, properties(&format.header), &file)?;
+        let is_due = match rows {
+            None => true,
+            Some(CsvRows { lines, columns, ids, names, faults, texts, .. }) => {
+                let names = names.unwrap_or_else(|| Names::one(&format.default_name));
+                for edge_type in &names.names {
+                    if declared.insert(edge_type.clone()) {
+                        assembly.declare_edges(edge_type, properties(&format.header), &file)?;
+                    }
+                }
+                let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
+                let (sources, targets) = if starts_first { (left, right) } else { (right, left) };
+                let ids = Ends { sources, targets };
+                let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+                let texts_bytes = texts.heap_bytes();
+                waiting.push(assembly, batch, ((texts, faults), texts_bytes))
             }
+        };
+        if !is_due {
+            return Ok(0);
         }
-        let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
-        let (sources, targets) = if starts_first { (left, right) } else { (right, left) };
-        let ids = Ends { sources, targets };
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
-        let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
-        faults.join(rejected.map(|RejectedRow { row, part, why }| {
-            let (column, ..) = if part == IdPart::Source { source } else { target };
-            Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))
-        }));
-        collector.add(&file, 0, faults)?;
-        assembly.store_edges(&file, placed, batch)
+        waiting.place(assembly, |assembly, batch, entries, (texts, mut faults)| {
+            let (placed, rejected) =
+                assembly.place_found_edges(&file, rule, (&batch, entries), collector.rules())?;
+            faults.join(rejected.map(|RejectedRow { row, part, why }| {
+                let (column, ..) = if part == IdPart::Source { source } else { target };
+                Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))
+            }));
+            collector.add(&file, 0, faults)?;
+            assembly.store_edges(&file, placed, batch)
+        })
     })
 }
 
@@ -165,11 +180,12 @@ fn id_type_of(space: &Space, file: &str) -> Result<IdType> {
     Ok(if id_type.kind() == IdType::LONG.kind() { IdType::LONG } else { id_type })
 }
 
+/// Hands all rows to `place`, batch by batch, and then nothing, once. It returns how many it took.
 fn read_batches(
     mut records: CsvRecords,
     format: &RowFormat,
     context: &mut Context<'_>,
-    mut place: impl FnMut(CsvRows, &mut FaultCollector) -> Result<u64> + Send,
+    mut place: impl FnMut(Option<CsvRows>, &mut FaultCollector) -> Result<u64> + Send,
 ) -> Result<()> {
     let (name, bytes) = (records.name().to_owned(), records.bytes_read());
     let (width, block_bytes) = (format.header.fields.len(), context.block_bytes);
@@ -180,12 +196,13 @@ fn read_batches(
         context.pool,
         || records.next_batch(width, block_bytes, rules),
         |batch| format.parse(batch, rules),
-        |rows| place(rows, collector),
+        |rows| place(Some(rows), collector),
         |rows| {
             rows_read = rows;
             meter.tick(&name, &bytes, rows)
         },
     )?;
+    rows_read += context.pool.install(|| place(None, collector))?;
     context.meter.finish_file(&bytes, rows_read);
     Ok(())
 }

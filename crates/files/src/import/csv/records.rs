@@ -335,6 +335,12 @@ impl RecordBatch {
 }
 
 impl RecordFields {
+    /// Bytes that they take.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        (self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()) as u64
+    }
+
     /// The text of a field.
     ///
     /// # Panics

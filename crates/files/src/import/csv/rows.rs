@@ -206,6 +206,13 @@ impl RowFormat {
 }
 
 impl RowTexts {
+    /// Bytes that they take.
+    #[must_use]
+    pub fn heap_bytes(&self) -> u64 {
+        let kept = self.kept.as_ref().map_or(0, |kept| kept.capacity() * size_of::<u32>());
+        self.fields.heap_bytes() + kept as u64
+    }
+
     /// The text of `row` for errors, as [`RecordFields::text`] gives it.
     ///
     /// # Panics

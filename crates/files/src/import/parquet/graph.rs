@@ -6,6 +6,7 @@ use crate::import::assembly::batch::{Batch, Columns, Ends, IdPart, Names, Reject
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::assembly::waiting_edges::WaitingEdges;
 use crate::import::bad_row::Fault;
 use crate::import::bytes::source::BytesRead;
 use crate::import::context::Context;
@@ -61,6 +62,7 @@ pub fn read_nodes(assembly: &mut Assembly, file: &OpenParquet, context: &mut Con
     }
     let mut declared = HashSet::new();
     read_groups(file, &[id_type], context, |rows, collector| {
+        let Some(rows) = rows else { return Ok(0) };
         let Rows { lines, mut ids, names, columns, mut faults } = rows;
         let mut tables = Vec::with_capacity(names.names.len());
         for label in &names.names {
@@ -125,25 +127,37 @@ pub fn read_relationships(
         undirected: file.undirected,
     };
     let mut declared = HashSet::new();
+    let mut waiting = WaitingEdges::new(rule, context.options.memory_shares().edges_bytes());
     read_groups(file, &id_types, context, |rows, collector| {
-        let Rows { lines, ids, names, columns, mut faults } = rows;
-        for edge_type in &names.names {
-            if declared.insert(edge_type.clone()) {
-                assembly.declare_edges(edge_type, properties(file), &file.name)?;
+        let is_due = match rows {
+            None => true,
+            Some(Rows { lines, ids, names, columns, faults }) => {
+                for edge_type in &names.names {
+                    if declared.insert(edge_type.clone()) {
+                        assembly.declare_edges(edge_type, properties(file), &file.name)?;
+                    }
+                }
+                let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
+                let (sources, targets) = if source.0 == 0 { (left, right) } else { (right, left) };
+                let ids = Ends { sources, targets };
+                let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
+                waiting.push(assembly, batch, (faults, 0))
             }
+        };
+        if !is_due {
+            return Ok(0);
         }
-        let [left, right]: [_; 2] = ids.try_into().expect("a file of edges has two columns of ids");
-        let (sources, targets) = if source.0 == 0 { (left, right) } else { (right, left) };
-        let ids = Ends { sources, targets };
-        let batch = Batch { lines, ids, names, columns: Columns::Shared(columns) };
-        let (placed, rejected) = assembly.place_edges(&file.name, rule, &batch, collector.rules())?;
-        faults.join(rejected.map(|RejectedRow { row, part, why }| {
-            let (_, column, ..) = if part == IdPart::Source { source } else { target };
-            let text = format!("{},{}", batch.ids.sources.show(row), batch.ids.targets.show(row));
-            Fault::of_column(column.index, &column.text, why, text.as_bytes())
-        }));
-        collector.add(&file.name, 0, faults)?;
-        assembly.store_edges(&file.name, placed, batch)
+        waiting.place(assembly, |assembly, batch, entries, mut faults| {
+            let (placed, rejected) =
+                assembly.place_found_edges(&file.name, rule, (&batch, entries), collector.rules())?;
+            faults.join(rejected.map(|RejectedRow { row, part, why }| {
+                let (_, column, ..) = if part == IdPart::Source { source } else { target };
+                let text = format!("{},{}", batch.ids.sources.show(row), batch.ids.targets.show(row));
+                Fault::of_column(column.index, &column.text, why, text.as_bytes())
+            }));
+            collector.add(&file.name, 0, faults)?;
+            assembly.store_edges(&file.name, placed, batch)
+        })
     })
 }
 
@@ -159,11 +173,12 @@ fn id_type(column: &ParquetColumn) -> IdType {
     column.id_type().expect("`open` refuses other columns of ids")
 }
 
+/// Hands all rows to `place`, batch by batch, and then nothing, once. It returns how many it took.
 fn read_groups(
     file: &OpenParquet,
     id_types: &[IdType],
     context: &mut Context<'_>,
-    mut place: impl FnMut(Rows, &mut FaultCollector) -> Result<u64> + Send,
+    mut place: impl FnMut(Option<Rows>, &mut FaultCollector) -> Result<u64> + Send,
 ) -> Result<()> {
     let rows_before = file.group_rows();
     let bytes = BytesRead::default();
@@ -188,12 +203,13 @@ fn read_groups(
         context.pool,
         || Ok(groups.next()),
         parse,
-        |all| all?.into_iter().map(|rows| place(rows, collector)).sum(),
+        |all| all?.into_iter().map(|rows| place(Some(rows), collector)).sum(),
         |rows| {
             rows_read = rows;
             meter.tick(&file.name, &bytes, rows)
         },
     )?;
+    rows_read += context.pool.install(|| place(None, collector))?;
     context.meter.finish_file(&bytes, rows_read);
     Ok(())
 }

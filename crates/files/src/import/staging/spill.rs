@@ -64,11 +64,19 @@ impl Staging {
         self.end.load(Ordering::Relaxed)
     }
 
+    /// Another temporary file beside that of the blocks: without a name, so that it goes with whoever holds it.
+    ///
+    /// # Errors
+    /// As [`Slot::new`].
+    pub fn create_file(&self) -> Result<File> {
+        tempfile::tempfile_in(&self.folder).map_err(|error| self.failed("create", error))
+    }
+
     fn file(&self) -> Result<&File> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
-        let made = tempfile::tempfile_in(&self.folder).map_err(|error| self.failed("create", error))?;
+        let made = self.create_file()?;
         Ok(self.file.get_or_init(|| made))
     }
 
@@ -76,7 +84,9 @@ impl Staging {
         self.file()?.write_all_at(bytes, place).map_err(|error| self.failed("write", error))
     }
 
-    fn failed(&self, doing: &str, error: io::Error) -> Error {
+    /// The error of `doing` something to a temporary file.
+    #[must_use]
+    pub fn failed(&self, doing: &str, error: io::Error) -> Error {
         let folder = self.folder.display();
         let what = format!("{doing} a temporary file of the import in {folder}");
         match error.kind() {

@@ -1,8 +1,10 @@
-//! Hash of long values: SipHash-2-4 with 128 bits and a fixed key, fed in pieces.
+//! Hash of long values: SipHash-2-4 with 128 bits, fed in pieces, with a fixed key.
 //!
 //! The hash is stored, so neither its form nor its key may change, as those of the standard library may.
 //! It need not withstand whoever chooses the values: a found value is compared with the item's own. But two
 //! values of one item that collide would be one entry, and for that 128 bits leave no chance.
+//!
+//! Others hash with a key of their own ([`SipHash128::keyed`]): a random one withstands whoever chooses the bytes.
 //!
 //! Source: Aumasson, Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012); the 128-bit form and the
 //! vectors of the test are those of the authors' reference code.
@@ -12,7 +14,7 @@ const KEY: (u64, u64) = (u64::from_le_bytes(*b"Evergrap"), u64::from_le_bytes(*b
 
 /// A hash of bytes that come in pieces.
 #[derive(Clone, Debug)]
-pub(super) struct SipHash128 {
+pub struct SipHash128 {
     state: [u64; 4],
     /// Bytes that do not fill a word yet: the lowest `length % 8`.
     rest: u64,
@@ -25,7 +27,9 @@ impl SipHash128 {
         Self::keyed(KEY)
     }
 
-    fn keyed((low, high): (u64, u64)) -> Self {
+    /// The hash of no bytes, with a key in two halves.
+    #[must_use]
+    pub fn keyed((low, high): (u64, u64)) -> Self {
         let state = [
             low ^ 0x736f_6d65_7073_6575,
             high ^ 0x646f_7261_6e64_6f6d ^ 0xee,
@@ -36,7 +40,8 @@ impl SipHash128 {
     }
 
     /// Goes on with `bytes`.
-    pub(super) fn update(&mut self, bytes: &[u8]) {
+    #[inline]
+    pub fn update(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.rest |= u64::from(*byte) << (8 * (self.length % 8));
             self.length += 1;
@@ -48,7 +53,9 @@ impl SipHash128 {
     }
 
     /// The hash of all bytes.
-    pub(super) fn finish(mut self) -> [u8; 16] {
+    #[must_use]
+    #[inline]
+    pub fn finish(mut self) -> [u8; 16] {
         self.compress(self.rest | self.length << 56);
         let mut hash = [0; 16];
         for (half, mark) in hash.chunks_exact_mut(8).zip([(2, 0xee), (1, 0xdd)]) {

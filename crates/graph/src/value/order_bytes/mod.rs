@@ -31,7 +31,7 @@
 
 pub mod decode;
 mod encode;
-mod hash;
+pub mod hash;
 pub mod lengths;
 mod number;
 pub mod range;

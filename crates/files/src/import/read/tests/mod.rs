@@ -5,6 +5,7 @@ mod files;
 mod folders;
 mod lists;
 mod mappings;
+mod memory;
 mod origins;
 mod policies;
 mod refusals;

@@ -1,0 +1,87 @@
+//! Id memory: how much the ids of an assembly take, what becomes of those that memory doesn't hold, and how ends of edges
+//! are found among both.
+//!
+//! ```text
+//! place_vertices ──> ids in memory ──too many──> spilled ids of the largest space
+//! look_up        the same of ids that edges brought; settles: ids that came twice, rows that go; then entries of many batches
+//! ```
+
+use crate::import::assembly::batch::{EndEntries, Ends};
+use crate::import::assembly::edges::EdgeRule;
+use crate::import::assembly::graph::Assembly;
+use crate::import::assembly::id_column::IdColumn;
+use crate::import::policy::OnDuplicate;
+use crate::import::spilled_ids::KeptRow;
+use evergraph_graph::error::{Error, Result};
+
+impl Assembly {
+    /// Moves ids into a file until the others fit into the memory for them, the largest space first.
+    pub(super) fn keep_ids_within_memory(&mut self) -> Result<()> {
+        while self.id_bytes() > self.id_bytes_max {
+            let Some(largest) = self.spaces.iter_mut().max_by_key(|space| space.id_bytes()) else { break };
+            largest.spill(&self.staging)?;
+        }
+        Ok(())
+    }
+
+    /// Whether looking the ends of few edges up costs as much as looking up many.
+    #[must_use]
+    pub fn looks_up_many(&self, rule: EdgeRule) -> bool {
+        [rule.source_space, rule.target_space].iter().any(|space| self.spaces[*space].is_spilled())
+    }
+
+    /// The entries of the ends of some batches. All vertices are there.
+    ///
+    /// Cost: a look-up an end. Where ids are spilled, these are read once a call, on all threads of the current pool.
+    ///
+    /// # Errors
+    /// `invalid` for a vertex that came twice, if that wasn't found before; what the files of ids and blocks meet.
+    pub fn look_up(&mut self, rule: EdgeRule, batches: &[&Ends]) -> Result<Vec<EndEntries>> {
+        // Those that edges brought. Not between two batches: what was looked up before wouldn't know.
+        self.keep_ids_within_memory()?;
+        self.settle_ids()?;
+        let find = |space: usize, columns: Vec<&IdColumn>| self.spaces[space].entries(&columns);
+        let sources = find(rule.source_space, batches.iter().map(|ends| &ends.sources).collect())?;
+        let targets = find(rule.target_space, batches.iter().map(|ends| &ends.targets).collect())?;
+        Ok(sources
+            .into_iter()
+            .zip(targets)
+            .map(|(sources, targets)| EndEntries { sources, targets })
+            .collect())
+    }
+
+    /// Settles ids that came twice, once all vertices are there.
+    pub(super) fn settle_ids(&mut self) -> Result<()> {
+        let keep = if self.on_duplicate == OnDuplicate::Last { KeptRow::Last } else { KeptRow::First };
+        for space in &mut self.spaces {
+            let mut repeated: Vec<u32> = Vec::new();
+            // The one that comes first in the files, however the ids are sorted.
+            let mut first: Option<(u32, u32)> = None;
+            let (fails, count) = (self.on_duplicate == OnDuplicate::Fail, &mut self.settled.duplicates);
+            space.settle(keep, &mut |kept, other| {
+                if fails {
+                    first = Some(first.map_or((other, kept), |known| known.min((other, kept))));
+                } else {
+                    *count += 1;
+                    repeated.push(other);
+                }
+                Ok(())
+            })?;
+            if let Some((other, kept)) = first {
+                let [other, kept] = [other, kept].map(|entry| space.places.find(entry).unwrap_or_default());
+                return Err(Error::invalid(format!(
+                    "{other}: the vertex has the id of the one from {kept}, in {}; --on-duplicate first or last leaves \
+                     one of them out",
+                    space.title()
+                )));
+            }
+            let places = repeated.into_iter().map(|entry| space.place_of(entry));
+            self.dead.extend(places);
+        }
+        self.drop_dead_rows()
+    }
+
+    fn id_bytes(&self) -> u64 {
+        self.spaces.iter().map(|space| space.id_bytes()).sum()
+    }
+}

@@ -1,0 +1,364 @@
+//! Spilled ids: the rows of ids that memory doesn't hold, in a temporary file, found many at a time.
+//!
+//! ```text
+//! push      (key, row) ──by the key's highest 8 bits──> buffer of a partition ──full──> file
+//! settle    each partition is read, sorted and written once: equal keys are neighbours
+//! find_all  keys by partition; a partition is read whole, each key is searched in it
+//!
+//! entry     16 bytes     key: 96 bits     row: 32 bits
+//! ```
+//!
+//! The key of a number is itself, its bits mixed by a function that has an inverse. The key of a text is a hash of 96
+//! bits with a random key (SipHash-2-4, cut): that two of 2^32 texts share one has a chance below 2^-33, whoever chose
+//! them. Finding a few ids reads as much as finding millions, so whoever looks edges' ends up lets them gather first.
+//!
+//! Memory: [`BUFFER_ENTRIES`] entries a partition while ids come, then one partition a thread, a 256th of all.
+//!
+//! Source: the partitioning of the Grace hash join (Kitsuregawa, Tanaka and Moto-oka, 1983).
+
+use crate::import::identity::VACANT;
+use crate::import::staging::spill::Staging;
+use evergraph_graph::error::Result;
+use evergraph_graph::value::order_bytes::hash::SipHash128;
+use rayon::prelude::*;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// Partitions, one for each value of a key's highest byte.
+const PARTITIONS: usize = 256;
+/// Entries that a partition gathers before they are written: 16 KiB.
+const BUFFER_ENTRIES: usize = 1 << 10;
+/// Bytes of an entry.
+const ENTRY_BYTES: usize = size_of::<u128>();
+
+/// A key: an entry whose row is 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct IdKey(u128);
+
+/// What turns ids into keys.
+#[derive(Clone, Debug)]
+pub struct IdKeys {
+    text_key: (u64, u64),
+}
+
+impl Default for IdKeys {
+    /// With a random key for texts.
+    fn default() -> Self {
+        let half = || RandomState::new().hash_one(0u8);
+        Self { text_key: (half(), half()) }
+    }
+}
+
+impl IdKeys {
+    /// The key of a number.
+    #[must_use]
+    #[inline]
+    pub fn number(&self, id: u64) -> IdKey {
+        // The finalizer of SplitMix64: each step has an inverse, and the highest bits depend on all.
+        let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        IdKey(u128::from(id ^ id >> 31) << 64)
+    }
+
+    /// The key of a text.
+    #[must_use]
+    #[inline]
+    pub fn text(&self, id: &[u8]) -> IdKey {
+        let mut hash = SipHash128::keyed(self.text_key);
+        hash.update(id);
+        IdKey(u128::from_le_bytes(hash.finish()) & !u128::from(u32::MAX))
+    }
+}
+
+impl IdKey {
+    fn partition(self) -> usize {
+        (self.0 >> 120) as usize
+    }
+}
+
+/// Rows by ids, in a file.
+#[derive(Debug)]
+pub struct SpilledIds {
+    keys: IdKeys,
+    staging: Arc<Staging>,
+    file: File,
+    file_bytes: u64,
+    partitions: Vec<Partition>,
+    count: u32,
+    is_settled: bool,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    buffer: Vec<u128>,
+    /// Where its entries lie: offset in bytes, and how many.
+    stretches: Vec<(u64, usize)>,
+}
+
+impl SpilledIds {
+    /// None yet, in a file where `staging` has its own.
+    ///
+    /// # Errors
+    /// As [`Staging::create_file`].
+    pub fn new(staging: &Arc<Staging>) -> Result<Self> {
+        let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
+        let (file, staging) = (staging.create_file()?, Arc::clone(staging));
+        let keys = IdKeys::default();
+        Ok(Self { keys, staging, file, file_bytes: 0, partitions, count: 0, is_settled: false })
+    }
+
+    /// How many ids were pushed.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether ids are found, and no more are pushed.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// What turns ids into its keys.
+    #[must_use]
+    pub fn keys(&self) -> &IdKeys {
+        &self.keys
+    }
+
+    /// Adds an id, perhaps once more.
+    ///
+    /// # Errors
+    /// `limit` on a full disk; `io`.
+    ///
+    /// # Panics
+    /// If ids are settled.
+    pub fn push(&mut self, key: IdKey, row: u32) -> Result<()> {
+        assert!(!self.is_settled, "all vertices come before the edges that name them");
+        let at = key.partition();
+        let buffer = &mut self.partitions[at].buffer;
+        buffer.push(key.0 | u128::from(row));
+        self.count += 1;
+        if buffer.len() < BUFFER_ENTRIES { Ok(()) } else { self.write(at) }
+    }
+
+    #[cold]
+    fn write(&mut self, at: usize) -> Result<()> {
+        let Partition { buffer, stretches } = &mut self.partitions[at];
+        let offset = append(&self.staging, &self.file, &mut self.file_bytes, buffer)?;
+        stretches.push((offset, buffer.len()));
+        buffer.clear();
+        Ok(())
+    }
+
+    /// Sorts all ids, so that they can be found. Of an id that came more than once only the row for which `keep` says so
+    /// is found; `on_repeated` hears of each other one, with the one that is kept.
+    ///
+    /// Cost: all entries read and written once; the file is there twice meanwhile.
+    ///
+    /// # Errors
+    /// As [`SpilledIds::push`]; what `on_repeated` says.
+    pub fn settle(
+        &mut self,
+        keep: KeptRow,
+        on_repeated: &mut dyn FnMut(u32, u32) -> Result<()>,
+    ) -> Result<()> {
+        if std::mem::replace(&mut self.is_settled, true) {
+            return Ok(());
+        }
+        let (sorted, mut sorted_bytes) = (self.staging.create_file()?, 0);
+        for at in 0..PARTITIONS {
+            let mut entries = self.read(at)?;
+            entries.par_sort_unstable();
+            let mut kept: Vec<u128> = Vec::with_capacity(entries.len());
+            for same in entries.chunk_by(|a, b| a >> 32 == b >> 32) {
+                let (first, last) = (same[0], same[same.len() - 1]);
+                let stays = if keep == KeptRow::First { first } else { last };
+                kept.push(stays);
+                for other in same.iter().filter(|other| **other != stays) {
+                    on_repeated(stays as u32, *other as u32)?;
+                }
+            }
+            let offset = append(&self.staging, &sorted, &mut sorted_bytes, &kept)?;
+            self.partitions[at] = Partition { buffer: Vec::new(), stretches: vec![(offset, kept.len())] };
+        }
+        (self.file, self.file_bytes) = (sorted, sorted_bytes);
+        Ok(())
+    }
+
+    /// The row of each of `keys`, [`VACANT`] where there is none. On all threads of the current pool.
+    ///
+    /// Cost: reads the partitions that the keys fall into, whole; 24 bytes a key.
+    ///
+    /// # Errors
+    /// `io`.
+    ///
+    /// # Panics
+    /// If ids are not settled, or for more than 2^32 keys.
+    pub fn find_all(&self, keys: &[IdKey]) -> Result<Vec<u32>> {
+        assert!(self.is_settled && u32::try_from(keys.len()).is_ok(), "few keys, of ids that are settled");
+        let mut ends = [0usize; PARTITIONS];
+        keys.iter().for_each(|key| ends[key.partition()] += 1);
+        let mut start = 0;
+        for end in &mut ends {
+            start += std::mem::replace(end, start);
+        }
+        // Each start moves to its end.
+        let mut order = vec![0u32; keys.len()];
+        for (at, key) in (0..).zip(keys) {
+            let end = &mut ends[key.partition()];
+            order[*end] = at;
+            *end += 1;
+        }
+        let starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        let rows_of = |partition: usize| -> Result<Vec<u32>> {
+            let wanted = &order[starts[partition]..starts[partition + 1]];
+            if wanted.is_empty() {
+                return Ok(Vec::new());
+            }
+            let entries = self.read(partition)?;
+            let row = |at: &u32| {
+                let key = keys[*at as usize].0;
+                let place = entries.partition_point(|entry| *entry < key);
+                entries
+                    .get(place)
+                    .filter(|entry| *entry >> 32 == key >> 32)
+                    .map_or(VACANT, |entry| *entry as u32)
+            };
+            Ok(wanted.iter().map(row).collect())
+        };
+        let found: Vec<Vec<u32>> = (0..PARTITIONS).into_par_iter().map(rows_of).collect::<Result<_>>()?;
+        let mut rows = vec![VACANT; keys.len()];
+        for (at, row) in order.iter().zip(found.iter().flatten()) {
+            rows[*at as usize] = *row;
+        }
+        Ok(rows)
+    }
+
+    /// The entries of a partition.
+    fn read(&self, at: usize) -> Result<Vec<u128>> {
+        let Partition { buffer, stretches } = &self.partitions[at];
+        let count = stretches.iter().map(|(_, count)| count).sum::<usize>() + buffer.len();
+        let mut entries = Vec::with_capacity(count);
+        let mut bytes = Vec::new();
+        for (offset, count) in stretches {
+            // A piece at a time: the bytes are there beside the entries.
+            for first in (0..*count).step_by(BUFFER_ENTRIES) {
+                bytes.resize(BUFFER_ENTRIES.min(count - first) * ENTRY_BYTES, 0);
+                let offset = offset + (first * ENTRY_BYTES) as u64;
+                let read = self.file.read_exact_at(&mut bytes, offset);
+                read.map_err(|error| self.staging.failed("read", error))?;
+                entries.extend(bytes.as_chunks().0.iter().map(|entry| u128::from_le_bytes(*entry)));
+            }
+        }
+        entries.extend_from_slice(buffer);
+        Ok(entries)
+    }
+}
+
+/// Which row of an id that came more than once is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeptRow {
+    /// The lowest.
+    First,
+    /// The highest.
+    Last,
+}
+
+/// Writes `entries` to the end of `file`, and says where they begin.
+fn append(staging: &Staging, file: &File, end: &mut u64, entries: &[u128]) -> Result<u64> {
+    let begin = *end;
+    let mut bytes = Vec::with_capacity(BUFFER_ENTRIES.min(entries.len()) * ENTRY_BYTES);
+    for piece in entries.chunks(BUFFER_ENTRIES) {
+        bytes.clear();
+        piece.iter().for_each(|entry| bytes.extend_from_slice(&entry.to_le_bytes()));
+        file.write_all_at(&bytes, *end).map_err(|error| staging.failed("write", error))?;
+        *end += bytes.len() as u64;
+    }
+    Ok(begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::error::Error;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn spilled() -> SpilledIds {
+        SpilledIds::new(&Arc::new(Staging::new(0, std::env::temp_dir()))).unwrap()
+    }
+
+    fn all(spilled: &SpilledIds, ids: &[u64]) -> Vec<u32> {
+        let keys: Vec<IdKey> = ids.iter().map(|id| spilled.keys().number(*id)).collect();
+        spilled.find_all(&keys).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_and_repeated_ids_agree_with_a_plain_map(
+            ids in prop::collection::vec(prop_oneof![0u64..200, any::<u64>()], 0..400),
+            is_text in any::<bool>(),
+            keep in prop_oneof![Just(KeptRow::First), Just(KeptRow::Last)],
+        ) {
+            let mut spilled = spilled();
+            let key = |spilled: &SpilledIds, id: u64| match is_text {
+                true => spilled.keys().text(id.to_string().as_bytes()),
+                false => spilled.keys().number(id),
+            };
+            let mut model: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+            for (row, id) in (0..).zip(&ids) {
+                spilled.push(key(&spilled, *id), row).unwrap();
+                model.entry(*id).or_default().push(row);
+            }
+            let kept = |rows: &Vec<u32>| if keep == KeptRow::First { rows[0] } else { rows[rows.len() - 1] };
+            let mut repeated: Vec<(u32, u32)> = Vec::new();
+            spilled.settle(keep, &mut |kept, other| { repeated.push((kept, other)); Ok(()) }).unwrap();
+            repeated.sort_unstable();
+            let mut wanted: Vec<(u32, u32)> = model.values().flat_map(|rows| {
+                let stays = kept(rows);
+                rows.iter().filter(move |row| **row != stays).map(move |row| (stays, *row))
+            }).collect();
+            wanted.sort_unstable();
+            prop_assert_eq!(repeated, wanted);
+            let asked: Vec<u64> = (0..220).chain(ids.iter().copied()).chain([u64::MAX, 1 << 63]).collect();
+            let keys: Vec<IdKey> = asked.iter().map(|id| key(&spilled, *id)).collect();
+            let rows = spilled.find_all(&keys).unwrap();
+            let wanted: Vec<u32> = asked.iter().map(|id| model.get(id).map_or(VACANT, kept)).collect();
+            prop_assert_eq!(rows, wanted);
+        }
+    }
+
+    #[test]
+    fn full_buffers_go_to_the_file_and_come_back() {
+        let mut spilled = spilled();
+        let count = (PARTITIONS * BUFFER_ENTRIES * 2) as u64;
+        for id in 0..count {
+            spilled.push(spilled.keys().number(id << 20), (count - id) as u32).unwrap();
+        }
+        assert!(
+            spilled.file_bytes > 0 && spilled.partitions.iter().any(|partition| !partition.buffer.is_empty())
+        );
+        spilled.settle(KeptRow::First, &mut |_, _| unreachable!("each came once")).unwrap();
+        assert_eq!(spilled.file_bytes, count * ENTRY_BYTES as u64);
+        assert_eq!(
+            all(&spilled, &[0, 1, 7 << 20, (count - 1) << 20]),
+            [count as u32, VACANT, count as u32 - 7, 1]
+        );
+    }
+
+    #[test]
+    fn an_error_of_who_hears_of_repeated_ids_is_that_of_settling() {
+        let mut spilled = spilled();
+        (0..2).for_each(|row| spilled.push(spilled.keys().number(7), row).unwrap());
+        let error = spilled.settle(KeptRow::First, &mut |_, _| Err(Error::invalid("twice"))).unwrap_err();
+        assert_eq!(error.to_string(), "twice");
+    }
+}

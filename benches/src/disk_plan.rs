@@ -67,7 +67,7 @@ impl DiskPlan {
             DiskStore::value_variants().iter().copied().filter(|store| *store != DiskStore::DiskEngine);
         Self {
             scale: 21,
-            degree: 24,
+            degree: 32,
             limit_bytes: 64 << 20,
             rounds: 1,
             insert_time: Duration::from_secs(10),
@@ -120,7 +120,7 @@ pub struct DiskArguments {
     /// The graph has 2^SCALE vertices: 21.
     #[arg(long, value_name = "SCALE")]
     disk_scale: Option<u32>,
-    /// Edges a vertex before parallel ones go: 24.
+    /// Edges a vertex before parallel ones go: 32.
     #[arg(long, value_name = "EDGES")]
     disk_degree: Option<u32>,
     /// The memory that stores have: 64 MiB.

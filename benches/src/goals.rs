@@ -155,7 +155,6 @@ pub const GOALS: &[Goal] = &[
     against("disk.insert.batch_1000.checked", &["rocksdb"], AtLeast(5.0)),
     alone("disk.load", AtLeast(2_000_000.0)),
     alone("disk.load.bytes", AtMost(7.3)),
-    alone("disk.settled.bytes", AtMost(7.3)),
     alone("disk.open", AtMost(3.0)),
     alone("disk.read.out_list.cold.pages", AtMost(2.5)),
     alone("disk.read.in_list.cold.pages", AtMost(2.5)),

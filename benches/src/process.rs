@@ -12,9 +12,14 @@ impl MemoryPeak {
     /// Begins now. Where the system doesn't let the peak be reset, that of before counts too.
     #[must_use]
     pub fn begin() -> Self {
+        Self::forget();
+        Self { before_bytes: status("VmRSS:") }
+    }
+
+    /// Forgets the peak up to now; what a later peak is compared with stays.
+    pub fn forget() {
         // 5 sets the peak to what is there now: see proc(5), clear_refs.
         drop(fs::write("/proc/self/clear_refs", "5"));
-        Self { before_bytes: status("VmRSS:") }
     }
 
     /// The peak up to now, in bytes; 0 where the system doesn't tell.

@@ -126,41 +126,50 @@ fn add_costs(work: &mut Work<'_>, plan: &DiskPlan, columns: &[Vec<Cost>]) {
     }
 }
 
-/// Half of what is asked for is there.
+/// Half of what is asked for is there; each round asks for others.
 fn look_ups(work: &mut Work<'_>, plan: &DiskPlan, contenders: &[Contender], edges: &[Edge]) -> Result<()> {
-    let (mut random, vertices) = (Random::new(work.plan.seed, PURPOSE, 0), u64::from(plan.vertices()));
-    let questions: Vec<Edge> = (0..plan.questions)
-        .map(|number| match number % 2 {
-            0 => edges[random.below(edges.len() as u64) as usize],
-            _ => (random.below(vertices) as u32, random.below(vertices) as u32),
+    let vertices = u64::from(plan.vertices());
+    let questions: Vec<Vec<Edge>> = (0..work.plan.rounds)
+        .map(|round| {
+            let mut random = Random::new(work.plan.seed, PURPOSE, 2 * round as u64);
+            let mut draw = |number| match number % 2 {
+                0 => edges[random.below(edges.len() as u64) as usize],
+                _ => (random.below(vertices) as u32, random.below(vertices) as u32),
+            };
+            (0..plan.questions).map(&mut draw).collect()
         })
         .collect();
-    let race = ask(work.plan.rounds, contenders, "edges found", |reader| {
+    let race = ask(work.plan.rounds, contenders, "edges found", |round, reader| {
         let mut found = 0_u64;
-        for edge in &questions {
+        for edge in &questions[round] {
             found += u64::from(reader.has(*edge)?);
         }
         Ok(found)
     })?;
-    let race = race.map(|seconds| seconds / questions.len() as f64);
+    let race = race.map(|seconds| seconds / plan.questions as f64);
     work.add_race(&Heading::new("disk.settled.look_up", "look-up of one edge", Unit::Seconds), &race);
     Ok(())
 }
 
-/// All neighbours of vertices drawn evenly.
+/// All neighbours of vertices drawn evenly, others in each round.
 fn lists(work: &mut Work<'_>, plan: &DiskPlan, contenders: &[Contender]) -> Result<()> {
-    let (mut random, vertices) = (Random::new(work.plan.seed, PURPOSE, 1), u64::from(plan.vertices()));
-    let starts: Vec<u32> = (0..plan.questions).map(|_| random.below(vertices) as u32).collect();
-    let race = ask(work.plan.rounds, contenders, "neighbours read", |reader| {
+    let vertices = u64::from(plan.vertices());
+    let starts: Vec<Vec<u32>> = (0..work.plan.rounds)
+        .map(|round| {
+            let mut random = Random::new(work.plan.seed, PURPOSE, 2 * round as u64 + 1);
+            (0..plan.questions).map(|_| random.below(vertices) as u32).collect()
+        })
+        .collect();
+    let race = ask(work.plan.rounds, contenders, "neighbours read", |round, reader| {
         let (mut list, mut sum) = (Vec::new(), 0_u64);
-        for start in &starts {
+        for start in &starts[round] {
             list.clear();
             reader.neighbors(*start, usize::MAX, &mut list)?;
             sum += list.iter().map(|neighbor| u64::from(*neighbor)).sum::<u64>();
         }
         Ok(sum)
     })?;
-    let race = race.map(|seconds| seconds / starts.len() as f64);
+    let race = race.map(|seconds| seconds / plan.questions as f64);
     work.add_race(&Heading::new("disk.settled.list", "all neighbours of a vertex", Unit::Seconds), &race);
     Ok(())
 }
@@ -169,14 +178,18 @@ fn lists(work: &mut Work<'_>, plan: &DiskPlan, contenders: &[Contender]) -> Resu
 fn scan(work: &mut Work<'_>, plan: &DiskPlan, contenders: &[Contender], edges: &[Edge]) -> Result<()> {
     let expected = Contents::of(edges);
     contenders.iter().try_for_each(|contender| expected.check(contender.name, &*contender.store))?;
-    let race =
-        ask(work.plan.rounds.min(SCAN_ROUNDS).max(plan.rounds), contenders, "all neighbours", |reader| {
+    let race = ask(
+        work.plan.rounds.min(SCAN_ROUNDS).max(plan.rounds),
+        contenders,
+        "all neighbours",
+        |_, reader| {
             let mut sum = 0_u64;
             reader.scan(&mut |_, targets| {
                 sum += targets.iter().map(|target| u64::from(*target)).sum::<u64>()
             })?;
             Ok(sum)
-        })?;
+        },
+    )?;
     let race = race.map(|seconds| edges.len() as f64 / seconds);
     let title = "edges read in a scan of all, one thread";
     work.add_race(&Heading::new("disk.settled.scan", title, Unit::PerSecond), &race);
@@ -188,17 +201,17 @@ fn ask(
     rounds: usize,
     contenders: &[Contender],
     what: &str,
-    mut question: impl FnMut(&mut dyn Reader) -> Result<u64>,
+    mut question: impl FnMut(usize, &mut dyn Reader) -> Result<u64>,
 ) -> Result<Race> {
     let mut race = Race::new(contenders.iter().map(|contender| contender.name));
-    let mut expected: Option<u64> = None;
     for round in 0..rounds {
+        let mut expected: Option<u64> = None;
         race.round(round, |place| {
             let Contender { name, store } = &contenders[place];
             let mut answered: Option<(u64, Spent)> = None;
             store.read(&mut |reader| {
                 let watch = Stopwatch::start();
-                let answer = question(reader)?;
+                let answer = question(round, reader)?;
                 answered = Some((answer, watch.stop()));
                 Ok(())
             })?;

@@ -91,7 +91,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
                 }
                 None => of_ours::<DiskEngine>(work, &folder, plan.limit_bytes, &graph)?,
             };
-            measured[place].memory_bytes = peak.bytes() as f64;
+            // A page at least, so that ratios are numbers.
+            measured[place].memory_bytes = peak.bytes().max(4096) as f64;
             fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
         }
         for ((_, _, _, value), race) in FIGURES.iter().zip(&mut figures) {
@@ -167,7 +168,7 @@ const FIGURES: [Figure; 14] = [
     ),
     (
         "disk.memory",
-        "memory of the process at most, beyond what it had before the store was opened",
+        "memory of the process at most after the load, beyond what it had before the store was opened",
         Unit::Bytes,
         |run| run.memory_bytes,
     ),
@@ -239,6 +240,8 @@ where
     measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
     drop(load);
     store.settle()?;
+    // The edges of the load were the harness' own.
+    MemoryPeak::forget();
     measured.load_bytes = disk_bytes(home)? as f64 / graph.loaded.len() as f64;
     note_tree(work, store, "loaded");
     let (ones, one) = insert(store, first, ONE, time)?;
@@ -286,6 +289,7 @@ fn of_peer(
     store.load(&graph.loaded)?;
     measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
     store.settle()?;
+    MemoryPeak::forget();
     measured.load_bytes = disk_bytes(folder)? as f64 / graph.loaded.len() as f64;
     let mut inserted = Vec::new();
     let mut run = |edges, way: Way| -> Result<Inserts> {

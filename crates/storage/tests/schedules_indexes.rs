@@ -134,7 +134,11 @@ fn scenario(kind: IndexKind) {
     let directory = world.directory.load_full();
     let index = directory.as_ref().as_ref().expect("it was built");
     let live = world.at(world.timeline.published()).iter().flatten().count() as u64;
-    assert_eq!((index.statistics(None).entries, index.statistics(None).leaving), (live, 0), "nothing stale is left");
+    assert_eq!(
+        (index.statistics(None).entries, index.statistics(None).leaving),
+        (live, 0),
+        "nothing stale is left"
+    );
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         SwappedApart => ("schedules_tree", BESIDE_SWAP, &["a snapshot sees its prefix, each commit once"]),
         PinOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
         FreedWithoutFloor => ("schedules_tree", BESIDE_FREEING, &[" since "]),
-        InputsRemovedEarly => ("durable", COMPACTED, &["inputs stay"]),
+        InputsRemovedEarly => ("durable", COMPACTED, &["what a manifest names stays"]),
         LoadSeenEarly => (
             "loads",
             "a_load_into_data_is_the_data_and_every_row",

@@ -16,7 +16,7 @@
 use crate::io::clock::{Clock, SystemClock};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, thread};
 use crate::timeline::registry::{Access, Registry};
 use evergraph_graph::timestamp::Timestamp;
 use std::fmt;
@@ -155,7 +155,12 @@ impl Timeline {
             // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
             Access::Write => self.published().min(self.ceiling()),
         };
-        let early = planted(Bug::BeginOutsideRegistry).then(newest);
+        let early = planted(Bug::BeginOutsideRegistry).then(|| {
+            let early = newest();
+            // So that schedules meet what may happen in between.
+            thread::yield_now();
+            early
+        });
         let mut registry = self.registry.lock();
         // Loaded inside the lock: see the registry's proof.
         let timestamp = early.unwrap_or_else(newest);

@@ -9,10 +9,11 @@
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
 #                     with --grow NAME=20 for copies of it side by side, 2^20 vertices;
-#                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's
-#   DISK_KERNELS_FLAGS passed to the kernels of `make bench-disk`: --parts kernels, --only sssp, --fresh 20 (per cent), ...
+#                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's;
+#                     of `make bench-disk`: --disk-scale 20, --disk-limit 64 (MiB), --disk-peers rocksdb,
+#                     --disk-kernels sssp,bfs, --disk-fresh 20 (per cent), --disk-warm 0, --folder /disk, ...
+#   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels; default: all, commas between
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
-#   DISK_READS_FLAGS  passed to the reads of `make bench-disk`: --scale 20, --limit-mib 64, --folder /disk, --no-peer, ...
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
 #   LINKBENCH         folder of LinkBench's Distribution.dat.gz, for both (default: a power law stands in)
@@ -33,6 +34,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 CARGO ?= cargo
+comma := ,
 BUILT := $(or $(CARGO_TARGET_DIR),target)
 RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"$$/\1/p' Cargo.toml)
 SHARE := $(if $(PREFIX),$(PREFIX)/share,$(or $(XDG_DATA_HOME),$(HOME)/.local/share))
@@ -164,9 +166,10 @@ crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
 	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz
 
-kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments
+kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
-	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") CARGO_TERM_COLOR=never \
+	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(if $(ENGINE),EVERGRAPH_KILL_ENGINE="$(ENGINE)") \
+	    CARGO_TERM_COLOR=never \
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-cli --test kills -- --nocapture
 	@echo "Everything that was acknowledged was there after each of them."
 
@@ -182,10 +185,8 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
-bench-disk: ENGINES_FLAGS += --only disk-writes
-bench-disk: bench-engines ## Measure the disk engine: writes beside RocksDB, reads, kernels; graphs larger than memory (15 minutes)
-	$(Q)$(CARGO) bench $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --bench disk -- $(DISK_READS_FLAGS)
-	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --release -p evergraph-bench-disk -- $(DISK_KERNELS_FLAGS)
+bench-disk: ENGINES_FLAGS += --only $(or $(DISK_PARTS),disk-writes$(comma)disk-reads$(comma)disk-kernels)
+bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB: writes, reads, kernels (15 minutes)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! plan       how much is measured              engine/    what each store can do, and how it is set up
+//! disk_plan  the same of the disk engine's parts   process    memory and bytes read, as the system counts
 //! edges      which edges, in which order       workload/  what is measured, a file a part
 //! race       who runs when; ratios             goals      what should be reached, in one table
 //! stopwatch  wall and CPU time of a run         graph_file  edges of files in place of R-MAT
@@ -10,18 +11,21 @@
 //!
 //! Every answer of an engine is compared with what it should be, and a wrong one ends the run.
 
+mod disk_plan;
 mod edges;
 mod engine;
 mod goals;
 mod graph_file;
 mod plan;
 mod plot;
+mod process;
 mod race;
 mod results;
 mod stopwatch;
 mod table;
 mod workload;
 
+use crate::disk_plan::DiskArguments;
 use crate::engine::kind::Kind;
 use crate::graph_file::{FileGraph, GraphPath, Growth};
 use crate::plan::{Part, Plan, Work};
@@ -71,12 +75,6 @@ struct Arguments {
     /// A folder of LDBC's interactive workload, with `graph` and `substitution_parameters`, for the parts `interactive` and `lbv`.
     #[arg(long)]
     interactive: Option<PathBuf>,
-    /// The graph of several times the memory has 2^SCALE vertices, in the part `disk-writes`.
-    #[arg(long, value_name = "SCALE")]
-    disk_scale: Option<u32>,
-    /// Memory that stores of that graph have, in MiB.
-    #[arg(long, value_name = "MIB")]
-    disk_limit: Option<u64>,
     /// Where results.json, results.md and the plots go; what is there of other parts stays.
     #[arg(long, default_value = "target/bench")]
     output: PathBuf,
@@ -86,6 +84,8 @@ struct Arguments {
     /// Measures nothing: makes table and plots of the results that are there.
     #[arg(long)]
     show: bool,
+    #[command(flatten)]
+    disk: DiskArguments,
 }
 
 fn main() -> ExitCode {
@@ -121,12 +121,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     if !arguments.smoke {
         plan.rounds = arguments.rounds.max(1);
     }
-    if let Some(scale) = arguments.disk_scale {
-        plan.disk_scale = scale;
-    }
-    if let Some(mebibytes) = arguments.disk_limit {
-        plan.disk_limit_bytes = mebibytes << 20;
-    }
+    arguments.disk.apply_to(&mut plan.disk);
     plan.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);
     plan.interactive.clone_from(&arguments.interactive);

@@ -1,5 +1,6 @@
 //! Plan: how much is measured, and what every workload is given.
 
+use crate::disk_plan::DiskPlan;
 use crate::graph_file::FileGraph;
 use crate::race::Race;
 use crate::results::{Heading, Results};
@@ -40,8 +41,12 @@ pub enum Part {
     Interactive,
     /// Lissandrini, Brugnara and Velegrakis' micro-benchmarks in Gremlin, by clients.
     Lbv,
-    /// Inserts, loads, flushes and compactions of a graph of several times the memory.
+    /// Inserts and loads of a graph of several times the memory, beside stores with the same limit.
     DiskWrites,
+    /// Questions about such a graph: time, and pages read.
+    DiskReads,
+    /// Kernels on such a graph, and in warm cache.
+    DiskKernels,
 }
 
 /// How much is measured.
@@ -75,12 +80,8 @@ pub struct Plan {
     pub interactive: Option<PathBuf>,
     /// The folder of GAPBS' built programs, if there is one.
     pub gapbs: Option<PathBuf>,
-    /// The graph of several times the memory has 2^disk_scale vertices.
-    pub disk_scale: u32,
-    /// The memory that stores of that graph have, in bytes.
-    pub disk_limit_bytes: u64,
-    /// Runs with that graph: each takes minutes.
-    pub disk_rounds: usize,
+    /// What is measured of the disk engine.
+    pub disk: DiskPlan,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -104,9 +105,7 @@ impl Plan {
             walks: None,
             interactive: None,
             gapbs: None,
-            disk_scale: 21,
-            disk_limit_bytes: 64 << 20,
-            disk_rounds: 1,
+            disk: DiskPlan::full(),
             seed: 1,
         }
     }
@@ -122,7 +121,7 @@ impl Plan {
             run_time: Duration::from_millis(10),
             questions: 2_000,
             nodes: 2_000,
-            disk_scale: 13,
+            disk: DiskPlan::smoke(),
             ..Self::full(11)
         }
     }

@@ -80,9 +80,9 @@ def open(  # noqa: A001 - as the standard library's modules do
     stall_max : float, optional
         Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
-        Bytes of memory. With the disk engine it limits everything but indexes: half of the machine's memory by
-        default, at least 64 MiB. With the memory engine it limits what algorithms and queries take together in
-        addition to the graph; no limit by default.
+        Bytes of memory. With the disk engine it limits everything that the database takes: half of the machine's
+        memory by default, at least 64 MiB. With the memory engine it limits what algorithms and queries take
+        together in addition to the graph; no limit by default.
     io_threads : int, optional
         Threads that read pages of a database of the disk engine: 8 by default.
     checkpoint_after_bytes : int, optional
@@ -101,7 +101,10 @@ def open(  # noqa: A001 - as the standard library's modules do
     BusyError
         If another process has it open; the message names it.
     InvalidError
-        If the directory holds something else or a newer format, or a setting is not supported yet.
+        If the directory holds something else or a newer format, the database has another engine than `engine`, or
+        `memory_limit` is too low for the disk engine.
+    LimitError
+        If what the disk engine keeps in memory of its files exceeds `memory_limit`.
     CorruptionError
         If a file is damaged; the message names file and offset.
     NotFoundError
@@ -533,8 +536,8 @@ class Database(Loading, Files, Handle):
 
         ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
         has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and
-        ``property_bytes``; its ``cache``, ``memory_graphs``, ``flushes``, ``compactions`` and ``stalls``. It is
-        ``None`` with the memory engine.
+        ``property_bytes``; its ``cache``, ``memory_graphs``, ``pinned`` files that only
+        snapshots read, ``flushes``, ``compactions`` and ``stalls``. It is ``None`` with the memory engine.
 
         Examples
         --------

@@ -20,18 +20,24 @@ pub fn in_memory(engine: EngineKind) -> Database {
     Database::in_memory_with(&options).unwrap()
 }
 
-/// Options with log files so small that tests fill many of them.
+/// Options with log files so small that tests fill many of them, and with the least memory that the disk engine has.
 #[must_use]
-pub fn small_files(durability: Durability) -> OpenOptions {
-    OpenOptions { durability, log_file_bytes: 64 << 10, ..OpenOptions::default() }
+pub fn small_files(engine: EngineKind, durability: Durability) -> OpenOptions {
+    OpenOptions {
+        engine: Some(engine.name()),
+        durability,
+        log_file_bytes: 64 << 10,
+        memory_limit_bytes: 64 << 20,
+        ..OpenOptions::default()
+    }
 }
 
-/// Opens the database in `directory`, acknowledging commits after their sync.
+/// Opens the database in `directory`, or makes it with `engine`, acknowledging commits after their sync.
 ///
 /// # Errors
 /// As [`OpenStore::open`].
-pub fn open_synced(directory: &MemoryDirectory) -> Result<OpenStore<AnyEngine>> {
-    OpenStore::<AnyEngine>::open(Arc::new(directory.clone()), &small_files(Durability::Sync))
+pub fn open_synced(engine: EngineKind, directory: &MemoryDirectory) -> Result<OpenStore<AnyEngine>> {
+    OpenStore::<AnyEngine>::open(Arc::new(directory.clone()), &small_files(engine, Durability::Sync))
 }
 
 /// Makes a checkpoint.

@@ -86,6 +86,11 @@ impl Store for EvergraphStore {
         self.database.transact(|tx| tx.by_id().put_edges(self.edge_type, &edges))
     }
 
+    /// Ours looks each edge up in any case.
+    fn put_missing(&self, edges: &[Edge]) -> Result<()> {
+        self.put(edges)
+    }
+
     fn delete(&self, edges: &[Edge]) -> Result<()> {
         self.database.transact(|tx| edges.iter().try_for_each(|edge| tx.by_id().delete_edge(self.id(*edge))))
     }

@@ -34,8 +34,21 @@ impl FjallStore {
     /// # Errors
     /// What fjall says.
     pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
+        Self::open_by(Database::builder(folder.join("fjall")), commit)
+    }
+
+    /// The same with a cache of half of `limit_bytes`. It reads through the system's cache, which helps it.
+    ///
+    /// # Errors
+    /// What fjall says.
+    pub fn open_limited(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
+        let builder = Database::builder(folder.join("fjall"));
+        Self::open_by(builder.cache_size(limit_bytes / 2), commit)
+    }
+
+    fn open_by(builder: fjall::DatabaseBuilder<Database>, commit: Commit) -> Result<Self> {
         let fail = failed(NAME);
-        let database = Database::builder(folder.join("fjall")).open().map_err(|error| fail(&error))?;
+        let database = builder.open().map_err(|error| fail(&error))?;
         let keyspace = |name: &str| database.keyspace(name, KeyspaceCreateOptions::default);
         let (edges, pairs) = (keyspace("edges"), keyspace("pairs"));
         let (edges, pairs) = (edges.map_err(|error| fail(&error))?, pairs.map_err(|error| fail(&error))?);
@@ -55,6 +68,16 @@ impl FjallStore {
 impl Store for FjallStore {
     fn put(&self, edges: &[Edge]) -> Result<()> {
         self.batch(|batch| edges.iter().for_each(|edge| batch.insert(&self.edges, edge_key(*edge), [])))
+    }
+
+    fn put_missing(&self, edges: &[Edge]) -> Result<()> {
+        let mut missing = Vec::with_capacity(edges.len());
+        for edge in edges {
+            if !self.edges.contains_key(edge_key(*edge)).map_err(|error| failed(NAME)(&error))? {
+                missing.push(*edge);
+            }
+        }
+        self.put(&missing)
     }
 
     fn delete(&self, edges: &[Edge]) -> Result<()> {

@@ -1,13 +1,15 @@
 //! A store of ours with a limit of memory, on either engine: both directions kept, ends checked, a simple edge type.
 
 use crate::engine::store::{Commit, Edge, Reader, Store};
+use crate::workload::disk::graph::{DiskGraph, EDGE, Properties, WEIGHT};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
-use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::load::Load;
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
@@ -21,8 +23,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const LABEL: &str = "Vertex";
-const EDGE: &str = "EDGE";
 /// Everything is in files, and compacted, within this.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How often it is looked whether that is so, and how often in a row it must be.
@@ -99,24 +99,43 @@ impl<E: MeasuredEngine> LimitedStore<E> {
         &self.open
     }
 
-    /// Adds `vertices` vertices, numbered from 0, and `edges` in one load, as an import into a new database does.
+    /// Adds `load`, whose vertices must be the first, as an import into a new database does.
     ///
     /// # Errors
     /// What the load says.
-    pub fn load_graph(&self, vertices: u32, edges: &[Edge]) -> Result<()> {
-        let table = VertexTable::new(LABEL, Vec::new(), vec![VertexBlock::bare(vertices as usize)]);
-        let blocks = edges.chunks(BLOCK_ROWS).map(|edges| EdgeBlock::bare(edges.iter().copied()));
-        let edges = EdgeTable::new(EDGE, 0, 0, Vec::new(), blocks.collect());
-        let load = Load { vertices: vec![table], edges: vec![edges] };
+    pub fn load_graph(&self, load: &Load) -> Result<()> {
         // As much as `Database::import` gives a load beside what it keeps itself.
         let memory_bytes = self.limit_bytes / 2;
-        let loaded = self
-            .open
-            .load_within(memory_bytes, &load, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()))?;
+        let loaded =
+            self.open.load_within(memory_bytes, load, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()))?;
         if loaded.first_vertices.first() != Some(&VertexId(0)) {
             return Err(Error::new(ErrorKind::Corrupt, "the first vertex of a new database isn't number 0"));
         }
         Ok(())
+    }
+
+    /// The only edge type.
+    #[must_use]
+    pub fn edge_type(&self) -> TypeId {
+        self.edge_type
+    }
+
+    /// Makes all `edges` be there with their weights, in one transaction.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn put_weighted(&self, edges: &[Edge], weight: impl Fn(Edge) -> f64) -> Result<()> {
+        self.open.store().transact(|tx| {
+            let key = tx.key(WEIGHT)?;
+            let values: Vec<_> = edges.iter().map(|edge| [(key, Value::F64(weight(*edge)))]).collect();
+            let new = edges.iter().zip(&values).map(|((source, target), properties)| NewEdge {
+                source: VertexId(*source),
+                target: VertexId(*target),
+                properties,
+            });
+            let edges: Vec<NewEdge<'_>> = new.collect();
+            tx.put_edges(self.edge_type, &edges)
+        })
     }
 
     fn id(&self, (source, target): Edge) -> EdgeId {
@@ -140,6 +159,11 @@ where
         self.open.store().transact(|tx| tx.put_edges(self.edge_type, &edges))
     }
 
+    /// Ours looks each edge up in any case.
+    fn put_missing(&self, edges: &[Edge]) -> Result<()> {
+        self.put(edges)
+    }
+
     fn delete(&self, edges: &[Edge]) -> Result<()> {
         self.open.store().transact(|tx| edges.iter().try_for_each(|edge| tx.delete_edge(self.id(*edge))))
     }
@@ -147,7 +171,7 @@ where
     /// Adds as many vertices as `edges` have, too.
     fn load(&self, edges: &[Edge]) -> Result<()> {
         let last = edges.iter().map(|(source, target)| *source.max(target)).max();
-        self.load_graph(last.map_or(0, |last| last + 1), edges)
+        self.load_graph(&DiskGraph::load(last.map_or(0, |last| last + 1), edges, Properties::Bare))
     }
 
     fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {

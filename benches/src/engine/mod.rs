@@ -6,6 +6,7 @@
 //! redb        B+ tree, pages copied on write, in Rust; a key an edge
 //! fjall       log-structured merge tree, in Rust; a key an edge
 //! rocksdb     log-structured merge tree; a key an edge
+//! rocksdb_lists  the same with both sides, as lists for kernels
 //! limited     ours again, with a limit of memory: either engine
 //! ```
 //!
@@ -22,4 +23,6 @@ pub mod power_cut;
 pub mod redb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb_lists;
 pub mod store;

@@ -23,6 +23,24 @@ pub trait Store: Send + Sync {
     /// What the engine says.
     fn put(&self, edges: &[Edge]) -> Result<()>;
 
+    /// As [`Store::put`], of those of `edges` that are not there: each is looked up before.
+    ///
+    /// # Errors
+    /// What the engine says.
+    fn put_missing(&self, edges: &[Edge]) -> Result<()> {
+        let mut missing = Vec::with_capacity(edges.len());
+        self.read(&mut |reader| {
+            missing.clear();
+            for edge in edges {
+                if !reader.has(*edge)? {
+                    missing.push(*edge);
+                }
+            }
+            Ok(())
+        })?;
+        self.put(&missing)
+    }
+
     /// Makes none of `edges` be there, in one transaction.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
-use crate::workload::disk::writes as disk_writes;
+use crate::workload::disk::{kernels as disk_kernels, reads as disk_reads, writes as disk_writes};
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
     reads, storage, writes,
@@ -27,6 +27,8 @@ pub const fn section(part: Part) -> &'static str {
         Part::Interactive => "LDBC's interactive reads",
         Part::Lbv => "LBV's micro-benchmarks",
         Part::DiskWrites => "Disk engine: writes",
+        Part::DiskReads => "Disk engine: reads",
+        Part::DiskKernels => "Disk engine: kernels",
     }
 }
 
@@ -60,5 +62,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::Interactive => interactive::measure(work),
         Part::Lbv => lbv::measure(work),
         Part::DiskWrites => disk_writes::measure(work),
+        Part::DiskReads => disk_reads::measure(work),
+        Part::DiskKernels => disk_kernels::measure(work),
     }
 }

@@ -65,7 +65,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 21, "fifteen parts, six of them on a graph of files too");
+    assert_eq!(texts("section").len(), 23, "seventeen parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -94,6 +94,14 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "disk.insert.one.p99",
         "disk.load.bytes",
         "disk.open",
+        "disk.insert.held",
+        "disk.insert.batch_1000.checked",
+        "disk.read.out_list.cold.pages",
+        "disk.settled.scan",
+        "disk.kernel.warm.leiden",
+        "disk.kernel.sssp",
+        "disk.kernel.sssp.writer",
+        "disk.kernel.scan_share",
     ] {
         assert!(texts("name").contains(name), "{name} is missing");
     }

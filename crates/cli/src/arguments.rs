@@ -107,9 +107,9 @@ pub struct Global {
     /// the background), none (it is visible). Demo and bench choose their own mode.
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
-    /// Memory limit, such as 4GiB. With the disk engine it limits all but indexes [default: half of the
-    /// machine's memory]; with the memory engine it limits what algorithms and queries take in addition to
-    /// the graph [default: unlimited].
+    /// Memory limit, such as 4GiB. With the disk engine it limits everything that the database takes, at least
+    /// 64MiB; with the memory engine it limits what algorithms and queries take in addition to the graph
+    /// [default: half of the machine's memory with the disk engine, unlimited with the memory engine].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,
     /// Number of threads that read pages of a database of the disk engine [default: 8].

@@ -6,9 +6,9 @@ use evergraph::EngineKind;
 /// Where the graph of a new database is kept.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum EngineArgument {
-    /// In memory; its log and its checkpoints on disk.
+    /// The graph in memory; log and checkpoints on disk.
     Memory,
-    /// On disk, within a memory limit.
+    /// The graph in files, below a memory limit.
     Disk,
 }
 

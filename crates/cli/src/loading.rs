@@ -23,7 +23,6 @@ use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -46,7 +45,7 @@ impl Destination {
         let engine = engine.map(EngineArgument::kind);
         let Options { memory_limit_bytes, io_threads, .. } = context.options;
         let options = Options { engine, memory_limit_bytes, io_threads, ..Options::default() };
-        let database = if has_content(path) { Some(open(path, &options)?) } else { None };
+        let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
         // Before an hour of reading.
         options.check_new(path)?;
         Ok(Self { path: path.to_owned(), options, database })
@@ -201,14 +200,6 @@ fn tell(meter: &Meter, progress: &ImportProgress<'_>) {
             meter.tell("write", share(now.groups_done, now.groups_count), || size(now.bytes_written));
         }
         _ => {}
-    }
-}
-
-/// Whether something is at `path` that has to be opened to know more.
-fn has_content(path: &Path) -> bool {
-    match fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

@@ -99,18 +99,27 @@ impl DiskEngine {
     }
 
     /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
-    /// what was published since.
+    /// what was published since, as long as the disk takes it.
     ///
     /// # Errors
-    /// As [`DiskEngine::prepare_write`]; what a flush says.
+    /// As [`DiskEngine::prepare_write`]; what a flush says without which there is no memory.
     pub(crate) fn prepare_replayed(
         &self,
         commit: SortedCommit,
         index_records: Vec<IndexRecord>,
     ) -> Result<PreparedWrite> {
         self.note_types(&commit)?;
-        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile.
-        self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none())?;
+        // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile. So it does
+        // on a disk that is full: the log has all of it, and whoever reads or deletes something must open the database.
+        if self.pacing().failure().is_none() {
+            match self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none()) {
+                // `limit` is a full disk's, too.
+                Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
+                    self.pacing().note_failure(error.to_string());
+                }
+                answer => drop(answer?),
+            }
+        }
         self.make_room(commit, index_records, Flusher::Writer, Duration::ZERO)
     }
 
@@ -122,20 +131,24 @@ impl DiskEngine {
         patience: Duration,
     ) -> Result<PreparedWrite> {
         let leaving = Vec::new();
-        if self.supply().is_large(&commit) {
-            // Until the graph reserves what it really takes.
-            let bytes = GraphSupply::bytes_of(&commit);
-            let ahead = self.eased(flusher, patience, || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
-            let graph = Arc::new(self.supply().of_commit(commit, index_records, ahead)?);
-            let next = self.supply().open()?;
+        let clock = self.timeline().clock();
+        let began = clock.now();
+        let left = || patience.saturating_sub(clock.now().saturating_sub(began));
+        let bytes = GraphSupply::bytes_of(&commit, &index_records);
+        if self.supply().is_large(&commit, bytes) {
+            let ahead = self.eased(flusher, left(), || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
+            let graph = Arc::new(MemoryGraph::of_commit(commit, index_records)?);
+            // In place of that, what it really takes.
+            drop(ahead);
+            self.eased(flusher, left(), || graph.reserve(&**self.budget()))?;
+            let next = self.eased(flusher, left(), || self.supply().open())?;
             let room = WriteRoom::Large(Box::new(LargeCommit { graph, next }));
             return Ok(PreparedWrite { room, leaving });
         }
-        let graph = self.tree().open_graph();
-        let prepared = Box::new(graph.prepare(commit, index_records)?);
-        self.supply().keep_ready(&graph);
-        drop(graph);
-        self.eased(flusher, patience, || self.tree().open_graph().reserve(&**self.budget()))?;
+        let promise = || self.tree().open_graph().promise(&commit, &index_records);
+        let prepared = Box::new(self.eased(flusher, left(), promise)?.filled(commit, index_records));
+        self.supply().keep_ready(&self.tree().open_graph());
+        self.eased(flusher, left(), || self.tree().open_graph().reserve_with_promised(&**self.budget()))?;
         Ok(PreparedWrite { room: WriteRoom::Small(prepared), leaving })
     }
 
@@ -191,15 +204,21 @@ impl DiskEngine {
         if let Ok(reserved) = reserve() {
             return Ok(reserved);
         }
-        // The open graph is next. Without memory for another one, those that are frozen must do.
+        // The open graph is next. Without memory for another one, those that are frozen must do; if there are none, its
+        // flush frees what the other one takes beyond the limit.
         if self.backlog().is_none() {
-            match self.freeze_open() {
+            let has_frozen = self.tree().with_current(|current| !current.frozen().is_empty());
+            let frozen =
+                if has_frozen { self.freeze_open() } else { self.freeze_and(|_| ()).map(|all| all.0) };
+            match frozen {
                 Err(refused) if refused.kind() != ErrorKind::Limit => return Err(refused),
                 Ok(_) | Err(_) => self.pacing().wake_background(),
             }
         }
         let mut reserved = None;
-        let is_done = || match reserve() {
+        // Nothing, which is refused as long as the limit is passed.
+        let is_within = || self.budget().reserve(GRAPHS_PURPOSE, 0);
+        let is_done = || match is_within().and_then(|_| reserve()) {
             Ok(found) => {
                 reserved = Some(found);
                 true

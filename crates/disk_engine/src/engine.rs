@@ -263,16 +263,16 @@ impl DiskEngine {
         &self.indexes
     }
 
-    /// What a reader at `timestamp` asks, newest first. Files of a bulk load that is newer are left out.
+    /// What a reader at `timestamp` asks, newest first, however long it does. Files of a bulk load that is newer are left out.
     pub(crate) fn sources(pin: &Pin<CsrFile>, timestamp: Timestamp) -> Vec<SourceHandle<CsrFile>> {
         let is_visible = |source: &SourceHandle<CsrFile>| match source {
             // A level leaves out what is newer file by file.
-            SourceHandle::Graph(_) | SourceHandle::Level(_) => true,
+            SourceHandle::Graph(_) | SourceHandle::Generation(_) | SourceHandle::Level(_) => true,
             SourceHandle::File(file) => {
                 file.stored().first_ts.visible_at(timestamp) || planted(Bug::LoadSeenEarly)
             }
         };
-        pin.sources(timestamp).filter(is_visible).collect()
+        pin.held_sources(timestamp).filter(is_visible).collect()
     }
 
     pub(crate) fn supply(&self) -> &GraphSupply {

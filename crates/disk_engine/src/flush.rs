@@ -9,7 +9,7 @@
 //! graph gave, to a reader at any timestamp (rule D2). Readers of the graph go on meanwhile, and nobody waits: a
 //! frozen graph is not written any more.
 //!
-//! Memory: the writer's, the records of one list, and 4 Ki records of an index.
+//! Memory: the writer's, with the pages of columns of one subject, the records of one list, and 4 Ki records of an index.
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 4.2.1. Differs: exact records with their stamps.
 
@@ -47,6 +47,23 @@ pub fn write_generation(
     number: FileNumber,
     graph: &MemoryGraph,
 ) -> CheckpointResult<Option<StoredFile>> {
+    write_generation_watched(directory, number, graph, &mut |_| ())
+}
+
+/// As [`write_generation`]; `on_waiting` hears, after each list, how many bytes of finished pages of columns wait in
+/// memory for the end of their subject: as much as all of its short values at most.
+///
+/// # Errors
+/// As [`write_generation`].
+///
+/// # Panics
+/// As [`write_generation`].
+pub fn write_generation_watched(
+    directory: &Arc<dyn Directory>,
+    number: FileNumber,
+    graph: &MemoryGraph,
+    on_waiting: &mut dyn FnMut(u64),
+) -> CheckpointResult<Option<StoredFile>> {
     assert!(graph.is_frozen(), "the flush of a graph begins when nothing is appended any more");
     let (Some(first_ts), Some(last_ts)) = (graph.first(), graph.last()) else { return Ok(None) };
     let new = NewFile { number, level: 0, stamps: FileStamps::Stamped, first_ts, last_ts };
@@ -54,7 +71,9 @@ pub fn write_generation(
     let visible = graph.at(last_ts);
     let mut scan = visible.scan(..);
     while let Some(list) = scan.next_list() {
-        write_list(file.writer()?, &list)?;
+        let writer = file.writer()?;
+        write_list(writer, &list)?;
+        on_waiting(writer.waiting_bytes());
     }
     for index in visible.index_subjects() {
         write_index(&mut file, &visible, index)?;

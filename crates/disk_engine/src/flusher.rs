@@ -15,9 +15,8 @@
 
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
-use crate::flush::write_generation;
+use crate::flush::write_generation_watched;
 use crate::generation::Generation;
-use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
@@ -27,8 +26,11 @@ use std::time::Duration;
 
 /// What the memory of flushes is called in a budget.
 pub const FLUSH_PURPOSE: &str = "flushes";
-/// What a flush takes: a stretch of each file, filters, and the records of a long list.
+/// What a flush takes: a stretch of each file, filters, and the records of a long list. Pages of columns that wait for the
+/// end of their subject come on top.
 const FLUSH_BYTES: u64 = 4 << 20;
+/// Bytes for such pages that are reserved at once.
+const WAITING_STEP_BYTES: u64 = 1 << 20;
 
 /// What a flush wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,8 +43,7 @@ impl DiskEngine {
     /// Flushes everything that is readable now, and does the compactions that are due: for tests, benchmarks and quiet
     /// times. What fails is told to writers that wait, as of background work.
     pub fn merge_everything(&self) {
-        let merged = self.freeze_open().map_err(CheckpointError::Refused).and_then(|_| {
-            while self.flush_oldest()? {}
+        let merged = self.flush_all().and_then(|()| {
             while self.compact_once()? {}
             Ok(())
         });
@@ -51,23 +52,42 @@ impl DiskEngine {
         }
     }
 
+    /// Flushes everything that is readable now.
+    ///
+    /// # Errors
+    /// As [`DiskEngine::flush_oldest`].
+    pub fn flush_all(&self) -> CheckpointResult<()> {
+        self.freeze_and(|_| ()).map_err(CheckpointError::Refused)?;
+        while self.flush_oldest()? {}
+        Ok(())
+    }
+
     /// Freezes the open graph, unless it has no commit. Returns W as of that moment: files and frozen graphs have
     /// every commit through it. Takes the latch.
     ///
     /// # Errors
     /// `limit` if the budget refuses the next graph.
     pub fn freeze_open(&self) -> Result<Timestamp> {
-        Ok(self.freeze_and(|_| ())?.0)
+        Ok(self.freeze_by(|| self.supply().make_ready(), |_| ())?.0)
     }
 
-    /// The same, and what `look` finds at that moment, under the latch.
+    /// The same for who flushes it at once, and what `look` finds at that moment, under the latch. A full budget does not
+    /// stop it: the next graph takes less than flushing this one frees.
     ///
     /// # Errors
-    /// `limit` if the budget refuses the next graph.
+    /// `limit` if writers were promised more than a graph holds.
     pub fn freeze_and<T>(&self, look: impl Fn(&LatchState) -> T) -> Result<(Timestamp, T)> {
+        self.freeze_by(|| self.supply().make_ready_in_place(), look)
+    }
+
+    fn freeze_by<T>(
+        &self,
+        make_ready: impl Fn() -> Result<()>,
+        look: impl Fn(&LatchState) -> T,
+    ) -> Result<(Timestamp, T)> {
         loop {
             if self.tree().open_graph().last().is_some() {
-                self.supply().make_ready()?;
+                make_ready()?;
             }
             let latch = self.timeline().latch();
             let replaced = match self.tree().open_graph().last() {
@@ -114,11 +134,22 @@ impl DiskEngine {
         let graph = generation.graph().expect("a graph is freed when it has a file");
         let clock = self.timeline().clock();
         let began = clock.now();
-        // A cache gives way to it. A budget that refuses it does not stop what frees a graph.
-        let _reserved = self.budget().reserve(FLUSH_PURPOSE, FLUSH_BYTES);
-        let number = self.files().take_number();
-        let written = write_generation(self.files().directory(), number, &graph).and_then(|stored| {
-            let open = |stored| CsrFile::open(self.files().directory(), &stored, self.page_reader());
+        // A full budget does not stop what frees a graph.
+        let mut reserved = vec![self.budget().reserve_anyway(FLUSH_PURPOSE, FLUSH_BYTES)];
+        let mut reserved_bytes = FLUSH_BYTES;
+        let mut count_waiting = |waiting_bytes: u64| {
+            let missing = (FLUSH_BYTES + waiting_bytes).saturating_sub(reserved_bytes);
+            if missing > 0 {
+                let more = missing.max(WAITING_STEP_BYTES);
+                reserved.push(self.budget().reserve_anyway(FLUSH_PURPOSE, more));
+                reserved_bytes += more;
+            }
+        };
+        let (number, directory) = (self.files().take_number(), self.files().directory());
+        let written = write_generation_watched(directory, number, &graph, &mut count_waiting);
+        drop(reserved);
+        let written = written.and_then(|stored| {
+            let open = |stored| CsrFile::open_in_place(directory, &stored, self.page_reader());
             stored.map(open).transpose()
         });
         drop(graph);

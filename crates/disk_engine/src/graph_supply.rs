@@ -9,12 +9,12 @@
 //!
 //! Source: disk-engine, section 4; LSMGraph (SIGMOD 2024), section 3: two memory graphs in turn.
 
-use crate::memory_graph::graph::MemoryGraph;
+use crate::memory_graph::graph::{MemoryGraph, heap_bytes_of};
 use crate::memory_graph::index_entries::IndexRecord;
 use crate::memory_graph::promises::Promises;
 use crate::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use crate::memory_graph::sorted_commit::SortedCommit;
-use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
@@ -67,32 +67,17 @@ impl GraphSupply {
         Ok(graph)
     }
 
-    /// Whether a commit is kept out of the open graph: one of more than 128 Ki records, or than fit in there.
+    /// Whether a commit that takes `bytes` is kept out of the open graph: one of more than 128 Ki records, or than fit in
+    /// there.
     #[must_use]
-    pub fn is_large(&self, commit: &SortedCommit) -> bool {
-        commit.is_large() || Self::bytes_of(commit) > self.capacity_bytes.max(1 << 16)
+    pub fn is_large(&self, commit: &SortedCommit, bytes: u64) -> bool {
+        commit.is_large() || bytes > self.capacity_bytes.max(1 << 16)
     }
 
-    /// About what the graph of a large commit takes.
+    /// About what a commit takes in a graph, values and entries of indexes included. Cost: a look at each entry.
     #[must_use]
-    pub fn bytes_of(commit: &SortedCommit) -> u64 {
-        commit.len() as u64 * RECORD_BYTES
-    }
-
-    /// Builds the graph of one large commit; `ahead` is what was reserved for it, and gives way to what it takes.
-    ///
-    /// # Errors
-    /// `limit` if it takes more, and the budget refuses that.
-    pub fn of_commit(
-        &self,
-        commit: SortedCommit,
-        index_records: Vec<IndexRecord>,
-        ahead: Reservation,
-    ) -> Result<MemoryGraph> {
-        let graph = MemoryGraph::of_commit(commit, index_records)?;
-        drop(ahead);
-        graph.reserve(&*self.budget)?;
-        Ok(graph)
+    pub fn bytes_of(commit: &SortedCommit, index_records: &[IndexRecord]) -> u64 {
+        commit.len() as u64 * RECORD_BYTES + heap_bytes_of(commit, index_records)
     }
 
     /// Opens the next graph if `open` is half full and there is none yet. Nobody waits for another who does. A refusal
@@ -113,9 +98,25 @@ impl GraphSupply {
     /// # Errors
     /// As [`GraphSupply::open`].
     pub fn make_ready(&self) -> Result<()> {
+        self.make_ready_by(Self::open)
+    }
+
+    /// The same beyond the limit of the budget: for who flushes the graph before it, which has more memory.
+    ///
+    /// # Errors
+    /// As [`GraphSupply::open`], but for the budget.
+    pub fn make_ready_in_place(&self) -> Result<()> {
+        self.make_ready_by(|supply| {
+            let graph = MemoryGraph::open(supply.capacity_bytes, &supply.promises)?;
+            graph.reserve_anyway(&supply.budget);
+            Ok(graph)
+        })
+    }
+
+    fn make_ready_by(&self, open: impl FnOnce(&Self) -> Result<MemoryGraph>) -> Result<()> {
         let _one = self.opening.lock();
         if self.next.lock().is_none() {
-            let graph = self.open()?;
+            let graph = open(self)?;
             *self.next.lock() = Some(graph);
         }
         Ok(())

@@ -22,6 +22,7 @@ use crate::compact::job::CompactionJob;
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
+use crate::file::page_reader::PageReader;
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::operation::RecordOperation;
@@ -42,12 +43,13 @@ use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::index::fill::{IndexFill, OnSameValue};
 use evergraph_storage::index::item_id::ItemId;
+use evergraph_storage::io::directory::Directory;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// What the memory of fills is called in a budget.
-const FILL_PURPOSE: &str = "building an index";
+const FILL_PURPOSE: &str = "index builds";
 /// The lowest level.
 const LOWEST: u8 = 5;
 /// Runs that are merged to one.
@@ -156,7 +158,7 @@ impl<'a> DiskIndexFill<'a> {
     fn merge_runs(&mut self) -> CheckpointResult<()> {
         let inputs: Vec<_> = self.runs.iter().flatten().cloned().collect();
         let stored = merge(self.engine, &inputs, DeleteRule::new(Below::Nothing, []), None)?;
-        let run = open(self.engine, &stored)?;
+        let run = open_merged(self.engine, &stored)?;
         for run in std::mem::replace(&mut self.runs, vec![run]) {
             remove(self.engine, &run);
         }
@@ -233,10 +235,22 @@ pub(crate) fn remove(engine: &DiskEngine, files: &[Arc<CsrFile>]) {
 
 /// Opens files that were just written; removes them if that fails.
 fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
-    let open = |stored: &StoredFile| {
-        CsrFile::open(engine.files().directory(), stored, engine.page_reader()).map(Arc::new)
-    };
-    let opened: CheckpointResult<Run> = stored.iter().map(open).collect();
+    open_by(engine, stored, CsrFile::open)
+}
+
+/// The same, of outputs of a merge, which take the place of its inputs.
+fn open_merged(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
+    open_by(engine, stored, CsrFile::open_in_place)
+}
+
+fn open_by(
+    engine: &DiskEngine,
+    stored: &[StoredFile],
+    open: impl Fn(&Arc<dyn Directory>, &StoredFile, &Arc<PageReader>) -> CheckpointResult<CsrFile>,
+) -> CheckpointResult<Run> {
+    let directory = engine.files().directory();
+    let opened: CheckpointResult<Run> =
+        stored.iter().map(|stored| open(directory, stored, engine.page_reader()).map(Arc::new)).collect();
     if opened.is_err() {
         for stored in stored {
             let _ = engine.files().remove(stored.number);
@@ -288,13 +302,15 @@ impl DiskEngine {
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)
         } else {
-            let (mut kept, mut building) = self.indexes().subjects();
+            let builds = self.indexes().builds();
+            let mut kept = self.indexes().subjects();
+            let mut building = builds.without_scan(&kept);
             // Below it lies nothing any more that a Delete would be kept for.
             building.remove(&subject);
             kept.insert(subject);
             let inputs: Vec<_> = overlapped.iter().chain(run).cloned().collect();
             let stored = merge(self, &inputs, DeleteRule::new(Below::Nothing, building), Some(kept))?;
-            (open(self, &stored)?, Installed::Merged)
+            (open_merged(self, &stored)?, Installed::Merged)
         };
         let replaced = {
             let _latch = self.timeline().latch();
@@ -307,7 +323,7 @@ impl DiskEngine {
             let text = "the lowest level changed while an index was put into it: build it again";
             return Err(Error::new(ErrorKind::Busy, text));
         }
-        on_disk.add_replaced(overlapped.iter().map(|file| file.stored()));
+        self.retire(&mut on_disk, &overlapped);
         Ok(installed)
     }
 }

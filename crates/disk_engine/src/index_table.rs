@@ -44,6 +44,23 @@ pub struct StoredIndex {
 /// The indexes at one moment.
 pub type StoredIndexes = BTreeMap<IndexId, StoredIndex>;
 
+/// Indexes that were being built when somebody looked, before a set of files was taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenBuilds {
+    building: BTreeSet<Subject>,
+    next_subject: u32,
+}
+
+impl SeenBuilds {
+    /// The subjects that may have Deletes in the set without the scan that these hide: those that were being built, and
+    /// those of `kept`, looked for after the set was taken, that began in between, however far they are by now.
+    #[must_use]
+    pub fn without_scan(mut self, kept: &BTreeSet<Subject>) -> BTreeSet<Subject> {
+        self.building.extend(kept.iter().filter(|subject| subject.number() >= self.next_subject));
+        self.building
+    }
+}
+
 /// The indexes of an engine.
 ///
 /// # Concurrency
@@ -170,14 +187,51 @@ impl IndexTable {
         self.change(|all| all.retain(|id, _| is_kept(*id)));
     }
 
-    /// The subjects of all indexes, and those of them that are being built. Cost: a copy.
+    /// The subjects of all indexes. Cost: a copy.
     #[must_use]
-    pub fn subjects(&self) -> (BTreeSet<Subject>, BTreeSet<Subject>) {
+    pub fn subjects(&self) -> BTreeSet<Subject> {
+        self.indexes.load().values().map(|index| index.subject).collect()
+    }
+
+    /// Which indexes are being built. Cost: a copy.
+    #[must_use]
+    pub fn builds(&self) -> SeenBuilds {
+        // The number first: who begins after that has it, or a later one.
+        let next_subject = self.next_subject();
         let indexes = self.indexes.load();
-        let building = |index: &&StoredIndex| index.state == StoredIndexState::Building;
-        (
-            indexes.values().map(|index| index.subject).collect(),
-            indexes.values().filter(building).map(|index| index.subject).collect(),
-        )
+        let building = indexes.values().filter(|index| index.state == StoredIndexState::Building);
+        SeenBuilds { building: building.map(|index| index.subject).collect(), next_subject }
+    }
+}
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use evergraph_graph::catalogue::Owner;
+    use evergraph_graph::id::{KeyId, LabelId};
+    use evergraph_graph::index::IndexKind;
+
+    fn id(key: u16) -> IndexId {
+        IndexId { owner: Owner::Label(LabelId(0)), key: KeyId(key), kind: IndexKind::Hash }
+    }
+
+    fn subject(table: &IndexTable, id: IndexId) -> Subject {
+        table.load()[&id].subject
+    }
+
+    /// A merge looks, takes a set of files, and looks again. An index that began in between may have Deletes in that set,
+    /// and not its scan, even if it is filled by the second look.
+    #[test]
+    fn an_index_that_begins_between_two_looks_of_a_merge_keeps_its_deletes() {
+        let table = IndexTable::new([], 1 << 24);
+        let [ready, building, later, filled] = [0, 1, 2, 3].map(id);
+        assert!(table.begin(ready) && table.begin(building));
+        table.complete(ready, Timestamp(5));
+        let seen = table.builds();
+        assert!(table.begin(later) && table.begin(filled));
+        table.set_state(filled, subject(&table, filled), StoredIndexState::Filled);
+        let without_scan = seen.without_scan(&table.subjects());
+        let expected = [building, later, filled].map(|id| subject(&table, id));
+        assert_eq!(without_scan, BTreeSet::from(expected));
     }
 }

@@ -146,6 +146,12 @@ impl Pacing {
         self.progress.0.lock().failure.clone()
     }
 
+    /// Why the last compaction failed, if none has succeeded since.
+    #[must_use]
+    pub fn compaction_failure(&self) -> Option<String> {
+        self.progress.0.lock().compaction_failure.clone()
+    }
+
     /// Files were compacted: writers look again. It clears the failure of the compaction before.
     pub fn note_compaction(&self) {
         let mut progress = self.progress.0.lock();

@@ -22,8 +22,8 @@
 //!   the wider one alone is newer, in L0, or not in the output level, whose files are disjoint.
 //!
 //! A *component* is a set of files of L0 that overlap directly or through each other; different ones have
-//! disjoint hulls. The oldest files of one are taken, as many as the limit in bytes allows: an older one is
-//! never left out.
+//! disjoint hulls. The oldest files of one are taken, as many as the limits in bytes and in runs allow: an older
+//! one is never left out.
 //!
 //! *Readable files alone.* All files of a set are readable (rule D1), so every snapshot that pins the set
 //! after the swap has an S at which all inputs count, and outputs need no stamps. The one exception are the
@@ -45,6 +45,9 @@ use crate::stored_file::{KeyedFile, StoredFile};
 use evergraph_graph::timestamp::Timestamp;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// Runs of L0 that one compaction takes at most: each takes a megabyte.
+pub const FLUSHED_RUNS_MAX: usize = 16;
 
 /// The level below which there is none.
 const BOTTOM: usize = DEEPER_LEVELS;
@@ -119,8 +122,19 @@ pub fn pick<F: KeyedFile>(
     readable: Timestamp,
     limits: &PickLimits,
 ) -> Option<PickedCompaction<F>> {
+    pick_within(set, readable, limits, FLUSHED_RUNS_MAX)
+}
+
+/// The same with at most `runs_max` runs of L0, and at least one: where memory is short.
+#[must_use]
+pub fn pick_within<F: KeyedFile>(
+    set: &FileSet<F>,
+    readable: Timestamp,
+    limits: &PickLimits,
+    runs_max: usize,
+) -> Option<PickedCompaction<F>> {
     let sizes = LevelSizes::of(set, limits);
-    let picker = Picker { set, readable, limits, base: sizes.base };
+    let picker = Picker { set, readable, limits, runs_max, base: sizes.base };
     let mut due: Vec<Due> = Vec::with_capacity(BOTTOM);
     let flushed = set.flushed_runs();
     if flushed >= limits.flushed_files.max(1) {
@@ -241,6 +255,7 @@ struct Picker<'a, F> {
     set: &'a FileSet<F>,
     readable: Timestamp,
     limits: &'a PickLimits,
+    runs_max: usize,
     base: usize,
 }
 
@@ -259,7 +274,7 @@ impl<F: KeyedFile> Picker<'_, F> {
         components.into_iter().find_map(|component| {
             // Oldest first, so that what is left out is newer than what is taken.
             let mut bytes = 0;
-            let oldest_first = component.iter().rev().take_while(|file| {
+            let oldest_first = component.iter().rev().take(self.runs_max.max(1)).take_while(|file| {
                 let is_first = bytes == 0;
                 bytes += file.stored().bytes().max(1);
                 is_first || bytes <= self.limits.flushed_bytes_max
@@ -586,6 +601,14 @@ mod tests {
     fn the_oldest_files_of_a_large_component_go_first() {
         let set = set_of(&[sketch(0, 90, 100), sketch(0, 90, 100), sketch(0, 90, 100)], &[]);
         assert_eq!(inputs(&pick(&set, Timestamp(9), &LIMITS).unwrap()), [2, 3]);
+    }
+
+    #[test]
+    fn of_many_files_the_oldest_sixteen_go_first_or_fewer() {
+        let set = set_of(&vec![sketch(0, 90, 1); 60], &[]);
+        assert_eq!(inputs(&pick(&set, Timestamp(9), &LIMITS).unwrap()), (45..=60).collect::<Vec<_>>());
+        let fewer = |runs_max| inputs(&pick_within(&set, Timestamp(9), &LIMITS, runs_max).unwrap());
+        assert_eq!((fewer(2), fewer(0)), (vec![59, 60], vec![60]));
     }
 
     #[test]

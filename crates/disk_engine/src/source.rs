@@ -23,6 +23,8 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_storage::view::GroupBits;
+use std::iter::Sum;
+use std::ops::Add;
 
 /// What sources say of one property of one item.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -81,6 +83,35 @@ impl PropertyMap {
     #[must_use]
     pub fn into_present(self) -> Vec<(KeyId, Value)> {
         self.values.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// How much a source has of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EntriesSize {
+    /// Inserts minus Deletes.
+    pub difference: i64,
+    /// Bytes of memory.
+    pub bytes: u64,
+    /// Bytes of files: whole pages.
+    pub file_bytes: u64,
+}
+
+impl Add for EntriesSize {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            difference: self.difference + other.difference,
+            bytes: self.bytes + other.bytes,
+            file_bytes: self.file_bytes + other.file_bytes,
+        }
+    }
+}
+
+impl Sum for EntriesSize {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::default(), Add::add)
     }
 }
 
@@ -148,6 +179,9 @@ pub trait RecordSource {
 
     /// Sets the bits of the rows of a group that visible records of a subject's lists are of; others may be set too.
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()>;
+
+    /// How much it has of an index, what is not visible included. Nothing is read.
+    fn index_size(&self, index: Subject) -> EntriesSize;
 
     /// Appends the pairs of an index in `stretch` that visible records speak of, in its order, each once, with what the
     /// newest of them says: at most `count_max`, the first ones. Fewer say that these are all.

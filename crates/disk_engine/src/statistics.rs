@@ -4,6 +4,7 @@ use crate::cache::CacheStatistics;
 use crate::counters::{CompactionStatistics, FlushStatistics};
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
+use crate::file::page_reader::PinnedStatistics;
 use crate::format::subject::{EdgeSide, SubjectKind};
 use crate::generation::Generation;
 use crate::memory_graph::graph::MemoryGraph;
@@ -22,8 +23,8 @@ pub struct LevelStatistics {
     pub topology_bytes: u64,
     /// Bytes of properties.
     pub property_bytes: u64,
-    /// Bytes of memory for their indexes of pages and directories.
-    pub heap_bytes: u64,
+    /// Bytes of memory for their page indexes and directories.
+    pub memory_bytes: u64,
 }
 
 /// A disk engine's numbers.
@@ -44,10 +45,16 @@ pub struct TreeStatistics {
     pub retained_graphs: u64,
     /// Bytes of those.
     pub retained_bytes: u64,
+    /// Files that compactions replaced, and that snapshots still read.
+    pub pinned: PinnedStatistics,
     /// Flushes since opening.
     pub flushes: FlushStatistics,
-    /// What compactions have done.
+    /// Why the last flush failed, if none has succeeded since.
+    pub flush_failure: Option<String>,
+    /// Compactions since opening.
     pub compactions: CompactionStatistics,
+    /// Why the last compaction failed, if none has succeeded since.
+    pub compaction_failure: Option<String>,
     /// Commits that were slowed or waited since opening.
     pub stalls: StallStatistics,
     /// The cache of pages.
@@ -62,7 +69,7 @@ fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {
         let stored = file.stored();
         level.topology_bytes += stored.topology.bytes;
         level.property_bytes += stored.columns.map_or(0, |columns| columns.bytes);
-        level.heap_bytes += file.heap_bytes() as u64;
+        level.memory_bytes += file.heap_bytes() as u64;
     }
     level
 }
@@ -104,8 +111,11 @@ impl DiskEngine {
             graph_bytes,
             retained_graphs,
             retained_bytes,
+            pinned: self.page_reader().pinned(),
             flushes: self.flushes().statistics(),
+            flush_failure: self.pacing().failure(),
             compactions: self.compactions().statistics(),
+            compaction_failure: self.pacing().compaction_failure(),
             stalls: self.pacing().statistics(),
             cache: self.page_reader().statistics(),
             direct_io: current.set.iter().all(|file| file.is_direct()),

@@ -84,6 +84,8 @@ impl<F> Current<F> {
 pub enum SourceHandle<F> {
     /// A memory graph.
     Graph(Arc<MemoryGraph>),
+    /// A generation: its memory graph, or, when that was freed, its file. Who holds it long holds no memory (rule D2).
+    Generation(Arc<Generation<F>>),
     /// A file: of L0, or what became of a generation.
     File(Arc<F>),
     /// The files of a level below L0.
@@ -94,6 +96,7 @@ impl<F> Clone for SourceHandle<F> {
     fn clone(&self) -> Self {
         match self {
             Self::Graph(graph) => Self::Graph(Arc::clone(graph)),
+            Self::Generation(generation) => Self::Generation(Arc::clone(generation)),
             Self::File(file) => Self::File(Arc::clone(file)),
             Self::Level(level) => Self::Level(Arc::clone(level)),
         }
@@ -153,6 +156,16 @@ impl<F> Pin<F> {
                 }
             });
         generations.chain(self.0.set.sources())
+    }
+
+    /// The same sources for who holds them long: generations in place of their graphs. Cost: as [`Pin::sources`].
+    pub fn held_sources(&self, timestamp: Timestamp) -> impl Iterator<Item = SourceHandle<F>> + '_ {
+        let is_visible = move |generation: &&Arc<Generation<F>>| {
+            generation.first().is_some_and(|first| first.visible_at(timestamp))
+        };
+        let generations = self.0.generations.iter().rev().filter(is_visible);
+        let handles = generations.map(|generation| SourceHandle::Generation(Arc::clone(generation)));
+        handles.chain(self.0.set.sources())
     }
 }
 
@@ -439,7 +452,7 @@ mod tests {
             let name = |source| match source {
                 SourceHandle::Graph(graph) => graph.last().unwrap().0 as i64,
                 SourceHandle::File(file) => -(*file as i64),
-                SourceHandle::Level(_) => unreachable!("nothing was compacted"),
+                SourceHandle::Generation(_) | SourceHandle::Level(_) => unreachable!("nothing was compacted"),
             };
             pin.sources(T(timestamp)).map(name).collect()
         }

@@ -456,3 +456,20 @@ fn a_log_is_replayed_to_the_same_graph_and_leaves_few_frozen_graphs() {
     let error = engine.replay(&[(Timestamp(1), insert_edge(1, 9000))]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
 }
+
+#[test]
+fn a_log_is_replayed_on_a_full_disk_as_long_as_there_is_memory() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("disk")));
+    let directory: Arc<dyn Directory> = Arc::new(failing.clone());
+    let engine = unattended_in(&directory, 1 << 30, Some(0));
+    failing.plan(Fault::new(Operation::Create, "csr-", IoKind::StorageFull).lasting());
+    for vertex in 0..6 {
+        let timestamp = Timestamp(u64::from(vertex) + 1);
+        engine.replay(&[(timestamp, insert_vertex(vertex))]).unwrap();
+        engine.timeline().publish(timestamp, &mut engine.timeline().latch());
+    }
+    assert!(engine.pacing().failure().is_some_and(|failure| failure.contains("csr-")));
+    failing.heal();
+    while engine.flush_oldest().unwrap() {}
+    assert_eq!(engine.view(&engine.pin(Timestamp(6)), Timestamp(6)).live(GroupId(0)).unwrap()[0], 0b11_1111);
+}

@@ -136,7 +136,9 @@ impl Fixture {
                 let file: Arc<Stretch> = file;
                 (*file.start()..=*file.end().min(&timestamp.0)).count() as i64
             }
-            SourceHandle::Level(_) => unreachable!("nothing is compacted"),
+            SourceHandle::Generation(_) | SourceHandle::Level(_) => {
+                unreachable!("neither asked for nor compacted")
+            }
         };
         let found: i64 = pin.sources(timestamp).map(count).sum();
         assert_eq!(found, timestamp.0 as i64, "a snapshot sees its prefix, each commit once");

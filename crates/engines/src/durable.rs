@@ -63,9 +63,21 @@ impl DurableEngine for AnyEngine {
         }
     }
 
+    fn transaction_bytes_max(engine: &str, memory_limit_bytes: u64) -> u64 {
+        match kind_of(engine) {
+            EngineKind::Memory => MemoryEngine::transaction_bytes_max(engine, memory_limit_bytes),
+            EngineKind::Disk => DiskEngine::transaction_bytes_max(engine, memory_limit_bytes),
+        }
+    }
+
     #[inline]
     fn is_file(name: &str) -> bool {
-        MemoryEngine::is_file(name) || DiskEngine::is_file(name)
+        Self::engine_of_file(name).is_some()
+    }
+
+    #[inline]
+    fn engine_of_file(name: &str) -> Option<&'static str> {
+        MemoryEngine::engine_of_file(name).or_else(|| DiskEngine::engine_of_file(name))
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
@@ -87,8 +99,8 @@ impl DurableEngine for AnyEngine {
     }
 
     #[inline]
-    fn wants_checkpoint(&self) -> bool {
-        with_engine!(self, engine => engine.wants_checkpoint())
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        with_engine!(self, engine => engine.wants_checkpoint(is_closing))
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {

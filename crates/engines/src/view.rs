@@ -12,7 +12,7 @@ use evergraph_graph::value::Value;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::item_id::IndexItem;
-use evergraph_storage::view::{GroupBits, IndexAnswer, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.
 #[derive(Debug)]
@@ -170,6 +170,11 @@ impl View for AnyView<'_> {
     #[inline]
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         with_view!(self, view => view.edge_property_map(edge))
+    }
+
+    #[inline]
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        with_view!(self, view => view.index_size(index))
     }
 
     #[inline]

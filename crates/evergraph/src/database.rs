@@ -348,7 +348,7 @@ impl Database {
         progress: &dyn Fn(IndexProgress),
         cancel: &CancelFlag,
     ) -> Result<bool> {
-        self.store().create_index(&options.request(), &mut |now| {
+        self.open.create_index(&options.request(), &mut |now| {
             progress(now);
             cancel.check()
         })

@@ -78,14 +78,18 @@ pub struct IndexInfo {
     pub unique: bool,
     /// Whether it is being built or ready.
     pub state: IndexState,
-    /// Number of entries, including those that are removed when no snapshot needs them any more.
+    /// Number of entries, including those that are removed when no snapshot needs them any more. An estimate if they lie
+    /// in files.
     pub entries: u64,
     /// Number of entries that wait to be removed.
     pub leaving: u64,
-    /// Number of different values: exact if the index is unique, else an estimate.
-    pub distinct: u64,
+    /// Number of different values: as many as entries if the index is unique, else an estimate; `None` if the entries lie
+    /// in files, which don't count values.
+    pub distinct: Option<u64>,
     /// Memory in bytes, estimated.
     pub bytes: u64,
+    /// Bytes of files: 0 with the memory engine.
+    pub file_bytes: u64,
 }
 
 impl IndexInfo {
@@ -102,6 +106,7 @@ impl IndexInfo {
             leaving: index.leaving,
             distinct: index.distinct,
             bytes: index.bytes,
+            file_bytes: index.file_bytes,
         }
     }
 }

@@ -7,6 +7,7 @@ use evergraph_graph::transaction::Isolation;
 use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenOptions;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub struct Options {
     /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
     /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
-    /// what the log accepts at once.
+    /// what the log accepts at once; with the disk engine an eighth of the memory limit, if that is less.
     pub transaction_bytes_max: u64,
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
@@ -84,10 +85,20 @@ impl Options {
     /// # Errors
     /// `invalid` if the memory limit is too low for the engine.
     pub fn check_new(&self, path: &Path) -> Result<()> {
-        if self.create && !path.exists() {
+        if self.would_create(path) {
             self.memory_limit_of_new()?;
         }
         Ok(())
+    }
+
+    /// Whether opening `path` creates a database: there is no directory, or an empty one.
+    #[must_use]
+    pub fn would_create(&self, path: &Path) -> bool {
+        let is_empty = match path.read_dir() {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        self.create && is_empty
     }
 
     /// The memory limit, in bytes, of a database that is created with these options.

@@ -125,13 +125,15 @@ pub struct IndexStatistics {
     pub definition: IndexDefinition,
     /// How far it is.
     pub state: IndexState,
-    /// Entries, those included that are removed once no snapshot needs them.
+    /// Entries, those included that are removed once no snapshot needs them. About, if they lie in files.
     pub entries: u64,
     /// Entries that wait to be removed.
     pub leaving: u64,
     /// Different values: as many as entries where unique, else about: by their hashes, or counted where
-    /// neighbours differ.
-    pub distinct: u64,
+    /// neighbours differ. `None` if the entries lie in files: they are not counted there.
+    pub distinct: Option<u64>,
     /// Bytes of memory, about.
     pub bytes: u64,
+    /// Bytes of files: 0 if its entries lie in memory.
+    pub file_bytes: u64,
 }

@@ -5,17 +5,19 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Bytes of all files in the folder of a database.
+/// Bytes of all files in the folder of a database, and in folders inside it.
 ///
 /// # Errors
-/// `io` if the folder can't be read.
+/// `io` if a folder can't be read.
 pub fn disk_bytes(path: &Path) -> Result<u64> {
     let failed = |error: io::Error| {
         Error::new(ErrorKind::Io, format!("list {}: {error}", path.display())).because(error)
     };
     let mut bytes = 0;
     for entry in fs::read_dir(path).map_err(failed)? {
-        bytes += entry.and_then(|entry| entry.metadata()).map_err(failed)?.len();
+        let entry = entry.map_err(failed)?;
+        let metadata = entry.metadata().map_err(failed)?;
+        bytes += if metadata.is_dir() { disk_bytes(&entry.path())? } else { metadata.len() };
     }
     Ok(bytes)
 }

@@ -412,6 +412,7 @@ impl Database {
             entry.set_item("ready", index.state == IndexState::Ready)?;
             entry.set_item("entries", index.entries)?;
             entry.set_item("bytes", index.bytes)?;
+            entry.set_item("file_bytes", index.file_bytes)?;
             Ok(entry)
         });
         each.collect()

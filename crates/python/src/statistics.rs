@@ -64,7 +64,7 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
             ("files", level.files),
             ("topology_bytes", level.topology_bytes),
             ("property_bytes", level.property_bytes),
-            ("memory_bytes", level.heap_bytes),
+            ("memory_bytes", level.memory_bytes),
         ];
         levels.append(numbers(py, &row)?)?;
     }
@@ -84,8 +84,10 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
         ("retained_bytes", found.retained_bytes),
     ];
     tree.set_item("memory_graphs", numbers(py, &row)?)?;
+    tree.set_item("pinned", numbers(py, &[("files", found.pinned.files), ("bytes", found.pinned.bytes)])?)?;
     let row = numbers(py, &[("files", flushes.files), ("bytes", flushes.bytes)])?;
     row.set_item("seconds", flushes.flushing.as_secs_f64())?;
+    row.set_item("failure", &found.flush_failure)?;
     tree.set_item("flushes", row)?;
     let row = [
         ("count", compactions.compactions),
@@ -94,11 +96,13 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
     ];
     let row = numbers(py, &row)?;
     row.set_item("seconds", compactions.compacting.as_secs_f64())?;
+    row.set_item("failure", &found.compaction_failure)?;
     tree.set_item("compactions", row)?;
     let row = numbers(py, &[("count", stalls.stalls)])?;
     row.set_item("seconds", stalls.stalled.as_secs_f64())?;
     row.set_item("longest_seconds", stalls.stall_max.as_secs_f64())?;
     tree.set_item("stalls", row)?;
+    tree.set_item("direct_io", found.direct_io)?;
     Ok(tree)
 }
 

@@ -145,9 +145,21 @@ pub trait DurableEngine: Engine {
         Ok(asked_bytes)
     }
 
+    /// The bytes that writes of one transaction may take by default, in a database of `engine` that may take
+    /// `memory_limit_bytes`; [`u64::MAX`] if the engine has no opinion.
+    fn transaction_bytes_max(engine: &str, memory_limit_bytes: u64) -> u64 {
+        let _ = (engine, memory_limit_bytes);
+        u64::MAX
+    }
+
     /// Whether a file of this name is one of an engine's that this opens. Such files are removed from a directory
     /// in which a backup, salvage or conversion was left unfinished.
     fn is_file(name: &str) -> bool;
+
+    /// The engine whose file is called `name`, if one that this opens calls its files so: where no manifest says it.
+    fn engine_of_file(name: &str) -> Option<&'static str> {
+        Self::is_file(name).then_some(Self::NEW)
+    }
 
     /// Opens the files that a manifest names, and removes what an interrupted checkpoint left. The log follows, by
     /// [`Engine::replay`].
@@ -171,8 +183,10 @@ pub trait DurableEngine: Engine {
         progress: &mut OnCheckpointProgress<'_>,
     ) -> CheckpointResult<CheckpointOutcome>;
 
-    /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front. Cheap.
-    fn wants_checkpoint(&self) -> bool {
+    /// Whether a checkpoint is due for reasons of the engine's own, beside those of the front; of a store that is about to
+    /// be closed, whether closing would lose work. Cheap.
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        let _ = is_closing;
         false
     }
 

@@ -45,6 +45,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Tries to make a unique index ready before commits that enter values into it are held back for a moment.
+const ATTEMPTS_BESIDE_WRITERS: usize = 8;
+
 /// Building takes as long as it takes; only what the index is named by is a transaction.
 #[inline]
 fn unhurried() -> TransactionOptions {
@@ -193,7 +196,12 @@ impl<E: Engine> Store<E> {
                 index.filled(session.timestamp());
             }
         }
+        let (mut attempts, mut held) = (0, None);
         self.retrying(unhurried(), |mut transaction| {
+            attempts += 1;
+            if attempts > ATTEMPTS_BESIDE_WRITERS && held.is_none() {
+                held = Some(index.hold_newcomers());
+            }
             let id = name_index(&mut transaction, request)?;
             debug_assert_eq!(id, definition.id, "a name keeps its number");
             let Some(newcomers) = index.newcomers_through(transaction.session().timestamp()) else {
@@ -211,6 +219,7 @@ impl<E: Engine> Store<E> {
             let completion: &dyn Completion = &**index;
             transaction.commit_with(Some(completion)).map(drop)
         })?;
+        drop(held);
         index.forget_newcomers();
         Ok(())
     }
@@ -238,7 +247,8 @@ impl<E: Engine> Store<E> {
     /// All indexes with their sizes, those included that are being built. Cost: a look at each part.
     #[must_use]
     pub fn indexes(&self) -> Vec<IndexStatistics> {
-        self.front().indexes.load().statistics()
+        let session = Session::begin(self.front(), Access::Read);
+        self.front().indexes.load().statistics(&session.view())
     }
 
     /// Checks the rows of a load, which `staged` shows and nobody else does, against the unique ones of

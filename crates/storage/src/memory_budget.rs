@@ -8,6 +8,7 @@
 //! reserve    fits into what is free: at once
 //!            else, if reservations and it fit below the limit: caches shrink, without the budget's lock; again
 //!            else: refused, and no cache has shrunk in vain
+//!            in place of more that is freed right after it: counted beyond the limit; nothing else fits meanwhile
 //! a cache    grows into what is free, and not into what a reservation waits for
 //! ```
 
@@ -95,6 +96,27 @@ impl MemoryBudget {
         ElasticReservation { budget, id, purpose, bytes: Mutex::new(0) }
     }
 
+    /// As [`Budget::reserve`], beyond the limit if it does not fit: for memory that is about to take the place of more, so
+    /// that a full budget does not stop what would free some. Until then others are refused. Caches give way to it first.
+    pub fn reserve_anyway(&self, purpose: &str, bytes: u64) -> Reservation {
+        if let Ok(reservation) = self.reserve(purpose, bytes) {
+            return reservation;
+        }
+        self.shrink_caches(bytes);
+        self.count(&mut self.held.lock(), purpose, bytes)
+    }
+
+    fn count(&self, held: &mut ReservedBytes, purpose: &str, bytes: u64) -> Reservation {
+        if bytes == 0 {
+            // Not counted: the first of two to end would take the purpose's entry with it.
+            return Reservation::new(0, |_| {});
+        }
+        let purpose: Arc<str> = purpose.into();
+        held.take(&purpose, bytes);
+        let home = Arc::clone(&self.held);
+        Reservation::new(bytes, move |bytes| home.lock().release(&purpose, bytes))
+    }
+
     /// Asks caches for what a reservation of `bytes` lacks, and returns whether it may fit now: whether they gave anything,
     /// or it lacks nothing any more.
     #[cold]
@@ -138,14 +160,7 @@ impl Budget for MemoryBudget {
             let purpose = purpose.to_owned();
             return Err(OverBudget { purpose, wanted_bytes: bytes, used_bytes, limit_bytes }.into());
         }
-        if bytes == 0 {
-            // Not counted: the first of two to end would take the purpose's entry with it.
-            return Ok(Reservation::new(0, |_| {}));
-        }
-        let purpose: Arc<str> = purpose.into();
-        held.take(&purpose, bytes);
-        let home = Arc::clone(&self.held);
-        Ok(Reservation::new(bytes, move |bytes| home.lock().release(&purpose, bytes)))
+        Ok(self.count(&mut held, purpose, bytes))
     }
 }
 
@@ -257,6 +272,23 @@ mod tests {
         }
         drop(scores);
         assert!(budget.reserve("queue", 100).is_ok());
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn what_takes_the_place_of_more_is_counted_beyond_the_limit_and_others_are_refused_until_it_fits() {
+        let budget = MemoryBudget::new(100);
+        let cache = Cache::new(&budget, "pages", 0);
+        assert!(cache.grow(40));
+        let graph = budget.reserve("graph", 55).unwrap();
+        let index = budget.reserve_anyway("index", 20);
+        assert_eq!((cache.reservation.bytes(), budget.used_bytes()), (25, 100), "caches give way");
+        let next = budget.reserve_anyway("index", 30);
+        assert_eq!(budget.reservations(), [("graph".into(), 55), ("index".into(), 50)]);
+        assert!(!cache.grow(1) && budget.reserve("queue", 0).is_err() && budget.reserve("queue", 1).is_err());
+        drop(graph);
+        assert!(budget.reserve("queue", 50).is_ok());
+        drop((index, next, budget.reserve_anyway("nothing", 0)));
         assert_eq!(budget.used_bytes(), 0);
     }
 

@@ -22,6 +22,7 @@ use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
+use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
 use crate::io::environment::{Background, Environment};
 use crate::io::pool::READERS;
@@ -88,7 +89,7 @@ pub struct OpenOptions {
     /// [`TransactionOptions::timeout`](evergraph_graph::transaction::TransactionOptions). Default: no timeout.
     pub transaction_timeout: Duration,
     /// Memory for the writes of one transaction, in bytes; a write beyond it is refused. Default: 1 GiB, about
-    /// what the log accepts at once.
+    /// what the log accepts at once; with the disk engine an eighth of the memory limit, if that is less.
     pub transaction_bytes_max: u64,
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
@@ -206,6 +207,13 @@ impl<E: DurableEngine> OpenStore<E> {
         let timeline = Arc::new(timeline.with_clock(options.environment.clock()));
         let background = options.environment.background();
         let budget = Arc::new(MemoryBudget::new(memory_limit_bytes));
+        let transaction_bytes_max = match options.transaction_bytes_max {
+            // Not chosen.
+            default if default == StoreOptions::default().transaction_bytes_max => {
+                default.min(E::transaction_bytes_max(&manifest.engine, memory_limit_bytes))
+            }
+            chosen => chosen,
+        };
         let opening = OpenContext {
             directory: &directory,
             manifest: &manifest,
@@ -258,7 +266,7 @@ impl<E: DurableEngine> OpenStore<E> {
                 isolation: options.isolation,
                 background,
                 transaction_timeout: options.transaction_timeout,
-                transaction_bytes_max: options.transaction_bytes_max,
+                transaction_bytes_max,
                 stall_max: options.stall_max,
             },
         })?;
@@ -344,6 +352,22 @@ impl<E: DurableEngine> OpenStore<E> {
     #[must_use]
     pub fn checkpoint_state(&self) -> CheckpointState {
         self.upkeep.state()
+    }
+
+    /// Builds an index: see [`Store::create_index`]. Closing the database ends the build, and waits for that.
+    ///
+    /// # Errors
+    /// As [`Store::create_index`]; `invalid` if the database is closed, or is about to be.
+    pub fn create_index(
+        &self,
+        request: &IndexRequest<'_>,
+        progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
+    ) -> Result<bool> {
+        let _operation = self.operations.begin()?;
+        self.store().create_index(request, &mut |now| {
+            self.operations.check_open()?;
+            progress(now)
+        })
     }
 
     /// Makes a checkpoint now, while others go on writing. `progress` may stop it.

@@ -1,12 +1,13 @@
 //! Operations: counts operations on the files of an open database, so that closing can wait for them.
 //!
 //! ```text
-//! checkpoint, load, backup, check   begin ........................ end
-//! close                                   refuse new ones, wait ......|  give the lock back
+//! checkpoint, load, backup, check, index build   begin ........................ end
+//! close                                                refuse new ones, wait ......|  give the lock back
 //! ```
 //!
 //! Without the wait, whoever opens the database next would remove the files of a checkpoint that is still
-//! being written, and that checkpoint would then rename a manifest which names them.
+//! being written, and that checkpoint would then rename a manifest which names them. An index build, which may write
+//! files too, ends early.
 //!
 //! Concurrency: one mutex, held for a few instructions; any thread begins, one at a time closes. An operation
 //! never waits for another one, so that closing ends when they do.
@@ -44,10 +45,18 @@ impl Operations {
     pub fn begin(&self) -> Result<Operation<'_>> {
         let mut state = self.state.lock();
         if state.is_closed {
-            return Err(Error::invalid("the database is closed: open it again"));
+            return Err(closed());
         }
         state.threads.push(thread::current());
         Ok(Operation { operations: self })
+    }
+
+    /// Asked by an operation that need not run to its end when the database is about to be closed.
+    ///
+    /// # Errors
+    /// `invalid` then.
+    pub fn check_open(&self) -> Result<()> {
+        if self.state.lock().is_closed { Err(closed()) } else { Ok(()) }
     }
 
     /// Lets no operation begin any more.
@@ -60,8 +69,8 @@ impl Operations {
         if state.threads.iter().any(|thread| thread.id() == own) {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                "the database can't be closed from inside one of its checkpoints, loads, backups or checks: \
-                 close it when that has ended",
+                "the database can't be closed from inside one of its checkpoints, loads, backups, checks or \
+                 index builds: close it when that has ended",
             ));
         }
         state.is_closed = true;
@@ -75,6 +84,10 @@ impl Operations {
             state = self.ended.wait(state);
         }
     }
+}
+
+fn closed() -> Error {
+    Error::invalid("the database is closed: open it again")
 }
 
 impl Drop for Operation<'_> {

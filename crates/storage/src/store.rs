@@ -338,7 +338,7 @@ impl<E: Engine> Store<E> {
     pub fn statistics(&self) -> StoreStatistics {
         let front = &self.front;
         let (commits, conflicts, renamed_edges) = front.counters.load();
-        let indexes = front.indexes.load().statistics();
+        let indexes = self.indexes();
         let (oldest_snapshot, (readers, writers)) = {
             let registry = front.timeline.registry();
             (registry.oldest(), registry.len())

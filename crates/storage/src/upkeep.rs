@@ -128,7 +128,7 @@ impl<E: DurableEngine> Upkeep<E> {
         since > self.limits.checkpoint_after_bytes
             || (since > 0 && log.disk_bytes() > LOG_DISK_BYTES_MAX.max(4 * self.limits.log_file_bytes))
             || (since > 0 && self.has_many_files())
-            || self.store.engine().wants_checkpoint()
+            || self.store.engine().wants_checkpoint(false)
     }
 
     fn has_many_files(&self) -> bool {
@@ -136,13 +136,15 @@ impl<E: DurableEngine> Upkeep<E> {
         log.files_count > LOG_FILES_MAX && log.disk_bytes > LOG_FILES_BYTES_MIN
     }
 
-    /// Before closing: makes a checkpoint if commits of this run leave many log files. A program that opens,
-    /// commits and closes within a fifth of a second never gets one otherwise, however often it runs.
+    /// Before closing: makes a checkpoint if commits of this run leave many log files, or the engine would do again what
+    /// it did. A program that opens, commits and closes within a fifth of a second never gets one otherwise, however often
+    /// it runs.
     ///
     /// If it fails the checkpoint before stays valid, and closing the next time tries again.
     pub fn fold_log_files(&self) {
         let log = self.store.log();
-        if log.statistics().frames_count > 0 && !log.is_poisoned() && self.has_many_files() {
+        let has_many_files = log.statistics().frames_count > 0 && self.has_many_files();
+        if !log.is_poisoned() && (has_many_files || self.store.engine().wants_checkpoint(true)) {
             let made = self.checkpoint(&mut |_| ControlFlow::Continue(()));
             self.state.lock().failure = made.err().map(|error| error.to_string());
         }

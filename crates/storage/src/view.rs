@@ -34,6 +34,17 @@ pub enum IndexAnswer {
     Check,
 }
 
+/// How large an index is that an engine keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndexSize {
+    /// Its entries, about: one that lies in several places may be counted in each of them.
+    pub entries: u64,
+    /// Bytes of memory.
+    pub bytes: u64,
+    /// Bytes of files.
+    pub file_bytes: u64,
+}
+
 /// An engine's graph at one timestamp.
 ///
 /// # What is read
@@ -199,6 +210,15 @@ pub trait View: Send + Sync {
 
     /// All properties of an edge, by key.
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>>;
+
+    /// The size of an index that the engine keeps; `None` if it doesn't answer for it.
+    ///
+    /// Cost: a look at each file's directory; nothing is read.
+    #[inline]
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        let _ = index;
+        None
+    }
 
     /// Appends the first `limit` items greater than `after` that may have `value` by an index that the engine keeps
     /// ([`Engine::keeps_index`](crate::engine::Engine::keeps_index)), ascending, each once: fewer if these are all.

@@ -8,7 +8,7 @@ use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::storage::open::OpenStore;
-use evergraph::{Direction, ReadByName, Result, Snapshot, Value, VertexId};
+use evergraph::{Direction, EngineKind, ReadByName, Result, Snapshot, Value, VertexId};
 use evergraph_tests::store::{assert_healthy, open_synced};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,8 +25,8 @@ struct Bank {
 }
 
 impl Bank {
-    fn new(directory: &MemoryDirectory) -> Self {
-        let open = open_synced(directory).unwrap();
+    fn new(engine: EngineKind, directory: &MemoryDirectory) -> Self {
+        let open = open_synced(engine, directory).unwrap();
         let mut setup = open.store().begin();
         let label = setup.label("Account").unwrap();
         let (transfer, balance) = (setup.edge_type("TRANSFER").unwrap(), setup.key("balance").unwrap());
@@ -79,8 +79,12 @@ fn number(value: Result<Option<Value>>) -> i64 {
 
 #[test]
 fn every_snapshot_of_a_bank_shows_whole_transfers_only() {
+    EngineKind::ALL.into_iter().for_each(book);
+}
+
+fn book(engine: EngineKind) {
     let directory = MemoryDirectory::new("db");
-    let bank = Bank::new(&directory);
+    let bank = Bank::new(engine, &directory);
     let transfers = AtomicU64::new(0);
     let writer = |seed| -> Work<'_> {
         let (bank, transfers, mut random) = (&bank, &transfers, SplitMix64::new(seed));
@@ -113,8 +117,13 @@ fn every_snapshot_of_a_bank_shows_whole_transfers_only() {
     assert_eq!(bank.check(&bank.open.store().snapshot()), made);
     assert_healthy(&bank.open);
     let Bank { accounts, transfer, balance, amount, open } = bank;
-    let found =
-        Bank { open: open_synced(&directory.power_cut()).unwrap(), accounts, transfer, balance, amount };
+    let found = Bank {
+        open: open_synced(engine, &directory.power_cut()).unwrap(),
+        accounts,
+        transfer,
+        balance,
+        amount,
+    };
     assert_eq!(found.check(&found.open.store().snapshot()), made, "every acknowledged transfer");
     assert_healthy(&found.open);
     drop(open);

@@ -10,7 +10,7 @@ use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
 use evergraph::storage::open::OpenStore;
 use evergraph::transaction::TransactionById;
-use evergraph::{Direction, ErrorKind, ReadByName, Result, Value, VertexId};
+use evergraph::{Direction, EngineKind, ErrorKind, ReadByName, Result, Snapshot, Value, VertexId};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{assert_healthy, crash, open_synced};
 use std::time::{Duration, Instant};
@@ -27,8 +27,8 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(directory: &MemoryDirectory) -> Self {
-        let open = open_synced(directory).unwrap();
+    fn new(engine: EngineKind, directory: &MemoryDirectory) -> Self {
+        let open = open_synced(engine, directory).unwrap();
         open.store().create_unique_index("V", "name").unwrap();
         let mut setup = open.store().begin();
         let (label, name) = (setup.label("V").unwrap(), setup.key("name").unwrap());
@@ -90,8 +90,12 @@ impl Graph {
 
 #[test]
 fn every_snapshot_agrees_with_itself_while_vertices_and_edges_come_and_go() {
+    EngineKind::ALL.into_iter().for_each(come_and_go);
+}
+
+fn come_and_go(engine: EngineKind) {
     let directory = MemoryDirectory::new("db");
-    let graph = Graph::new(&directory);
+    let graph = Graph::new(engine, &directory);
     let reading = || -> Work<'_> {
         Box::new(|_| {
             let snapshot = graph.open.store().snapshot();
@@ -101,7 +105,7 @@ fn every_snapshot_agrees_with_itself_while_vertices_and_edges_come_and_go() {
     };
     // Checkpoints run beside commits, so bodies that a machine finds are newer than some of its log.
     let cutting: Work<'_> = Box::new(|round| {
-        let found = open_synced(&crash(&directory, round)).unwrap();
+        let found = open_synced(engine, &crash(&directory, round)).unwrap();
         let snapshot = found.store().snapshot();
         Contents::of(&snapshot, 500).check_frozen(&snapshot);
         assert_healthy(&found);
@@ -116,14 +120,36 @@ fn every_snapshot_agrees_with_itself_while_vertices_and_edges_come_and_go() {
     ];
     repeat(Duration::from_secs(3), works);
     assert_healthy(&graph.open);
-    let found = open_synced(&directory.power_cut()).unwrap();
+    let found = open_synced(engine, &directory.power_cut()).unwrap();
     assert!(Contents::of(&found.store().snapshot(), 500) == graph.contents(), "after a power cut");
     assert_healthy(&found);
 }
 
 #[test]
+fn a_held_snapshot_stays_what_it_was() {
+    hold_and_change(EngineKind::Disk);
+}
+
+#[test]
 fn a_held_snapshot_stays_what_it_was_and_its_end_gives_memory_back() {
-    let graph = Graph::new(&MemoryDirectory::new("db"));
+    let (graph, held) = hold_and_change(EngineKind::Memory);
+    let engine = || graph.open.store().statistics().engine;
+    assert!(engine().retained_versions > 0, "something is kept for the snapshot");
+
+    drop(held);
+    // The merge thread is told, and needs a moment.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while engine().retained_versions > 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = engine();
+    assert!(left.collected_versions > 0 && !left.merging.is_zero(), "what it took is told: {left:?}");
+    assert_eq!((left.retained_versions, left.retained_bytes), (0, 0), "nobody needs them any more");
+}
+
+/// A graph that changed much since the snapshot beside it.
+fn hold_and_change(engine: EngineKind) -> (Graph, Snapshot) {
+    let graph = Graph::new(engine, &MemoryDirectory::new("db"));
     let mut random = SplitMix64::new(7);
     (0..300).for_each(|_| graph.change(&mut random));
     let held = graph.open.store().snapshot();
@@ -139,16 +165,5 @@ fn a_held_snapshot_stays_what_it_was_and_its_end_gives_memory_back() {
     graph.open.store().engine().merge_everything();
     assert!(graph.contents() != before, "the graph went on");
     assert!(Contents::of(&held, 100) == before, "and the held snapshot didn't");
-    let engine = || graph.open.store().statistics().engine;
-    assert!(engine().retained_versions > 0, "something is kept for the snapshot");
-
-    drop(held);
-    // The merge thread is told, and needs a moment.
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while engine().retained_versions > 0 && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let left = engine();
-    assert!(left.collected_versions > 0 && !left.merging.is_zero(), "what it took is told: {left:?}");
-    assert_eq!((left.retained_versions, left.retained_bytes), (0, 0), "nobody needs them any more");
+    (graph, held)
 }

@@ -5,7 +5,7 @@ use crate::at_once::{Work, checkpointing, repeat};
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::io::random::{Random, SplitMix64};
-use evergraph::{GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{EngineKind, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::store::{assert_healthy, crash, open_synced};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -20,8 +20,12 @@ fn counters(snapshot: &Snapshot, vertices: &[VertexId]) -> Vec<i64> {
 
 #[test]
 fn what_was_shown_or_acknowledged_survives_a_power_cut() {
+    EngineKind::ALL.into_iter().for_each(count_and_cut);
+}
+
+fn count_and_cut(engine: EngineKind) {
     let directory = MemoryDirectory::new("db");
-    let open = open_synced(&directory).unwrap();
+    let open = open_synced(engine, &directory).unwrap();
     let mut setup = open.store().begin();
     let (label, key) = (setup.label("Counter").unwrap(), setup.key("count").unwrap());
     let zero = [(key, Value::I64(0))];
@@ -47,7 +51,7 @@ fn what_was_shown_or_acknowledged_survives_a_power_cut() {
         for (least, acknowledged) in least.iter_mut().zip(&acknowledged) {
             *least = acknowledged.load(Ordering::Acquire).max(*least);
         }
-        let found = open_synced(&crash(&directory, random.next_u64())).unwrap();
+        let found = open_synced(engine, &crash(&directory, random.next_u64())).unwrap();
         let after = found.store().snapshot();
         assert!(after.timestamp() >= snapshot.timestamp());
         let counted = counters(&after, &vertices);

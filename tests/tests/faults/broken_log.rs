@@ -2,16 +2,20 @@
 //! what to do, readers go on, and reopening finds everything that was acknowledged.
 
 use crate::database::{Faulty, contents, persons};
-use evergraph::ErrorKind;
 use evergraph::storage::io::error::Operation;
 use evergraph::storage::io::failing::Fault;
+use evergraph::{EngineKind, ErrorKind};
 use evergraph_tests::store::{checkpoint, crash, open_synced};
 use std::io;
 
 #[test]
 fn a_broken_log_refuses_commits_and_readers_go_on() {
+    EngineKind::ALL.into_iter().for_each(readers_go_on);
+}
+
+fn readers_go_on(engine: EngineKind) {
     for operation in [Operation::Write, Operation::Sync] {
-        let faulty = Faulty::new(10);
+        let faulty = Faulty::new(engine, 10);
         let held = faulty.open.store().snapshot();
         let before = faulty.contents();
         faulty.faults.plan(Fault::new(operation, "log-", io::ErrorKind::Other));
@@ -39,9 +43,13 @@ fn a_broken_log_refuses_commits_and_readers_go_on() {
 
 #[test]
 fn reopening_after_a_broken_log_finds_every_acknowledged_commit_and_no_half_one() {
+    EngineKind::ALL.into_iter().for_each(reopen);
+}
+
+fn reopen(engine: EngineKind) {
     for operation in [Operation::Write, Operation::Sync] {
         for (acknowledged, with_checkpoint) in [(1, false), (25, false), (40, true)] {
-            let faulty = Faulty::new(acknowledged);
+            let faulty = Faulty::new(engine, acknowledged);
             if with_checkpoint {
                 checkpoint(&faulty.open).unwrap();
                 (0..5).for_each(|_| faulty.add_person().unwrap());
@@ -50,7 +58,7 @@ fn reopening_after_a_broken_log_finds_every_acknowledged_commit_and_no_half_one(
             faulty.faults.plan(Fault::new(operation, "log-", io::ErrorKind::Other).lasting());
             faulty.add_person().unwrap_err();
             for seed in 0..10 {
-                let found = open_synced(&crash(&faulty.disk, seed)).unwrap();
+                let found = open_synced(engine, &crash(&faulty.disk, seed)).unwrap();
                 let there = persons(&found);
                 assert!(there == count || there == count + 1, "{there} persons, {count} acknowledged");
                 if there == count {
@@ -59,7 +67,7 @@ fn reopening_after_a_broken_log_finds_every_acknowledged_commit_and_no_half_one(
             }
             drop(faulty.open);
             faulty.faults.heal();
-            let again = open_synced(&faulty.disk).unwrap();
+            let again = open_synced(engine, &faulty.disk).unwrap();
             let there = persons(&again);
             assert!(there == count || there == count + 1);
         }

@@ -2,16 +2,16 @@
 //! a power cut finds everything, and the next checkpoint succeeds.
 
 use crate::database::{Faulty, contents};
-use evergraph::ErrorKind;
 use evergraph::storage::io::error::Operation;
 use evergraph::storage::io::failing::Fault;
+use evergraph::{EngineKind, ErrorKind};
 use evergraph_tests::store::checkpoint;
 use std::io;
 
 /// Lets the `nth` operation of a kind on files with `prefix` fail in a second checkpoint. Whether the
 /// checkpoint got so far.
-fn fails_at(operation: Operation, prefix: &str, nth: u64, kind: io::ErrorKind) -> bool {
-    let faulty = Faulty::new(30);
+fn fails_at(engine: EngineKind, operation: Operation, prefix: &str, nth: u64, kind: io::ErrorKind) -> bool {
+    let faulty = Faulty::new(engine, 30);
     checkpoint(&faulty.open).unwrap();
     (0..10).for_each(|_| faulty.add_person().unwrap());
     faulty.faults.plan(Fault::new(operation, prefix, kind).nth(nth));
@@ -26,7 +26,7 @@ fn fails_at(operation: Operation, prefix: &str, nth: u64, kind: io::ErrorKind) -
         }
     };
     faulty.faults.heal();
-    let at = format!("{operation} {nth} of {prefix}");
+    let at = format!("{engine}, {operation} {nth} of {prefix}");
     assert!(contents(&faulty.after_a_power_cut()) == faulty.contents(), "{at}");
     faulty.add_person().unwrap_or_else(|error| panic!("{at}: commits go on: {error}"));
     assert!(contents(&faulty.after_a_power_cut()) == faulty.contents(), "{at}, and a commit");
@@ -38,15 +38,24 @@ fn fails_at(operation: Operation, prefix: &str, nth: u64, kind: io::ErrorKind) -
     failed
 }
 
-#[test]
-fn a_checkpoint_that_fails_leaves_the_one_before() {
+fn fail_everywhere(engine: EngineKind, prefixes: &[&str]) {
     let mut failed = 0;
     for kind in [io::ErrorKind::Other, io::ErrorKind::StorageFull] {
         for operation in [Operation::Create, Operation::Write, Operation::Sync, Operation::Rename] {
-            for prefix in ["bodies-", "manifest"] {
-                failed += (1..).take_while(|nth| fails_at(operation, prefix, *nth, kind)).count();
+            for prefix in prefixes {
+                failed += (1..).take_while(|nth| fails_at(engine, operation, prefix, *nth, kind)).count();
             }
         }
     }
     assert!(failed >= 14, "only {failed} operations failed");
+}
+
+#[test]
+fn a_checkpoint_that_fails_leaves_the_one_before() {
+    fail_everywhere(EngineKind::Memory, &["bodies-", "manifest"]);
+}
+
+#[test]
+fn a_flush_or_manifest_of_the_disk_engine_that_fails_leaves_the_one_before() {
+    fail_everywhere(EngineKind::Disk, &["csr-", "col-", "manifest"]);
 }

@@ -1,12 +1,13 @@
 //! Damage: a flipped byte, a cut or lost file of each kind. Opening either gives everything or an error
-//! of kind `corrupt` that names the file, and leaves the directory as it was; the check finds it, too.
+//! of kind `corrupt` that names the file, and leaves the directory as it was; the check finds it, too. Of the memory engine:
+//! the disk engine reads pages when they are asked for, and has such tests of its own (`durable::flipped_bits`, `files`).
 
 use crate::database::{Faulty, contents, persons};
 use evergraph::engines::engine::AnyEngine;
 use evergraph::storage::checkpoint::check::check_files;
 use evergraph::storage::io::directory::{Directory, OpenMode};
 use evergraph::storage::io::memory::MemoryDirectory;
-use evergraph::{Error, ErrorKind};
+use evergraph::{EngineKind, Error, ErrorKind};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{checkpoint, files, open_synced};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::ops::ControlFlow;
 /// A closed database with all kinds of files, and what it holds: a manifest, bodies, and a log of
 /// commits after them.
 fn closed() -> (MemoryDirectory, Contents) {
-    let faulty = Faulty::new(60);
+    let faulty = Faulty::new(EngineKind::Memory, 60);
     checkpoint(&faulty.open).unwrap();
     (0..40).for_each(|_| faulty.add_person().unwrap());
     let contents = faulty.contents();
@@ -44,7 +45,7 @@ fn damaged(disk: &MemoryDirectory, name: &str, change: impl FnOnce(&mut Vec<u8>)
 /// was.
 fn open_damaged(disk: &MemoryDirectory) -> Result<(u64, Contents), Error> {
     let before = files(disk).unwrap();
-    match open_synced(disk) {
+    match open_synced(EngineKind::Memory, disk) {
         Ok(found) => Ok((persons(&found), contents(&found))),
         Err(error) => {
             assert!(files(disk).unwrap() == before, "a failed opening changes nothing: {error}");

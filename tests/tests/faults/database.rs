@@ -6,7 +6,7 @@ use evergraph::storage::io::environment::Environment;
 use evergraph::storage::io::failing::FailingDirectory;
 use evergraph::storage::io::memory::MemoryDirectory;
 use evergraph::storage::open::{OpenOptions, OpenStore};
-use evergraph::{Durability, ReadByName, Result, Value, VertexId};
+use evergraph::{Durability, EngineKind, ReadByName, Result, Value, VertexId};
 use evergraph_tests::contents::Contents;
 use evergraph_tests::store::{assert_healthy, open_synced, small_files};
 use std::sync::Arc;
@@ -17,18 +17,20 @@ pub struct Faulty {
     pub disk: MemoryDirectory,
     pub faults: FailingDirectory,
     pub open: OpenStore<AnyEngine>,
+    engine: EngineKind,
 }
 
 impl Faulty {
     /// A database with `persons` in it.
-    pub fn new(persons: u64) -> Self {
+    pub fn new(engine: EngineKind, persons: u64) -> Self {
         let disk = MemoryDirectory::new("db");
         let faults = FailingDirectory::new(Arc::new(disk.clone()));
         // Nothing goes on beside the caller: a planned failure meets what the test does next.
-        let options = OpenOptions { environment: Environment::simulated(1), ..small_files(Durability::Sync) };
+        let options =
+            OpenOptions { environment: Environment::simulated(1), ..small_files(engine, Durability::Sync) };
         let open = OpenStore::<AnyEngine>::open(Arc::new(faults.clone()), &options).unwrap();
         open.store().create_unique_index("Person", "number").unwrap();
-        let faulty = Self { disk, faults, open };
+        let faulty = Self { disk, faults, open, engine };
         (0..persons).for_each(|_| faulty.add_person().unwrap());
         faulty
     }
@@ -59,7 +61,7 @@ impl Faulty {
 
     /// What the machine finds after a power cut, opened and sound.
     pub fn after_a_power_cut(&self) -> OpenStore<AnyEngine> {
-        let found = open_synced(&self.disk.power_cut()).unwrap();
+        let found = open_synced(self.engine, &self.disk.power_cut()).unwrap();
         assert_healthy(&found);
         found
     }

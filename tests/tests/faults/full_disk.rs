@@ -2,10 +2,10 @@
 //! space again everything goes on, and nothing was lost or half done.
 
 use crate::database::{Faulty, contents};
-use evergraph::ErrorKind;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::storage::io::error::Operation;
 use evergraph::storage::io::failing::{FailingDirectory, Fault};
+use evergraph::{EngineKind, ErrorKind};
 use std::io;
 
 fn fill(faults: &FailingDirectory) {
@@ -32,7 +32,11 @@ fn commit_until_refused(faulty: &Faulty) -> evergraph::Error {
 
 #[test]
 fn a_full_disk_refuses_commits_whole_and_heals() {
-    let faulty = Faulty::new(20);
+    EngineKind::ALL.into_iter().for_each(refuse_and_heal);
+}
+
+fn refuse_and_heal(engine: EngineKind) {
+    let faulty = Faulty::new(engine, 20);
     for round in 0..3 {
         fill(&faulty.faults);
         let error = commit_until_refused(&faulty);
@@ -52,7 +56,7 @@ fn a_full_disk_refuses_commits_whole_and_heals() {
 
 #[test]
 fn a_store_that_failed_says_so_on_a_full_disk_too() {
-    let faulty = Faulty::new(1);
+    let faulty = Faulty::new(EngineKind::Memory, 1);
     fill(&faulty.faults);
     assert_eq!(commit_until_refused(&faulty).kind(), ErrorKind::Limit);
     let cause = "a bulk load could not be made durable: reopen the database";

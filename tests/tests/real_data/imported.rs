@@ -30,33 +30,23 @@ pub fn options_for(files: impl IntoIterator<Item = PathBuf>) -> ImportOptions {
 }
 
 impl Imported {
-    /// An empty database of the memory engine.
-    pub fn empty() -> Self {
-        Self::empty_on(EngineKind::Memory)
-    }
-
     /// An empty database.
-    pub fn empty_on(engine: EngineKind) -> Self {
+    pub fn empty(engine: EngineKind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let db = Database::open_with(folder.path(), &options(engine)).unwrap();
         Self { db, ids: BTreeMap::new(), folder }
     }
 
     /// What `options` read: vertices of one label.
-    pub fn new(options: &ImportOptions) -> Self {
-        let mut imported = Self::without_ids(options);
+    pub fn new(engine: EngineKind, options: &ImportOptions) -> Self {
+        let mut imported = Self::without_ids(engine, options);
         imported.read_ids();
         imported
     }
 
-    /// What `options` read, in the memory engine. The ids aren't: those of different labels may be the same.
-    pub fn without_ids(options: &ImportOptions) -> Self {
-        Self::without_ids_on(EngineKind::Memory, options)
-    }
-
-    /// The same in any engine.
-    pub fn without_ids_on(engine: EngineKind, options: &ImportOptions) -> Self {
-        let imported = Self::empty_on(engine);
+    /// What `options` read, without the ids: those of different labels may be the same.
+    pub fn without_ids(engine: EngineKind, options: &ImportOptions) -> Self {
+        let imported = Self::empty(engine);
         let report = imported.db.import(options, &|_| ()).unwrap();
         assert_eq!(report.files.bad_rows.count, 0);
         let mut ignored = report.files.ignored_files.iter();
@@ -94,6 +84,16 @@ impl Imported {
         drop(db);
         let db = Database::open_with(folder.path(), &options(engine)).unwrap();
         Self { db, ids, folder }
+    }
+
+    /// Whether some of the newest commits are in memory and the log alone: in no body of the memory engine, in no file of
+    /// the disk engine.
+    pub fn has_fresh_records(&self) -> bool {
+        let statistics = self.db.statistics().unwrap();
+        match statistics.tree {
+            None => statistics.store.engine.fresh_edge_records > 0,
+            Some(tree) => tree.covered_through < self.db.snapshot().timestamp(),
+        }
     }
 
     /// Holds the database's own check against the graph.

@@ -16,6 +16,8 @@
 //! answers        (support) the four algorithms against answer files
 //! ```
 //!
+//! On each engine; the disk engine with a limit of 64 MiB, the least that it takes.
+//!
 //! Where the sets are, and what happens without them: `tests/src/data.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]

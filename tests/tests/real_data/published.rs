@@ -8,7 +8,7 @@ use evergraph::graph::packed_column::PackedColumnBuilder;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::import::read::read;
-use evergraph::{Database, Direction, EdgeId, Value, VertexId};
+use evergraph::{Database, Direction, EdgeId, EngineKind, Value, VertexId};
 use evergraph_tests::data::data_set;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,10 +39,10 @@ fn churn(db: &Database, vertices: u32, stop: &AtomicBool) -> u64 {
     commits
 }
 
-#[test]
-fn twitter_has_the_computed_answers_while_others_write() {
+fn twitter_has_the_computed_answers_while_others_write_on(engine: EngineKind) {
     let Some(folder) = data_set("twitter-ego") else { return };
-    let imported = Imported::new(&options_for([folder.join("twitter.v.gz"), folder.join("twitter.e.gz")]));
+    let imported =
+        Imported::new(engine, &options_for([folder.join("twitter.v.gz"), folder.join("twitter.e.gz")]));
     assert_eq!(imported.db.statistics().unwrap().edges_count(), 1_768_135);
     assert_eq!(imported.ids.len(), 81_307);
     let snapshot = imported.db.snapshot();
@@ -62,9 +62,18 @@ fn twitter_has_the_computed_answers_while_others_write() {
     });
 }
 
-/// The edges come in random order; the last hundredth as transactions of one edge each.
 #[test]
-fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
+fn twitter_has_the_computed_answers_while_others_write() {
+    twitter_has_the_computed_answers_while_others_write_on(EngineKind::Memory);
+}
+
+#[test]
+fn twitter_has_the_computed_answers_while_others_write_on_disk() {
+    twitter_has_the_computed_answers_while_others_write_on(EngineKind::Disk);
+}
+
+/// The edges come in random order; the last hundredth as transactions of one edge each.
+fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: EngineKind) {
     const FRESH: usize = 20_971;
     let Some(folder) = data_set("rmat17") else { return };
     let options =
@@ -86,7 +95,7 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
     let properties = vec![("weight".to_owned(), ValueType::F64)];
     load.edges[0] = EdgeTable::new("EDGE", 0, 0, properties, ends.chunks(BLOCK_ROWS).map(block).collect());
 
-    let mut imported = Imported::empty();
+    let mut imported = Imported::empty(engine);
     imported.db.load(&load, &|_| (), &CancelFlag::default()).unwrap();
     imported.read_ids();
     assert!(imported.ids.iter().all(|(id, vertex)| *id == i64::from(vertex.0)));
@@ -99,7 +108,7 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
     }
     let statistics = imported.db.statistics().unwrap();
     assert_eq!((statistics.vertices_count(), statistics.edges_count()), (131_072, 2_097_152));
-    assert!(statistics.store.engine.fresh_edge_records > 0, "some edges are in no body yet");
+    assert!(imported.has_fresh_records(), "some edges are in no file yet");
     let snapshot = imported.db.snapshot();
     let answered =
         Answered { snapshot: &snapshot, ids: &imported.ids, source: 72_080, direction: Direction::Out };
@@ -108,11 +117,20 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
 }
 
 #[test]
-fn the_graphalytics_examples_have_the_published_answers() {
+fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
+    rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(EngineKind::Memory);
+}
+
+#[test]
+fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on_disk() {
+    rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(EngineKind::Disk);
+}
+
+fn the_graphalytics_examples_have_the_published_answers_on(engine: EngineKind) {
     let Some(folder) = data_set("graphalytics-validation") else { return };
     for (name, direction, source) in [("directed", Direction::Out, 1), ("undirected", Direction::Both, 2)] {
         let file = |ending: &str| folder.join(format!("example/example-{name}{ending}"));
-        let imported = Imported::new(&options_for([file(".v"), file(".e")]));
+        let imported = Imported::new(engine, &options_for([file(".v"), file(".e")]));
         let snapshot = imported.db.snapshot();
         let answered = Answered { snapshot: &snapshot, ids: &imported.ids, source, direction };
         answered.check_bfs(&file("-BFS"));
@@ -120,4 +138,14 @@ fn the_graphalytics_examples_have_the_published_answers() {
         answered.check_wcc(&file("-WCC"));
         answered.check_pagerank(2, PUBLISHED, &file("-PR"));
     }
+}
+
+#[test]
+fn the_graphalytics_examples_have_the_published_answers() {
+    the_graphalytics_examples_have_the_published_answers_on(EngineKind::Memory);
+}
+
+#[test]
+fn the_graphalytics_examples_have_the_published_answers_on_disk() {
+    the_graphalytics_examples_have_the_published_answers_on(EngineKind::Disk);
 }

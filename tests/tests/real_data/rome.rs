@@ -10,7 +10,7 @@ use evergraph::algorithms::shortest_path::{ShortestPathParameters, shortest_path
 use evergraph::graph::filter::{Comparison, Condition, Filter};
 use evergraph::graph::topology::Weight;
 use evergraph::graph::transaction::Transaction as _;
-use evergraph::{Freeze, GraphView, Snapshot, Value, VertexId};
+use evergraph::{EngineKind, Freeze, GraphView, Snapshot, Value, VertexId};
 use evergraph_tests::data::{data_set, read_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ use std::fs;
 type Roads = Vec<(i64, i64, u32)>;
 
 /// The roads of the file, and a database of them.
-fn rome() -> Option<(Roads, Imported)> {
+fn rome(engine: EngineKind) -> Option<(Roads, Imported)> {
     let text = read_text(&data_set("road-rome99")?.join("rome99.gr.gz"));
     let road = |line: &str| {
         let words: Vec<&str> = line.strip_prefix("a ")?.split_whitespace().collect();
@@ -30,7 +30,7 @@ fn rome() -> Option<(Roads, Imported)> {
     let folder = tempfile::tempdir().unwrap();
     let lines: String = roads.iter().map(|(from, to, length)| format!("{from} {to} {length}\n")).collect();
     fs::write(folder.path().join("roads.e"), lines).unwrap();
-    let imported = Imported::new(&options_for([folder.path().join("roads.e")]));
+    let imported = Imported::new(engine, &options_for([folder.path().join("roads.e")]));
     assert_eq!(imported.ids.len(), 3353);
     Some((roads, imported))
 }
@@ -76,9 +76,8 @@ fn length(
     Some(path.length())
 }
 
-#[test]
-fn shortest_ways_through_rome_are_as_long_as_dijkstra_says() {
-    let Some((roads, imported)) = rome() else { return };
+fn shortest_ways_through_rome_are_as_long_as_dijkstra_says_on(engine: EngineKind) {
+    let Some((roads, imported)) = rome(engine) else { return };
     let snapshot = imported.db.snapshot();
     let weight = Weight { key: snapshot.catalogue().key("weight").unwrap(), missing: None };
     let long = Condition::Compare(Comparison::LessOrEqual, Value::from(300_i64));
@@ -123,8 +122,18 @@ fn shortest_ways_through_rome_are_as_long_as_dijkstra_says() {
 }
 
 #[test]
-fn cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there() {
-    let Some((_, imported)) = rome() else { return };
+fn shortest_ways_through_rome_are_as_long_as_dijkstra_says() {
+    shortest_ways_through_rome_are_as_long_as_dijkstra_says_on(EngineKind::Memory);
+}
+
+#[test]
+#[ignore = "takes 12 s; larger graphs have kernels on disk beside it: run it with --ignored"]
+fn shortest_ways_through_rome_are_as_long_as_dijkstra_says_on_disk() {
+    shortest_ways_through_rome_are_as_long_as_dijkstra_says_on(EngineKind::Disk);
+}
+
+fn cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there_on(engine: EngineKind) {
+    let Some((_, imported)) = rome(engine) else { return };
     let snapshot = imported.db.snapshot();
     let control = Control::new(snapshot.budget());
     let (scope, parameters) = (Scope::default(), CyclesParameters { length_max: 8, ..Default::default() });
@@ -138,4 +147,14 @@ fn cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there() {
         through_some += want.len();
     }
     assert!(through_some > 10);
+}
+
+#[test]
+fn cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there() {
+    cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there_on(EngineKind::Memory);
+}
+
+#[test]
+fn cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there_on_disk() {
+    cycles_through_a_crossing_are_those_of_all_of_rome_that_lead_there_on(EngineKind::Disk);
 }

@@ -3,7 +3,7 @@
 
 use crate::imported::{Imported, options_for};
 use crate::snb_updates::operations;
-use evergraph::{Direction, GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{Direction, EngineKind, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::{Contents, for_each_edge};
 use evergraph_tests::data::{data_set, json_counts, read_text};
 use std::collections::{BTreeMap, HashMap};
@@ -99,11 +99,10 @@ fn check_properties_after(snapshot: &Snapshot) {
     assert_eq!(years.collect::<Vec<_>>(), vec![Value::I32(2005); 3]);
 }
 
-#[test]
-fn the_graph_and_its_update_stream_have_the_published_counts() {
+fn the_graph_and_its_update_stream_have_the_published_counts_on(engine: EngineKind) {
     let Some(folder) = data_set("snb-interactive-mini") else { return };
     let counts = read_text(&folder.join("expected-counts.json"));
-    let imported = Imported::without_ids(&options_for([folder.join("graph")]));
+    let imported = Imported::without_ids(engine, &options_for([folder.join("graph")]));
     let before = imported.db.snapshot();
     let rows_before: BTreeMap<String, u64> = json_counts(&counts, "rows_before").into_iter().collect();
     assert_eq!(rows_before.len(), 31);
@@ -136,6 +135,16 @@ fn the_graph_and_its_update_stream_have_the_published_counts() {
     check_after(&imported.db.snapshot(), &counts, &rows_after);
     assert!(Contents::of(&imported.db.snapshot(), 1000) == contents, "every property is as it was");
     imported.assert_healthy();
+}
+
+#[test]
+fn the_graph_and_its_update_stream_have_the_published_counts() {
+    the_graph_and_its_update_stream_have_the_published_counts_on(EngineKind::Memory);
+}
+
+#[test]
+fn the_graph_and_its_update_stream_have_the_published_counts_on_disk() {
+    the_graph_and_its_update_stream_have_the_published_counts_on(EngineKind::Disk);
 }
 
 fn check_after(snapshot: &Snapshot, counts: &str, rows_after: &BTreeMap<String, u64>) {

@@ -16,7 +16,7 @@ use evergraph::algorithms::wcc::{self, WccParameters};
 use evergraph::graph::column::Column;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
-use evergraph::{Direction, Freeze, GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{Direction, EngineKind, Freeze, GraphView, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::contents::for_each_edge;
 use evergraph_tests::data::{data_set, json_atoms, json_section, read_text};
 use std::cmp::Reverse;
@@ -190,13 +190,13 @@ fn insert(imported: &Imported, stream: &Stream, vertices: &mut HashMap<i64, Vert
     tx.commit().unwrap();
 }
 
-fn check_moments(stream: &Stream) {
+fn check_moments(engine: EngineKind, stream: &Stream) {
     let Some(folder) = data_set("temporal") else { return };
     let mut edges = stream.edges(&read_text(&folder.join(stream.file())));
     edges.sort_by(|one, other| one.time.total_cmp(&other.time));
     let moments = stream.moments(&folder);
 
-    let imported = Imported::empty();
+    let imported = Imported::empty(engine);
     imported.db.create_unique_index("User", "id").unwrap();
     let mut vertices = HashMap::new();
     let (mut start, mut snapshots) = (0, Vec::new());
@@ -217,13 +217,13 @@ fn check_moments(stream: &Stream) {
 }
 
 /// Imports a stream as it lies; every edge must be there with its values, parallel ones too.
-fn check_import(stream: &Stream) {
+fn check_import(engine: EngineKind, stream: &Stream) {
     let Some(folder) = data_set("temporal") else { return };
     let path = folder.join(stream.file());
     let names: Vec<&str> = stream.columns.iter().map(|(name, _)| *name).collect();
     let options =
         options_for([path.clone()]).with(|options| options.lists.edge_columns = Some(names.join(",")));
-    let imported = Imported::new(&options);
+    let imported = Imported::new(engine, &options);
     let snapshot = imported.db.snapshot();
     assert_eq!(facts(&snapshot), stream.moments(&folder)[4].1);
 
@@ -252,30 +252,60 @@ fn check_import(stream: &Stream) {
 
 #[test]
 fn five_moments_of_answers_are_held_at_once() {
-    check_moments(&MATHOVERFLOW);
+    check_moments(EngineKind::Memory, &MATHOVERFLOW);
+}
+
+#[test]
+fn five_moments_of_answers_are_held_at_once_on_disk() {
+    check_moments(EngineKind::Disk, &MATHOVERFLOW);
 }
 
 #[test]
 fn five_moments_of_messages_are_held_at_once() {
-    check_moments(&MESSAGES);
+    check_moments(EngineKind::Memory, &MESSAGES);
+}
+
+#[test]
+fn five_moments_of_messages_are_held_at_once_on_disk() {
+    check_moments(EngineKind::Disk, &MESSAGES);
 }
 
 #[test]
 fn five_moments_of_trust_are_held_at_once() {
-    check_moments(&TRUST);
+    check_moments(EngineKind::Memory, &TRUST);
+}
+
+#[test]
+fn five_moments_of_trust_are_held_at_once_on_disk() {
+    check_moments(EngineKind::Disk, &TRUST);
 }
 
 #[test]
 fn every_answer_is_imported_with_its_time() {
-    check_import(&MATHOVERFLOW);
+    check_import(EngineKind::Memory, &MATHOVERFLOW);
+}
+
+#[test]
+fn every_answer_is_imported_with_its_time_on_disk() {
+    check_import(EngineKind::Disk, &MATHOVERFLOW);
 }
 
 #[test]
 fn every_message_is_imported_with_its_time() {
-    check_import(&MESSAGES);
+    check_import(EngineKind::Memory, &MESSAGES);
+}
+
+#[test]
+fn every_message_is_imported_with_its_time_on_disk() {
+    check_import(EngineKind::Disk, &MESSAGES);
 }
 
 #[test]
 fn every_rating_is_imported_with_its_time() {
-    check_import(&TRUST);
+    check_import(EngineKind::Memory, &TRUST);
+}
+
+#[test]
+fn every_rating_is_imported_with_its_time_on_disk() {
+    check_import(EngineKind::Disk, &TRUST);
 }

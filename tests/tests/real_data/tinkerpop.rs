@@ -5,8 +5,9 @@ use evergraph::graph::load::{EdgeTable, Load, VertexTable};
 use evergraph::graph::value::ValueType;
 use evergraph::import::options::{ImportOptions, Imported, InputFile};
 use evergraph::import::read::read;
-use evergraph::{Database, Direction, ReadByName, Value};
+use evergraph::{Direction, EngineKind, ReadByName, Value};
 use evergraph_tests::data::data_set;
+use evergraph_tests::store::in_memory;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -119,43 +120,48 @@ fn several_values_of_a_key_are_a_list_and_meta_properties_are_told() {
 #[test]
 fn the_modern_graph_answers_as_the_documentation_does() {
     let Some(data) = data_set("tinkerpop") else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let db = Database::open(folder.path()).unwrap();
-    let options = ImportOptions::new([InputFile::new(data.join("tinkerpop-modern.json.gz"))]);
-    let report = db.import(&options, &|_| ()).unwrap();
-    assert_eq!((report.vertices_count, report.edges_count), (6, 6));
-    let statistics = db.statistics().unwrap();
-    assert_eq!(statistics.vertices, [("person".to_owned(), 4), ("software".to_owned(), 2)]);
-    assert_eq!(statistics.edges, [("created".to_owned(), 4), ("knows".to_owned(), 2)]);
-    let snapshot = db.snapshot();
-    let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
-    assert_eq!(snapshot.get(marko, "name").unwrap(), Some("marko".into()));
+    for engine in EngineKind::ALL {
+        let db = in_memory(engine);
+        let options = ImportOptions::new([InputFile::new(data.join("tinkerpop-modern.json.gz"))]);
+        let report = db.import(&options, &|_| ()).unwrap();
+        assert_eq!((report.vertices_count, report.edges_count), (6, 6), "{engine}");
+        let statistics = db.statistics().unwrap();
+        assert_eq!(statistics.vertices, [("person".to_owned(), 4), ("software".to_owned(), 2)]);
+        assert_eq!(statistics.edges, [("created".to_owned(), 4), ("knows".to_owned(), 2)]);
+        let snapshot = db.snapshot();
+        let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
+        assert_eq!(snapshot.get(marko, "name").unwrap(), Some("marko".into()));
+    }
 }
 
-/// Their ids are of type `int`, which exports could not say once: the keys were unique no longer.
+/// Their ids are of type `int`, which exports could not say once: the keys were unique no longer. Each format is
+/// read by the engine that did not write it.
 #[test]
 fn the_modern_graph_goes_through_every_format_and_keeps_its_keys() {
     let Some(data) = data_set("tinkerpop") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let import = |path: &Path| {
-        let db = Database::in_memory().unwrap();
+    let import = |engine: EngineKind, path: &Path| {
+        let db = in_memory(engine);
         db.import(&ImportOptions::new([InputFile::new(path)]), &|_| ()).unwrap();
         db
     };
-    let mut db = import(&data.join("tinkerpop-modern.json.gz"));
-    for (format, output) in [
+    let formats = [
         (ExportFormat::Csv, "csv"),
         (ExportFormat::GraphSon, "modern.json"),
         (ExportFormat::Parquet, "parquet"),
         (ExportFormat::GraphMl, "modern.graphml"),
-    ] {
-        let out = folder.path().join(output);
-        let report = db.export(&ExportOptions::new(format, &out), &|_| ()).unwrap();
-        assert_eq!(report.losses, Vec::<String>::new(), "{format:?}");
-        db = import(&out);
-        let snapshot = db.snapshot();
-        let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
-        assert_eq!(snapshot.get(marko, "age").unwrap(), Some(Value::I32(29)), "{format:?}");
-        assert_eq!(snapshot.edges(marko, Direction::Out, &[]).unwrap().len(), 3, "{format:?}");
+    ];
+    for (first, second) in [(EngineKind::Memory, EngineKind::Disk), (EngineKind::Disk, EngineKind::Memory)] {
+        let mut db = import(first, &data.join("tinkerpop-modern.json.gz"));
+        for (at, (format, output)) in formats.into_iter().enumerate() {
+            let out = folder.path().join(format!("{first}-{output}"));
+            let report = db.export(&ExportOptions::new(format, &out), &|_| ()).unwrap();
+            assert_eq!(report.losses, Vec::<String>::new(), "{format:?}");
+            db = import(if at % 2 == 0 { second } else { first }, &out);
+            let snapshot = db.snapshot();
+            let marko = snapshot.find("person", "id", Value::I32(1)).unwrap().expect("marko is there");
+            assert_eq!(snapshot.get(marko, "age").unwrap(), Some(Value::I32(29)), "{format:?}");
+            assert_eq!(snapshot.edges(marko, Direction::Out, &[]).unwrap().len(), 3, "{format:?}");
+        }
     }
 }

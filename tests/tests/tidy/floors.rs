@@ -23,13 +23,7 @@ pub const CRATES: Floors = &[
     &["evergraph-measure", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
-    &[
-        "evergraph-tests",
-        "evergraph-tinkerpop",
-        "evergraph-benches",
-        "evergraph-bench-disk",
-        "evergraph-fuzz",
-    ],
+    &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
 ];
 

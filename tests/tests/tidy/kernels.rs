@@ -8,7 +8,7 @@ use crate::tree::Finding;
 
 /// Sources that may call kernels: the crate that has them, the one that compiles them for the others, and the benchmark of
 /// the disk engine, which compares the lists of two engines without what stands above them.
-const CALLERS: [&str; 3] = ["crates/algorithms/", "crates/analysis/", "benches/disk/"];
+const CALLERS: [&str; 3] = ["crates/algorithms/", "crates/analysis/", "benches/src/workload/disk/"];
 
 /// What code is called that is built for tests alone, and may call kernels on lists of its own.
 const TESTS: [&str; 2] = ["tests/", "fuzz/"];

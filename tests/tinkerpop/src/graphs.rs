@@ -8,7 +8,7 @@ use crate::jar;
 use crate::names::Names;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::collection::{List, Map};
-use evergraph::{Database, Error, GraphView, Transaction, Value, VertexId};
+use evergraph::{Database, EngineKind, Error, GraphView, Options, Transaction, Value, VertexId};
 use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
 use std::collections::{HashMap, HashSet};
@@ -76,16 +76,18 @@ pub struct Loaded {
 pub struct Graphs {
     vertices: HashMap<Given, Vec<(Vertex, Vec<Edge>)>>,
     shared: HashMap<Given, Loaded>,
+    /// That of every database.
+    engine: EngineKind,
     /// Where the files are that `io()` reads.
     files: TempDir,
 }
 
 impl Graphs {
-    /// The graphs of the jar.
+    /// The graphs of the jar, in databases of `engine`, the disk engine with a limit of 64 MiB.
     ///
     /// # Errors
     /// If the jar lacks one, or it can't be read or loaded.
-    pub fn read(jar: &Path) -> Result<Self, String> {
+    pub fn read(jar: &Path, engine: EngineKind) -> Result<Self, String> {
         let files = tempfile::tempdir().map_err(|error| format!("a folder for files: {error}"))?;
         for (name, bytes) in
             [("json", jar::graph(jar, "tinkerpop-modern")?), ("xml", jar::graphml(jar, "tinkerpop-modern")?)]
@@ -93,7 +95,7 @@ impl Graphs {
             let path = files.path().join(format!("tinkerpop-modern.{name}"));
             std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
         }
-        let mut graphs = Self { vertices: HashMap::new(), shared: HashMap::new(), files };
+        let mut graphs = Self { vertices: HashMap::new(), shared: HashMap::new(), engine, files };
         for given in [Given::Empty, Given::Modern, Given::Classic, Given::Crew, Given::Grateful, Given::Sink]
         {
             let mut vertices = Vec::new();
@@ -128,7 +130,9 @@ impl Graphs {
     /// # Errors
     /// What writing may meet.
     pub fn fresh(&self, given: Given) -> Result<Loaded, Error> {
-        let database = Database::in_memory()?;
+        let memory_limit_bytes = if self.engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
+        let options = Options { engine: Some(self.engine), memory_limit_bytes, ..Options::default() };
+        let database = Database::in_memory_with(&options)?;
         database.transact(|transaction| {
             let mut ids: HashMap<&Value, VertexId> = HashMap::new();
             let several = several(&self.vertices[&given]);

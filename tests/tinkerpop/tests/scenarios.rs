@@ -1,5 +1,6 @@
 //! All scenarios: what passed once still passes, and what passes could have failed.
 
+use evergraph::EngineKind;
 use evergraph_tinkerpop::gherkin::{Scenario, Step};
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::outcome::Outcome;
@@ -9,9 +10,9 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 /// All cases, and the graphs that they are about; `None` where nobody has the jar.
-fn given() -> Option<(Vec<Case>, Arc<Graphs>)> {
+fn given(engine: EngineKind) -> Option<(Vec<Case>, Arc<Graphs>)> {
     let jar = jar::or_skip().unwrap_or_else(|why| panic!("{why}"))?;
-    let graphs = Graphs::read(&jar).expect("the jar has its graphs");
+    let graphs = Graphs::read(&jar, engine).expect("the jar has its graphs");
     Some((run::cases(&jar).expect("all features are read"), Arc::new(graphs)))
 }
 
@@ -26,7 +27,7 @@ fn passing(cases: Vec<Case>) -> Vec<Case> {
 
 #[test]
 fn all_files_are_read() {
-    let Some((cases, _)) = given() else { return };
+    let Some((cases, _)) = given(EngineKind::Memory) else { return };
     let mut files: Vec<_> = cases.iter().map(|case| case.file.as_str()).collect();
     files.dedup();
     assert_eq!((files.len(), cases.len()), (159, 2061));
@@ -36,20 +37,30 @@ fn all_files_are_read() {
     assert_eq!(names.len(), 2061, "no two scenarios have one name");
 }
 
-#[test]
-fn what_passed_once_passes_with_batches_of_any_size() {
-    let Some((cases, graphs)) = given() else { return };
+fn what_passed_once_passes(engine: EngineKind, batch_rows: &[usize]) {
+    let Some((cases, graphs)) = given(engine) else { return };
     let floor = include_str!("../passed.txt");
     let count = cases.len();
     let cases = passing(cases);
     assert!(cases.len() == ratchet::names(floor).len() && cases.len() < count, "each name is a scenario's");
-    let lost = ratchet::lost(floor, &run_all(&cases, &graphs, &[1, 3, 1024]), true);
+    let lost = ratchet::lost(floor, &run_all(&cases, &graphs, batch_rows), true);
     assert!(lost.is_empty(), "{} don't pass any more:\n{}", lost.len(), lost.join("\n"));
 }
 
 #[test]
+fn what_passed_once_passes_with_batches_of_any_size() {
+    what_passed_once_passes(EngineKind::Memory, &[1, 3, 1024]);
+}
+
+/// Sizes of batches are the executor's, which knows no engine.
+#[test]
+fn what_passes_on_the_memory_engine_passes_on_disk() {
+    what_passed_once_passes(EngineKind::Disk, &[3]);
+}
+
+#[test]
 fn every_expectation_can_fail() {
-    let Some((cases, graphs)) = given() else { return };
+    let Some((cases, graphs)) = given(EngineKind::Memory) else { return };
     let mut wrong = Vec::new();
     for case in passing(cases) {
         for (at, step) in case.scenario.steps.iter().enumerate() {

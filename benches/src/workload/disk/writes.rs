@@ -1,147 +1,202 @@
-//! Writes into a graph of several times the memory: four fifths are loaded, one fifth is inserted in random order, with
-//! a deletion for each twenty inserts. The second half of the inserts counts. One thread, not synced.
+//! Writes into a graph of several times the memory: four fifths are loaded, of the rest as many are inserted in random
+//! order as the time allows, with a deletion for each twenty. The second half of each run counts. One thread, not synced.
 //!
 //! ```text
-//! load 80 % ── settle ── one edge a transaction: 1/4  1/4 counts ── copy, opened ── batches: 1/4  1/4 counts ── settle
+//! ours     load ── settle ── one edge a transaction ── copy, opened ── 1,000 ── 1,000, a reader held ── settle
+//! others   load ── settle ── 1,000 blindly ── one blindly ── 1,000 with look-ups ── one with a look-up ── settle
 //! ```
 //!
 //! A store at a time, from its load to its end: compactions of one would be paid by another.
 
-use crate::edges::{Contents, distinct};
+use crate::disk_plan::{DiskPlan, DiskStore};
+use crate::edges::Contents;
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
-#[cfg(feature = "rocksdb")]
-use crate::engine::rocksdb::RocksDbStore;
 use crate::engine::store::{Commit, Edge, Store};
-use crate::plan::{Plan, Work, wrong};
+use crate::goals::baseline;
+use crate::plan::{Work, wrong};
+use crate::process::MemoryPeak;
 use crate::race::{Race, order};
 use crate::results::Heading;
+use crate::workload::disk::graph::{DiskGraph, Properties};
+use crate::workload::disk::inserts::{
+    BATCH, Inserts, MANY, MANY_CHECKED, ONE, ONE_CHECKED, Way, expected, insert,
+};
+use crate::workload::disk::peers::open_peer;
+use crate::workload::disk::tree::{BudgetPeaks, note_tree};
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::statistics::TreeStatistics;
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::disk_size::disk_bytes;
 use evergraph_measure::figure::Unit;
 use evergraph_memory_engine::engine::MemoryEngine;
-use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// Edges a vertex before parallel ones go: so a graph of 2^21 vertices has four times 64 MiB of files.
-const DEGREE: u32 = 24;
-const BATCH: usize = 1000;
-/// Inserts for each deletion.
-const INSERTS_A_DELETION: usize = 20;
+/// Edges of a hundred that are inserted after the load.
+const LATER_PERCENT: u64 = 20;
+/// Parts of those: one for each run of a store.
+const RUNS: usize = 4;
 
 /// What was measured of one store.
 #[derive(Default)]
 struct Measured {
     load: f64,
     load_bytes: f64,
+    settled_bytes: f64,
     one: Inserts,
-    batches: Inserts,
+    one_checked: Inserts,
+    many: Inserts,
+    many_checked: Inserts,
+    /// Of ours alone.
+    is_ours: bool,
     open: Option<f64>,
+    held: Option<Inserts>,
+    memory_bytes: f64,
 }
 
-/// A run of inserts and deletions, of which the second half counts.
-#[derive(Clone, Copy, Default)]
-struct Inserts {
-    /// Edges inserted or deleted a second.
-    rate: f64,
-    /// Seconds that 99 of 100 transactions take at most, and the longest took.
-    p99: f64,
-    longest: f64,
+impl Measured {
+    /// Ours, one edge a transaction; of others what they are usually fed with.
+    fn one_beside_batches(&self) -> f64 {
+        if self.is_ours { self.one.rate } else { self.many.rate }
+    }
 }
 
 /// Measures all of it.
 ///
 /// # Errors
-/// `corrupt` if a store has other edges in the end; what engines say.
+/// `corrupt` if a store has other edges in the end; `limit` if a store of ours reserves more than it may; what engines say.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
-    let plan = Plan { scale: work.plan.disk_scale, file_graph: None, ..work.plan.clone() };
-    let mut edges = distinct(&plan, DEGREE)?;
-    let mut later = edges.split_off(edges.len() / 5 * 4);
-    edges.sort_unstable();
-    shuffle(&mut later, plan.seed);
-    let graph = Graph { vertices: 1 << plan.scale, loaded: edges, later };
-    let names = || {
-        let peers: &[&str] = if cfg!(feature = "rocksdb") { &["rocksdb"] } else { &[] };
-        [DiskEngine::MEASURED, MemoryEngine::MEASURED].into_iter().chain(peers.iter().copied())
-    };
-    let races = |_| Race::new(names());
-    let mut figures: [Race; 7] = std::array::from_fn(races);
-    let mut opens = Vec::new();
-    for round in 0..plan.disk_rounds {
-        let mut measured: Vec<Option<Measured>> = names().map(|_| None).collect();
-        for place in order(round, measured.len()) {
+    let plan = work.plan.disk.clone();
+    let graph = DiskGraph::draw(&plan, work.plan.seed, LATER_PERCENT)?;
+    let stores = plan.stores();
+    let mut figures: [Race; FIGURES.len()] =
+        std::array::from_fn(|_| Race::new(stores.iter().map(|store| store.name())));
+    let (mut opens, mut held) = (Vec::new(), Race::new(["disk engine", baseline::WITHOUT]));
+    for round in 0..plan.rounds {
+        let mut measured: Vec<Measured> = stores.iter().map(|_| Measured::default()).collect();
+        for place in order(round, stores.len()) {
             let folder = work.place(&format!("disk-writes-{round}-{place}"));
             fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
-            let limit = plan.disk_limit_bytes;
-            measured[place] = Some(match place {
-                0 => of_ours::<DiskEngine>(work, &folder, limit, &graph)?,
-                1 => of_ours::<MemoryEngine>(work, &folder, u64::MAX, &graph)?,
-                #[cfg(feature = "rocksdb")]
-                _ => of_peer(&folder, limit, &graph)?,
-                #[cfg(not(feature = "rocksdb"))]
-                _ => unreachable!("two stores are ours"),
-            });
+            let peak = MemoryPeak::begin();
+            let store = stores[place];
+            eprintln!("{}:", store.name());
+            measured[place] = match open_peer(store, &folder, plan.limit_bytes)? {
+                Some(peer) => of_peer(store.name(), peer, &folder, &plan, &graph)?,
+                None if store == DiskStore::MemoryEngine => {
+                    of_ours::<MemoryEngine>(work, &folder, u64::MAX, &graph)?
+                }
+                None => of_ours::<DiskEngine>(work, &folder, plan.limit_bytes, &graph)?,
+            };
+            // A page at least, so that ratios are numbers.
+            measured[place].memory_bytes = peak.bytes().max(4096) as f64;
             fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
         }
-        let measured: Vec<Measured> = measured.into_iter().flatten().collect();
-        let of = |value: &dyn Fn(&Measured) -> f64| measured.iter().map(value).collect::<Vec<_>>();
-        figures[0].note(&of(&|run| run.one.rate));
-        figures[1].note(&of(&|run| run.one.p99));
-        figures[2].note(&of(&|run| run.batches.rate));
-        figures[3].note(&of(&|run| run.batches.p99));
-        figures[4].note(&of(&|run| run.load));
-        figures[5].note(&of(&|run| run.load_bytes));
-        figures[6].note(&of(&|run| run.one.longest));
-        // Of ours alone: nobody kills RocksDB here.
+        for ((_, _, _, value), race) in FIGURES.iter().zip(&mut figures) {
+            race.note(&measured.iter().map(value).collect::<Vec<_>>());
+        }
+        // Of ours alone: nobody kills the others here.
         opens.extend(measured[0].open);
+        if let Some(inserts) = measured[0].held {
+            held.note(&[inserts.rate, measured[0].many.rate]);
+        }
     }
-    let headings = [
-        ("disk.insert.one", "edges inserted and deleted, 1 a transaction", Unit::PerSecond),
-        ("disk.insert.one.p99", "the 99th percentile of such a transaction", Unit::Seconds),
-        ("disk.insert.batch_1000", "edges inserted and deleted, 1,000 a transaction", Unit::PerSecond),
-        ("disk.insert.batch_1000.p99", "the 99th percentile of such a transaction", Unit::Seconds),
-        ("disk.load", "edges loaded in bulk", Unit::PerSecond),
-        ("disk.load.bytes", "bytes of files an edge after the load", Unit::BytesPerEdge),
-        ("disk.insert.one.longest", "the longest transaction of one edge", Unit::Seconds),
-    ];
-    for ((name, title, unit), race) in headings.into_iter().zip(&figures) {
-        let heading = Heading::new(name, title, unit).of_commits(Commit::Unsynced);
-        work.add_race(&heading.with("memory limit", ByteSize(plan.disk_limit_bytes)), race);
+    for ((name, title, unit, _), race) in FIGURES.iter().zip(&figures) {
+        let heading = Heading::new(*name, *title, *unit).of_commits(Commit::Unsynced);
+        work.add_race(&heading.with("memory limit", ByteSize(plan.limit_bytes)), race);
     }
     work.add(&Heading::new("disk.open", "opening what a kill leaves", Unit::Seconds), &opens);
-    work.note(format!(
-        "{} edges loaded, {} inserted in random order; R-MAT, 2^{} vertices; memory limit {}",
-        graph.loaded.len(),
-        graph.later.len(),
-        plan.scale,
-        ByteSize(plan.disk_limit_bytes)
-    ));
-    work.note("the memory engine has no limit: it is what the same commits cost where everything fits");
-    work.note(
-        "ours keeps both directions and looks each edge up before it inserts it; RocksDB writes one direction, blindly, \
-         always 1,000 edges a batch",
-    );
+    let title = "edges inserted and deleted, 1,000 a transaction, while a reader is held";
+    work.add_race(&Heading::new("disk.insert.held", title, Unit::PerSecond), &held);
+    notes(work, &plan, &graph);
     Ok(())
 }
 
-/// A graph in two parts.
-struct Graph {
-    vertices: u32,
-    loaded: Vec<Edge>,
-    later: Vec<Edge>,
+/// Name, title, unit and value of each figure.
+type Figure = (&'static str, &'static str, Unit, fn(&Measured) -> f64);
+
+const FIGURES: [Figure; 14] = [
+    (
+        "disk.insert.one",
+        "edges inserted and deleted: ours 1 a transaction, others 1,000 blindly",
+        Unit::PerSecond,
+        Measured::one_beside_batches,
+    ),
+    ("disk.insert.one.alike", "the same, 1 a transaction for all", Unit::PerSecond, |run| run.one.rate),
+    (
+        "disk.insert.one.checked",
+        "the same, 1 a transaction for all, looked up before",
+        Unit::PerSecond,
+        |run| run.one_checked.rate,
+    ),
+    ("disk.insert.batch_1000", "the same, 1,000 a transaction, by others blindly", Unit::PerSecond, |run| {
+        run.many.rate
+    }),
+    (
+        "disk.insert.batch_1000.checked",
+        "the same, 1,000 a transaction, each looked up before",
+        Unit::PerSecond,
+        |run| run.many_checked.rate,
+    ),
+    ("disk.insert.one.p99", "the 99th percentile of a transaction of 1", Unit::Seconds, |run| run.one.p99),
+    ("disk.insert.one.longest", "the longest of those", Unit::Seconds, |run| run.one.longest),
+    (
+        "disk.insert.one.checked.p99",
+        "the 99th percentile of a transaction of 1, looked up before",
+        Unit::Seconds,
+        |run| run.one_checked.p99,
+    ),
+    ("disk.insert.batch_1000.p99", "the 99th percentile of a transaction of 1,000", Unit::Seconds, |run| {
+        run.many.p99
+    }),
+    (
+        "disk.insert.batch_1000.checked.p99",
+        "the 99th percentile of a transaction of 1,000, each looked up before",
+        Unit::Seconds,
+        |run| run.many_checked.p99,
+    ),
+    ("disk.load", "edges loaded in bulk", Unit::PerSecond, |run| run.load),
+    ("disk.load.bytes", "bytes of files an edge after the load", Unit::BytesPerEdge, |run| run.load_bytes),
+    (
+        "disk.settled.bytes",
+        "bytes of files an edge in the end, logs included, all settled",
+        Unit::BytesPerEdge,
+        |run| run.settled_bytes,
+    ),
+    (
+        "disk.memory",
+        "memory of the process at most after the load, beyond what it had before the store was opened",
+        Unit::Bytes,
+        |run| run.memory_bytes,
+    ),
+];
+
+fn notes(work: &mut Work<'_>, plan: &DiskPlan, graph: &DiskGraph) {
+    work.note(format!(
+        "{} edges loaded, {} for inserts in random order; R-MAT, 2^{} vertices; memory limit {}; a run of inserts ends \
+         after {:?}",
+        graph.loaded.len(),
+        graph.later.len(),
+        plan.scale,
+        ByteSize(plan.limit_bytes),
+        plan.insert_time,
+    ));
+    work.note("the memory engine has no limit: it is what the same commits cost where everything fits");
+    work.note(
+        "ours keeps both directions, checks both ends and looks each edge up before it inserts it, in all figures; the \
+         others keep one direction and check no ends",
+    );
+    work.note("rocksdb reads and writes past the system's cache, as ours does; fjall has no such setting");
 }
 
 fn of_ours<E: MeasuredEngine>(
     work: &mut Work<'_>,
     folder: &Path,
     limit_bytes: u64,
-    graph: &Graph,
+    graph: &DiskGraph,
 ) -> Result<Measured>
 where
     LimitedStore<E>: Store,
@@ -150,19 +205,16 @@ where
     let store = LimitedStore::<E>::open(&home, limit_bytes, Commit::Unsynced)?;
     let is_done = AtomicBool::new(false);
     let (done, peaks) = thread::scope(|scope| {
-        let sampler = scope.spawn(|| sample_memory(&store, &is_done));
+        let sampler = scope.spawn(|| BudgetPeaks::sample(&store, &is_done));
         let done = run_ours(work, &store, (&home, &folder.join("copy"), limit_bytes), graph);
         is_done.store(true, Ordering::Release);
         (done, sampler.join().expect("a sampler looks at numbers alone"))
     });
     let measured = done?;
-    expected_all(graph).check(E::MEASURED, &store)?;
-    let total = peaks.values().max().copied().unwrap_or(0);
-    let text: Vec<String> =
-        peaks.iter().map(|(name, bytes)| format!("{name} {}", ByteSize(*bytes))).collect();
-    work.note(format!("{}: the most memory reserved, by purpose: {}", E::MEASURED, text.join(", ")));
-    if total > limit_bytes {
-        let text = format!("{} reserved {} of {}", E::MEASURED, ByteSize(total), ByteSize(limit_bytes));
+    work.note(format!("{}: the most memory reserved, by purpose: {}", E::MEASURED, peaks.text()));
+    if peaks.total() > limit_bytes {
+        let text =
+            format!("{} reserved {} of {}", E::MEASURED, ByteSize(peaks.total()), ByteSize(limit_bytes));
         return Err(Error::new(ErrorKind::Limit, text));
     }
     Box::new(store).close()?;
@@ -174,20 +226,25 @@ fn run_ours<E: MeasuredEngine>(
     work: &mut Work<'_>,
     store: &LimitedStore<E>,
     (home, copy, limit_bytes): (&Path, &Path, u64),
-    graph: &Graph,
+    graph: &DiskGraph,
 ) -> Result<Measured>
 where
     LimitedStore<E>: Store,
 {
-    let (one, batches) = graph.later.split_at(graph.later.len() / 2);
-    let mut measured = Measured::default();
+    let time = work.plan.disk.insert_time;
+    let [first, second, third, _] = runs(&graph.later);
+    let mut measured = Measured { is_ours: true, ..Measured::default() };
+    let load = DiskGraph::load(graph.vertices, &graph.loaded, Properties::Bare);
     let began = Instant::now();
-    store.load_graph(graph.vertices, &graph.loaded)?;
+    store.load_graph(&load)?;
     measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
+    drop(load);
     store.settle()?;
+    // The edges of the load were the harness' own.
+    MemoryPeak::forget();
     measured.load_bytes = disk_bytes(home)? as f64 / graph.loaded.len() as f64;
     note_tree(work, store, "loaded");
-    measured.one = insert(store, one, 1)?;
+    let (ones, one) = insert(store, first, ONE, time)?;
     note_tree(work, store, "one edge a transaction");
     copy_files(home, copy)?;
     let began = Instant::now();
@@ -195,134 +252,70 @@ where
     measured.open = Some(began.elapsed().as_secs_f64());
     // A kill loses commits that were not written to the log yet, and nothing that was loaded.
     let found = Contents::read(&opened)?.edges;
-    let newest = expected(&graph.loaded, &[(one, 1)]).edges;
+    let newest = expected(&graph.loaded, &[(ones, 1)]).edges;
     if found < graph.loaded.len() as u64 || found > newest + 1 {
         return Err(wrong(E::MEASURED, "edges after a kill", found, newest));
     }
     Box::new(opened).close()?;
-    measured.batches = insert(store, batches, BATCH)?;
+    let (batches, many) = insert(store, second, MANY, time)?;
     note_tree(work, store, "batches");
+    let snapshot = store.open_store().store().snapshot();
+    let (beside_reader, held) = insert(store, third, MANY, time)?;
+    note_tree(work, store, "batches, a reader held");
+    drop(snapshot);
     store.settle()?;
     note_tree(work, store, "settled");
+    let all = expected(&graph.loaded, &[(ones, 1), (batches, BATCH), (beside_reader, BATCH)]);
+    all.check(E::MEASURED, store)?;
+    // What compactions have replaced goes with the next manifest.
+    store.open_store().checkpoint(&mut |_| ControlFlow::Continue(()))?;
+    measured.settled_bytes = disk_bytes(home)? as f64 / all.edges as f64;
+    // Ours always looks up.
+    (measured.one, measured.one_checked) = (one, one);
+    (measured.many, measured.many_checked) = (many, many);
+    measured.held = Some(held);
     Ok(measured)
 }
 
-/// RocksDB, whose one-edge transactions are batches of 1,000, too: what it is usually fed with.
-#[cfg(feature = "rocksdb")]
-fn of_peer(folder: &Path, limit_bytes: u64, graph: &Graph) -> Result<Measured> {
-    let store = RocksDbStore::open_limited(folder, limit_bytes, Commit::Unsynced)?;
-    let (first, second) = graph.later.split_at(graph.later.len() / 2);
+fn of_peer(
+    name: &'static str,
+    store: Box<dyn Store>,
+    folder: &Path,
+    plan: &DiskPlan,
+    graph: &DiskGraph,
+) -> Result<Measured> {
+    let mut measured = Measured::default();
     let began = Instant::now();
     store.load(&graph.loaded)?;
-    let load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
+    measured.load = graph.loaded.len() as f64 / began.elapsed().as_secs_f64();
     store.settle()?;
-    let load_bytes = disk_bytes(&folder.join("rocksdb"))? as f64 / graph.loaded.len() as f64;
-    let one = insert(&store, first, BATCH)?;
-    let batches = insert(&store, second, BATCH)?;
+    MemoryPeak::forget();
+    measured.load_bytes = disk_bytes(folder)? as f64 / graph.loaded.len() as f64;
+    let mut inserted = Vec::new();
+    let mut run = |edges, way: Way| -> Result<Inserts> {
+        let (taken, inserts) = insert(&*store, edges, way, plan.insert_time)?;
+        eprintln!("{way:?}: {inserts:?}");
+        inserted.push((taken, way.batch));
+        Ok(inserts)
+    };
+    let [first, second, third, fourth] = runs(&graph.later);
+    measured.many = run(first, MANY)?;
+    measured.one = run(second, ONE)?;
+    measured.many_checked = run(third, MANY_CHECKED)?;
+    measured.one_checked = run(fourth, ONE_CHECKED)?;
     store.settle()?;
-    expected(&graph.loaded, &[(first, BATCH), (second, BATCH)]).check("rocksdb", &store)?;
-    Box::new(store).close()?;
-    Ok(Measured { load, load_bytes, one, batches, open: None })
+    let all = expected(&graph.loaded, &inserted);
+    all.check(name, &*store)?;
+    measured.settled_bytes = disk_bytes(folder)? as f64 / all.edges as f64;
+    store.close()?;
+    Ok(measured)
 }
 
-/// Inserts `edges` by batches and deletes one of each twenty; the second half is timed.
-fn insert(store: &dyn Store, edges: &[Edge], batch: usize) -> Result<Inserts> {
-    let mut times = Vec::with_capacity(edges.len() / batch + edges.len() / batch / INSERTS_A_DELETION + 2);
-    let (mut began, mut counted) = (Instant::now(), 0);
-    let mut is_counting = false;
-    let stretch = batch * INSERTS_A_DELETION;
-    for (at, stretch) in edges.chunks(stretch).enumerate() {
-        if !is_counting && 2 * at * batch * INSERTS_A_DELETION >= edges.len() {
-            (is_counting, began) = (true, Instant::now());
-            times.clear();
-            counted = 0;
-        }
-        for edges in stretch.chunks(batch) {
-            let began = Instant::now();
-            store.put(edges)?;
-            times.push(began.elapsed());
-        }
-        let deleted: Vec<Edge> = deleted(stretch, batch).collect();
-        let began = Instant::now();
-        store.delete(&deleted)?;
-        times.push(began.elapsed());
-        counted += stretch.len() + deleted.len();
-    }
-    let rate = counted as f64 / began.elapsed().as_secs_f64();
-    times.sort_unstable();
-    let at = |share: f64| {
-        times.get((times.len() as f64 * share) as usize).or(times.last()).map_or(0.0, Duration::as_secs_f64)
-    };
-    Ok(Inserts { rate, p99: at(0.99), longest: at(1.0) })
+/// As many edges for each run of a store.
+fn runs(later: &[Edge]) -> [&[Edge]; RUNS] {
+    let each = later.len() / RUNS;
+    std::array::from_fn(|run| &later[run * each..(run + 1) * each])
 }
-
-/// The edges of a stretch that are deleted after it: every twentieth.
-fn deleted(stretch: &[Edge], batch: usize) -> impl Iterator<Item = Edge> {
-    stretch.iter().step_by(INSERTS_A_DELETION).take(batch).copied()
-}
-
-fn expected(loaded: &[Edge], inserted: &[(&[Edge], usize)]) -> Contents {
-    let left = inserted.iter().flat_map(|(edges, batch)| {
-        edges.chunks(batch * INSERTS_A_DELETION).flat_map(|stretch| {
-            let is_left =
-                |at: &usize| !at.is_multiple_of(INSERTS_A_DELETION) || at / INSERTS_A_DELETION >= *batch;
-            (0..stretch.len()).filter(is_left).map(|at| &stretch[at])
-        })
-    });
-    Contents::of(loaded.iter().chain(left))
-}
-
-fn expected_all(graph: &Graph) -> Contents {
-    let (one, batches) = graph.later.split_at(graph.later.len() / 2);
-    expected(&graph.loaded, &[(one, 1), (batches, BATCH)])
-}
-
-/// The most that was reserved for each purpose, and in all, while it was looked.
-fn sample_memory<E: MeasuredEngine>(store: &LimitedStore<E>, is_done: &AtomicBool) -> BTreeMap<String, u64> {
-    let mut peaks = BTreeMap::new();
-    let mut note = |name: &str, bytes: u64| {
-        let peak = peaks.entry(name.to_owned()).or_insert(0);
-        *peak = bytes.max(*peak);
-    };
-    while !is_done.load(Ordering::Acquire) {
-        let budget = store.open_store().store().budget();
-        note("all", budget.used_bytes());
-        budget.reservations().iter().for_each(|(name, bytes)| note(name, *bytes));
-        thread::sleep(Duration::from_millis(5));
-    }
-    peaks
-}
-
-/// Notes what flushes and compactions did up to now.
-fn note_tree<E: MeasuredEngine>(work: &mut Work<'_>, store: &LimitedStore<E>, moment: &str) {
-    let Some(tree) = store.open_store().store().engine().tree() else { return };
-    let TreeStatistics { flushes, compactions, stalls, levels, .. } = &tree;
-    let megabytes = |bytes: u64| bytes as f64 / 1e6;
-    let seconds = |time: Duration| time.as_secs_f64().max(1e-9);
-    let files: Vec<String> = levels
-        .iter()
-        .map(|level| format!("{} ({:.0} MB)", level.files, megabytes(level.topology_bytes)))
-        .collect();
-    let amplification = (flushes.bytes + compactions.written_bytes) as f64 / flushes.bytes.max(1) as f64;
-    let note = format!(
-        "{moment}: {} flushes, {:.0} MB/s, {:.2} s; {} compactions, {:.0} MB written, {:.2} s, {:.1} ns an edge and \
-         side; write amplification {amplification:.1}; {} stalls, {:.2} s, the longest {:.3} s; files by level {}",
-        flushes.files,
-        megabytes(flushes.bytes) / seconds(flushes.flushing),
-        flushes.flushing.as_secs_f64(),
-        compactions.compactions,
-        megabytes(compactions.written_bytes),
-        compactions.compacting.as_secs_f64(),
-        compactions.compacting.as_secs_f64() * 1e9 / compactions.written_records.max(1) as f64,
-        stalls.stalls,
-        stalls.stalled.as_secs_f64(),
-        stalls.stall_max.as_secs_f64(),
-        files.join(", "),
-    );
-    eprintln!("{note}");
-    work.note(note);
-}
-
 /// Copies the files of an open database: what a kill leaves.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
@@ -337,14 +330,6 @@ fn copy_files(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Fisher and Yates' shuffle.
-fn shuffle(edges: &mut [Edge], seed: u64) {
-    let mut random = evergraph::generate::random::Random::new(seed, 401, 0);
-    for at in (1..edges.len()).rev() {
-        edges.swap(at, random.below(at as u64 + 1) as usize);
-    }
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {

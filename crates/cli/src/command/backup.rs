@@ -19,10 +19,11 @@ Examples:
   evergraph backup social.eg /mnt/usb/social.eg --no-check
   evergraph stats backups/monday                   a backup is a database: open it to restore
 
-All checksums are verified while the files are copied, and the finished copy is checked. A backup is
-complete or absent: after Ctrl-C or an error the partial copy is removed. A partial copy that a crash
-leaves behind cannot be opened, and the next backup to the same folder replaces it.
-A program that has the database open can back it up without closing it: Database::backup.";
+All checksums are verified while the files are copied, and the finished copy is
+checked. A backup is complete or absent: after Ctrl-C or an error the partial copy is
+removed. A partial copy that a crash leaves behind cannot be opened, and the next
+backup to the same folder replaces it. A program that has the database open can back it up
+without closing it: Database::backup.";
 
 /// Arguments of `evergraph backup`.
 #[derive(Args, Debug)]

@@ -21,16 +21,17 @@ Examples:
   evergraph convert large.eg fast.eg --engine memory
   evergraph convert social.eg large.eg --engine disk --memory-limit 512MiB
 
-Vertices, edges, properties, names and indexes are the same in the new database, with the same ids; commits
-go on counting. The old database is not changed: remove it when you no longer need it.
+Vertices, edges, properties, names and indexes are the same in the new database,
+with the same ids, and commits go on counting. The old database is not changed:
+remove it when you no longer need it.
 
 Which engine:
-  memory  The graph is in memory, its log and checkpoints on disk: the fastest, as long as it fits.
-  disk    The graph is on disk, and memory is limited (--memory-limit): for graphs larger than memory.
+  memory  Graph in memory, log and checkpoints on disk: the fastest, as long as it fits.
+  disk    Graph in files, memory below --memory-limit: for graphs larger than memory.
 
-A conversion reads the graph once, from front to back, and the new database is checked when it is written.
-It is complete or absent: after Ctrl-C or an error what was written is removed. What a crash leaves behind
-cannot be opened, and the next conversion to the same folder replaces it.";
+A conversion reads the graph once, and checks the new database. It is complete or
+absent: after Ctrl-C or an error what was written is removed. What a crash leaves
+behind cannot be opened, and the next conversion to the same folder replaces it.";
 
 /// Arguments of `evergraph convert`.
 #[derive(Args, Debug)]

@@ -287,11 +287,15 @@ pub struct Entry {
     unique: bool,
     state: &'static str,
     entries: u64,
-    distinct: u64,
+    /// `null` if the entries lie in files, which don't count values.
+    distinct: Option<u64>,
     /// Whether `distinct` is no estimate.
     distinct_is_exact: bool,
     leaving: u64,
+    /// Of memory.
     bytes: u64,
+    /// Of files.
+    file_bytes: u64,
 }
 
 impl Entry {
@@ -305,9 +309,10 @@ impl Entry {
             state: index.state.name(),
             entries: index.entries,
             distinct: index.distinct,
-            distinct_is_exact: index.unique,
+            distinct_is_exact: index.unique && index.file_bytes == 0,
             leaving: index.leaving,
             bytes: index.bytes,
+            file_bytes: index.file_bytes,
         }
     }
 }
@@ -329,7 +334,9 @@ impl fmt::Display for IndexCreated {
         };
         let unique = if index.unique { "unique " } else { "" };
         let what = format!("{unique}{} index on {}.{}", index.kind, index.owner, index.key);
-        let size = format!("{}, {}", counted(index.entries, "entry", "entries"), size(index.bytes));
+        let about = if index.file_bytes == 0 { "" } else { "about " };
+        let entries = counted(index.entries, "entry", "entries");
+        let size = format!("{about}{entries}, {}", size(index.bytes + index.file_bytes));
         let took = time(Duration::from_secs_f64(self.seconds));
         match self.created {
             true => writeln!(f, "{}: {} built in {took}: {size}", visible(&self.database), visible(&what)),
@@ -398,6 +405,11 @@ pub fn list(database: &Database) -> Vec<Entry> {
     indexes
 }
 
+/// A count, or that it is an estimate.
+fn told(number: u64, is_exact: bool) -> String {
+    if is_exact || number == 0 { count(number) } else { format!("about {}", count(number)) }
+}
+
 /// A row an index.
 #[must_use]
 pub fn indexes_table(indexes: &[Entry]) -> Table {
@@ -409,6 +421,7 @@ pub fn indexes_table(indexes: &[Entry]) -> Table {
         ("entries", Side::Right),
         ("distinct", Side::Right),
         ("memory", Side::Right),
+        ("on disk", Side::Right),
     ]);
     for index in indexes {
         table.row([
@@ -416,12 +429,10 @@ pub fn indexes_table(indexes: &[Entry]) -> Table {
             index.of.to_owned(),
             index.kind.to_owned(),
             if index.unique { "unique" } else { "" }.to_owned(),
-            count(index.entries),
-            match (index.distinct_is_exact, index.distinct) {
-                (false, 1..) => format!("about {}", count(index.distinct)),
-                _ => count(index.distinct),
-            },
+            told(index.entries, index.file_bytes == 0),
+            index.distinct.map_or_else(|| "-".to_owned(), |distinct| told(distinct, index.distinct_is_exact)),
             size(index.bytes),
+            if index.file_bytes == 0 { "-".to_owned() } else { size(index.file_bytes) },
         ]);
     }
     table

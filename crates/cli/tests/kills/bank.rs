@@ -1,5 +1,6 @@
 //! Bank: the demo's database, written by a process of its own that tells what was acknowledged.
 
+use evergraph::EngineKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -17,6 +18,8 @@ const WRITERS: usize = 6;
 pub fn evergraph(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
     command.args(arguments).stdin(Stdio::null());
+    // The least that the disk engine has; the memory engine needs a few megabytes for these databases.
+    command.env("EVERGRAPH_MEMORY_LIMIT", "64MiB");
     command
 }
 
@@ -32,6 +35,7 @@ pub fn run(command: &mut Command) -> Output {
 pub struct Bank {
     folder: TempDir,
     database: PathBuf,
+    engine: EngineKind,
     booked: Vec<u64>,
 }
 
@@ -47,15 +51,15 @@ pub struct Ended {
 
 impl Bank {
     /// A new one in the system's folder for temporary files.
-    pub fn new() -> Self {
-        Self::in_folder(tempfile::tempdir().unwrap())
+    pub fn new(engine: EngineKind) -> Self {
+        Self::in_folder(engine, tempfile::tempdir().unwrap())
     }
 
     /// A new one in `folder`.
-    pub fn in_folder(folder: TempDir) -> Self {
+    pub fn in_folder(engine: EngineKind, folder: TempDir) -> Self {
         let database = folder.path().join("bank.eg");
-        run(evergraph(&["demo", "load"]).arg(&database).args(SIZE));
-        Self { folder, database, booked: vec![0; WRITERS] }
+        run(evergraph(&["demo", "load", "--engine", engine.name()]).arg(&database).args(SIZE));
+        Self { folder, database, engine, booked: vec![0; WRITERS] }
     }
 
     /// Its folder, for other files.
@@ -75,11 +79,12 @@ impl Bank {
         self.booked.iter().sum()
     }
 
-    /// The names of its files with bodies.
-    pub fn bodies(&self) -> BTreeSet<String> {
+    /// The names of the files that checkpoints make.
+    pub fn checkpoint_files(&self) -> BTreeSet<String> {
+        let prefix = if self.engine == EngineKind::Disk { "csr-" } else { "bodies-" };
         let names = self.database.read_dir().unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with("bodies-")).collect()
+        names.filter(|name| name.starts_with(prefix)).collect()
     }
 
     /// The command of a process that writes, with a checkpoint whenever the log grew by so many bytes.

@@ -1,7 +1,8 @@
 //! Killed while it makes a checkpoint of what was written: the one before, or the new one, is whole.
 
 use crate::bank::{Bank, run};
-use crate::moments::{Moments, cycles, start_and_kill, timed};
+use crate::moments::{Moments, cycles, engines, start_and_kill, timed};
+use evergraph::EngineKind;
 use std::time::Duration;
 
 /// Only those that the test asks for.
@@ -9,7 +10,11 @@ const NEVER: u64 = 1 << 40;
 
 #[test]
 fn a_checkpoint_that_is_killed_leaves_all_that_was_acknowledged() {
-    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    engines().into_iter().for_each(make_checkpoints);
+}
+
+fn make_checkpoints(engine: EngineKind) {
+    let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let (mut kills, cycles) = (0, cycles(20));
     let mut takes = Duration::from_millis(50);
     while kills < cycles {
@@ -22,5 +27,5 @@ fn a_checkpoint_that_is_killed_leaves_all_that_was_acknowledged() {
         takes = timed(|| run(&mut bank.command(&["checkpoint"]))).1;
     }
     bank.verify();
-    println!("{kills} kills, {} transfers", bank.booked());
+    println!("{engine}: {kills} kills, {} transfers", bank.booked());
 }

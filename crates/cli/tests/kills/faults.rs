@@ -10,13 +10,14 @@
 //! Skipped, and said so, where there is no strace or it may not trace.
 
 use crate::bank::Bank;
-use crate::moments::{Moments, cycles, skipped};
+use crate::moments::{Moments, cycles, engines, skipped};
+use evergraph::EngineKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The system call, its error, and up to which call it may come.
 const FAULTS: [(&str, &str, u64); 4] =
-    [("fdatasync", "EIO", 100), ("pwrite64", "EIO", 100), ("pwrite64", "ENOSPC", 100), ("rename", "EIO", 3)];
+    [("fdatasync", "EIO", 40), ("pwrite64", "EIO", 40), ("pwrite64", "ENOSPC", 40), ("rename", "EIO", 3)];
 
 fn can_trace() -> bool {
     let mut strace = Command::new("strace");
@@ -31,9 +32,13 @@ fn a_call_that_fails_once_takes_nothing_that_was_acknowledged() {
         skipped("strace is not here, or may not trace");
         return;
     }
-    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    engines().into_iter().for_each(meet_faults);
+}
+
+fn meet_faults(engine: EngineKind) {
+    let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let mut met = [0; FAULTS.len()];
-    for cycle in 0..cycles(24) {
+    for cycle in 0..cycles(48) {
         let fault = cycle as usize % FAULTS.len();
         let (call, error, calls) = FAULTS[fault];
         let when = 1 + moments.below(calls);
@@ -54,7 +59,7 @@ fn a_call_that_fails_once_takes_nothing_that_was_acknowledged() {
         bank.verify();
         let (booked, status) = (bank.booked(), ended.status);
         println!(
-            "{call} {error}, call {when}: {} acknowledged, {booked} in all, {status}",
+            "{engine}, {call} {error}, call {when}: {} acknowledged, {booked} in all, {status}",
             ended.acknowledged
         );
     }

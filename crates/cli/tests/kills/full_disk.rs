@@ -4,6 +4,8 @@
 //! skipped.
 
 use crate::bank::Bank;
+use crate::moments::engines;
+use evergraph::EngineKind;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
@@ -15,7 +17,7 @@ const NAME: &str = "full_disk::commits_on_a_full_disk_are_refused_and_what_was_a
 #[test]
 fn commits_on_a_full_disk_are_refused_and_what_was_acknowledged_stays() {
     if let Some(folder) = env::var_os(INSIDE) {
-        fill(folder.to_str().unwrap());
+        engines().into_iter().for_each(|engine| fill(engine, folder.to_str().unwrap()));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -42,8 +44,8 @@ fn commits_on_a_full_disk_are_refused_and_what_was_acknowledged_stays() {
 /// How much is freed when the disk is full: what a checkpoint of all that fits in the log takes, and more.
 const BALLAST: usize = 6 << 20;
 
-fn fill(folder: &str) {
-    let mut bank = Bank::in_folder(tempfile::tempdir_in(folder).unwrap());
+fn fill(engine: EngineKind, folder: &str) {
+    let mut bank = Bank::in_folder(engine, tempfile::tempdir_in(folder).unwrap());
     let ballast = bank.folder().join("ballast");
     for cycle in 0..3 {
         fs::write(&ballast, vec![7; BALLAST]).unwrap();
@@ -52,7 +54,7 @@ fn fill(folder: &str) {
         let code = ended.status.code();
         assert_eq!(code, Some(6), "a full disk is a limit: {}", ended.error);
         assert!(ended.error.contains("bank.eg"), "{}", ended.error);
-        println!("{} acknowledged before the disk was full: {}", bank.booked(), ended.error.trim());
+        println!("{engine}: {} acknowledged before the disk was full: {}", bank.booked(), ended.error.trim());
         if cycle == 0 {
             // It opens and is read though nothing can be written.
             bank.verify();

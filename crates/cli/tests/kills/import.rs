@@ -1,7 +1,8 @@
 //! Killed while it imports into a database with data: all of the import is there, or none.
 
 use crate::bank::{Bank, run};
-use crate::moments::{LONG, Moments, cycles, start_and_kill, timed};
+use crate::moments::{LONG, Moments, cycles, engines, start_and_kill, timed};
+use evergraph::EngineKind;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -22,7 +23,11 @@ fn counts(bank: &Bank, label: &str, edge_type: &str) -> (u64, u64) {
 
 #[test]
 fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
-    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    engines().into_iter().for_each(import_again_and_again);
+}
+
+fn import_again_and_again(engine: EngineKind) {
+    let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let files = tempfile::tempdir().unwrap();
     let (people, knows) = (files.path().join("people.csv"), files.path().join("knows.csv"));
     let (mut vertices, mut edges) = (String::from("id:ID,name\n"), String::from(":START_ID,:END_ID\n"));
@@ -63,8 +68,8 @@ fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
         imports += 1;
         bank.verify();
         if takes > LONG {
-            (bank, takes) = (Bank::new(), Duration::from_millis(300));
+            (bank, takes) = (Bank::new(engine), Duration::from_millis(300));
         }
     }
-    println!("{kills} kills, {imports} imports");
+    println!("{engine}: {kills} kills, {imports} imports");
 }

@@ -4,13 +4,14 @@
 //! ```text
 //! writing      durable transactions of several threads, with merges and checkpoints beside them
 //! opening      recovery of a long log, killed again and again before it is done
-//! checkpoint   files of bodies, the manifest, the log that goes
+//! checkpoint   files of bodies or of the tree, the manifest, the log that goes
 //! import       a load into a database with data
 //! faults       fdatasync, pwrite and rename that fail once, by strace
 //! full_disk    a file system of a few megabytes
 //! ```
 //!
-//! EVERGRAPH_KILL_CYCLES sets the number of kills (50, shared out), EVERGRAPH_KILL_SEED the moments.
+//! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
+//! (50, shared out), EVERGRAPH_KILL_SEED the moments.
 //! A kill proves recovery, not fdatasync, whose effects outlive the process: power cuts are simulated by
 //! `crates/engines/tests/simulation.rs`.
 

@@ -1,5 +1,6 @@
 //! Moments: when to kill, how often, and how to learn it again.
 
+use evergraph::EngineKind;
 use std::env;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -17,9 +18,16 @@ fn number(name: &str) -> Option<u64> {
 /// new one.
 pub const LONG: Duration = Duration::from_secs(1);
 
-/// How many kills a test does that has this share of all, in percent.
+/// The engines whose databases are written and killed: that of EVERGRAPH_KILL_ENGINE, or all.
+pub fn engines() -> Vec<EngineKind> {
+    let Ok(name) = env::var("EVERGRAPH_KILL_ENGINE") else { return EngineKind::ALL.to_vec() };
+    vec![name.parse().unwrap_or_else(|error| panic!("EVERGRAPH_KILL_ENGINE: {error}"))]
+}
+
+/// How many kills a test does of each engine that has this share of all, in percent.
 pub fn cycles(percent: u64) -> u64 {
-    (number("EVERGRAPH_KILL_CYCLES").unwrap_or(50) * percent).div_ceil(100)
+    let all = number("EVERGRAPH_KILL_CYCLES").unwrap_or(50) * percent;
+    all.div_ceil(100 * engines().len() as u64)
 }
 
 impl Moments {

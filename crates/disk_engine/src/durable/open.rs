@@ -10,7 +10,7 @@
 //! Source: disk-engine, section 8 (Opening).
 
 use crate::durable::files::DatabaseFiles;
-use crate::durable::section::{FileList, LEVEL_MAX};
+use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, EngineParts};
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
@@ -24,13 +24,13 @@ use crate::pacing::PacingLimits;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
 use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::open_files::allow_many_files;
 use std::sync::Arc;
-
-const _: () = assert!(DEEPER_LEVELS == LEVEL_MAX as usize);
 
 /// Opens the engine of a database: as `DurableEngine::open`.
 pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {
     let OpenContext { directory, manifest, timeline, background, io_threads, budget } = *opening;
+    allow_many_files();
     let list = FileList::of(&**directory, manifest)?;
     let files = DatabaseFiles::open(directory, manifest, &list)?;
     let reader = PageReader::start_with(budget, io_threads, background)?;

@@ -18,7 +18,7 @@
 //! Source: disk-engine, section 3 (Manifest). Differs: timestamps and stamps are there too, so that what a file must be
 //! is known before it is opened.
 
-use crate::format::file_head::FileStamps;
+use crate::format::file_head::{FileStamps, LEVEL_MAX};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::subject::Subject;
 use crate::stored_file::{StoredFile, StoredPart};
@@ -31,9 +31,6 @@ use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::Directory;
 use std::collections::BTreeSet;
-
-/// The deepest level.
-pub const LEVEL_MAX: u8 = 5;
 
 const STAMPED: u64 = 1;
 const HAS_COLUMNS: u64 = 2;

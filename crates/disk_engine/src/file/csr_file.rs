@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// What the memory of open files is called in a budget: indexes of pages, and directories with the bits of live vertices
 /// and of lists.
-pub const INDEXES_PURPOSE: &str = "indexes of pages";
+pub const INDEXES_PURPOSE: &str = "page indexes";
 
 /// An open CSR file.
 ///
@@ -52,6 +52,8 @@ impl fmt::Debug for IndexMemory {
 struct CachedPages {
     reader: Arc<PageReader>,
     number: FileNumber,
+    /// Of the files, not of the pages.
+    file_bytes: u64,
     /// Relaxed: counts that drop the file order it.
     is_replaced: AtomicBool,
 }
@@ -60,6 +62,7 @@ impl Drop for CachedPages {
     fn drop(&mut self) {
         if self.is_replaced.load(Ordering::Relaxed) {
             self.reader.forget_file(self.number);
+            self.reader.note_closed(self.file_bytes);
         }
     }
 }
@@ -99,6 +102,33 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
+        let mut file = Self::open_uncounted(directory, stored, reader)?;
+        let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
+        file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
+        Ok(file)
+    }
+
+    /// As [`CsrFile::open`], of a file that was written to take the place of a graph or of files, which have more memory
+    /// than its index takes: a budget that is full does not stop that.
+    ///
+    /// # Errors
+    /// As [`CsrFile::open`], but `Refused`.
+    pub fn open_in_place(
+        directory: &Arc<dyn Directory>,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
+        let mut file = Self::open_uncounted(directory.as_ref(), stored, reader)?;
+        let bytes = file.heap_bytes() as u64;
+        file.memory = Some(IndexMemory(reader.budget().reserve_anyway(INDEXES_PURPOSE, bytes)));
+        Ok(file)
+    }
+
+    fn open_uncounted(
+        directory: &dyn Directory,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
         let (topology, tail) = PagedFile::open(directory, stored, content, &stored.topology)?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
@@ -115,7 +145,7 @@ impl CsrFile {
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
             CheckpointResult::Ok(ColumnsFile { file, index })
         });
-        let mut file = Self {
+        Ok(Self {
             stored: stored.clone(),
             reader: Arc::clone(reader),
             topology,
@@ -126,17 +156,18 @@ impl CsrFile {
             cached: CachedPages {
                 reader: Arc::clone(reader),
                 number: stored.number,
+                file_bytes: stored.bytes(),
                 is_replaced: AtomicBool::new(false),
             },
-        };
-        let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
-        file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
-        Ok(file)
+        })
     }
 
-    /// Notes that others took its place: its cached pages make room when the last one who holds it lets go of it.
+    /// Notes that others took its place: it counts as pinned, and its cached pages make room when the last one who holds
+    /// it lets go of it.
     pub fn note_replaced(&self) {
-        self.cached.is_replaced.store(true, Ordering::Relaxed);
+        if !self.cached.is_replaced.swap(true, Ordering::Relaxed) {
+            self.reader.note_replaced(self.cached.file_bytes);
+        }
     }
 
     /// What the manifest says of it.

@@ -238,7 +238,8 @@ impl FileRecords<'_> {
         }
         pages.sort_unstable();
         pages.dedup();
-        self.file.reader.read_ahead(&self.file.topology, pages);
+        let read = |page| self.page_to_read(page, PageWorth::Ordinary);
+        self.file.reader.read_ahead(pages.into_iter().map(read));
     }
 
     pub(super) fn list_differences(&self, lists: &[ListId], differences: &mut [i64]) -> CheckpointResult<()> {

@@ -18,6 +18,7 @@ use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::page::AlignedBuffer;
 use evergraph_storage::io::pool::{self, READERS, ReadPool};
 use evergraph_storage::memory_budget::MemoryBudget;
+use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 /// Pages that are read ahead at once.
@@ -51,6 +52,26 @@ pub struct PageReader {
     pool: ReadPool,
     buffers: ReadBuffers,
     budget: MemoryBudget,
+    /// Relaxed, both: numbers for statistics, each by itself.
+    pinned_files: AtomicU64,
+    pinned_bytes: AtomicU64,
+}
+
+/// Files that compactions replaced and that snapshots still read: their space is free when the last of those ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PinnedStatistics {
+    /// How many there are.
+    pub files: u64,
+    /// Bytes of lists, vertices, entries, filters and properties.
+    pub bytes: u64,
+}
+
+/// A page that is needed next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageToRead<'f> {
+    pub(super) file: &'f PagedFile,
+    pub(super) page: PageNumber,
+    pub(super) worth: PageWorth,
 }
 
 /// What came of claiming a page.
@@ -83,7 +104,8 @@ impl PageReader {
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
         let buffers = ReadBuffers::reserve(budget).map_err(CheckpointError::Refused)?;
         let (cache, budget) = (PageCache::new(budget, PAGE_BYTES), budget.clone());
-        Ok(Arc::new(Self { cache, pool, buffers, budget }))
+        let (pinned_files, pinned_bytes) = Default::default();
+        Ok(Arc::new(Self { cache, pool, buffers, budget, pinned_files, pinned_bytes }))
     }
 
     /// Pages that a reader of a batch may hold at once: `wanted` of them, or fewer.
@@ -107,6 +129,27 @@ impl PageReader {
     #[must_use]
     pub fn statistics(&self) -> CacheStatistics {
         self.cache.statistics()
+    }
+
+    /// The files that were replaced and are still open.
+    #[must_use]
+    pub fn pinned(&self) -> PinnedStatistics {
+        PinnedStatistics {
+            files: self.pinned_files.load(Ordering::Relaxed),
+            bytes: self.pinned_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes that a file of so many bytes was replaced.
+    pub(super) fn note_replaced(&self, bytes: u64) {
+        self.pinned_files.fetch_add(1, Ordering::Relaxed);
+        self.pinned_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes that the last one who held a file of so many bytes that was replaced let go of it.
+    pub(super) fn note_closed(&self, bytes: u64) {
+        self.pinned_files.fetch_sub(1, Ordering::Relaxed);
+        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Lets go of the pages of a file that was removed. Cost: a look at each cached page.
@@ -136,23 +179,28 @@ impl PageReader {
         })
     }
 
-    /// Reads those of `pages` into the cache that are not there, side by side. A read that fails is forgotten: who needs
-    /// the page reads it again, and gets the error.
-    pub fn read_ahead(&self, file: &PagedFile, pages: impl IntoIterator<Item = PageNumber>) {
+    /// Reads those of `pages` into the cache that are not there, side by side, of whichever files. A read that fails is
+    /// forgotten: who needs the page reads it again, and gets the error.
+    pub(super) fn read_ahead<'f>(&self, pages: impl IntoIterator<Item = PageToRead<'f>>) {
+        let mut missing = pages
+            .into_iter()
+            .filter_map(|wanted| Some((wanted, self.cache.claim_missing(page_id(wanted.file, wanted.page))?)))
+            .peekable();
+        if missing.peek().is_none() {
+            return;
+        }
         let allowed = self.round(AHEAD_PAGES);
-        let mut missing =
-            pages.into_iter().filter_map(|page| self.cache.claim_missing(page_id(file, page))).peekable();
         while missing.peek().is_some() {
             let promises: Vec<_> = missing.by_ref().take(allowed.count()).collect();
-            let read = |promise: &PageRead<'_, VerifiedPage>| {
-                let (file, buffer) = (Arc::clone(file.handle()), self.buffers.buffer());
-                pool::PageRead { file, offset: promise.id().page.offset(), buffer }
+            let read = |(wanted, _): &(PageToRead<'f>, PageRead<'_, VerifiedPage>)| {
+                let (file, buffer) = (Arc::clone(wanted.file.handle()), self.buffers.buffer());
+                pool::PageRead { file, offset: wanted.page.offset(), buffer }
             };
             let outcomes = self.pool.read_all(promises.iter().map(read).collect());
-            for (promise, read) in promises.into_iter().zip(outcomes) {
-                let page = promise.id().page;
+            for ((wanted, promise), read) in promises.into_iter().zip(outcomes) {
+                let PageToRead { file, page, worth } = wanted;
                 if let Some(read) = read.ok().and_then(|buffer| self.verified(file, page, buffer).ok()) {
-                    promise.put(read, PageWorth::Ordinary);
+                    promise.put(read, worth);
                 }
             }
         }

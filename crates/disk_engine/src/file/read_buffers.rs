@@ -25,7 +25,7 @@ use evergraph_storage::sync::atomic::{AtomicUsize, Ordering};
 use std::fmt;
 
 /// What the memory of rounds is called in a budget.
-pub const READ_BUFFERS_PURPOSE: &str = "page reads";
+pub const READ_BUFFERS_PURPOSE: &str = "read buffers";
 
 /// Pages of all rounds together, at most.
 const PAGES_MAX: usize = 512;

@@ -10,12 +10,14 @@ use crate::file::group_directory::VertexState;
 use crate::file::item_records::StampUse;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
+use crate::format::directory::INDEX_GROUP;
 use crate::format::entries::place::{EntryStretch, IndexEntry};
+use crate::format::file_name::PAGE_BYTES;
 use crate::format::operation::RecordOperation;
 use crate::format::page_index::topology::FilterPlace;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -224,6 +226,16 @@ impl RecordSource for FileRecords<'_> {
             row.rows.add_to(rows);
         }
         Ok(())
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        let pages = self.file.topology_index();
+        let count = pages.pages_of(index).len() + pages.filters_of(index).len();
+        EntriesSize {
+            difference: self.file.directory_difference(index, INDEX_GROUP),
+            bytes: 0,
+            file_bytes: (count * PAGE_BYTES) as u64,
+        }
     }
 
     fn index_entries(

@@ -36,7 +36,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// What windows are called in a budget.
-pub const WINDOW_PURPOSE: &str = "windows of algorithms";
+pub const WINDOW_PURPOSE: &str = "scan windows";
 /// Pages of a span, at most: 1 MiB.
 const SPAN_PAGES_MAX: u64 = 64;
 /// Pages of a span below which fewer are read ahead.

@@ -23,6 +23,9 @@ use evergraph_graph::bytes::{Decoded, Reader, put_varint};
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_storage::view::GroupBits;
 
+/// The group of the one row of an index.
+pub const INDEX_GROUP: GroupId = GroupId(0);
+
 /// What a file changed in one group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectoryRow {
@@ -77,7 +80,7 @@ impl DirectoryBuilder {
     /// Counts a record of an index.
     #[inline]
     pub fn add_entry(&mut self, subject: Subject, difference: i64) {
-        self.count(subject, GroupId(0), difference);
+        self.count(subject, INDEX_GROUP, difference);
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //!         each file number has a topology file (lists, vertices, entries, filter) and a columns file
 //!         (columns, long values), so that a scan of the topology reads nothing else
 //! page    32 bytes of head, then a body by kind:
-//!         1 lists      2 vertices      3 columns      4 entries      5 filter      6 long_values
+//!         1 lists      2 vertices      3 columns      4 entries      5 filter (ribbon)      6 long_values
 //! parts   positions, frames, operation, discriminators, stamps: arrays that several kinds share; row_set: of directories
 //! words   subject, tree_key, file_name
 //! ```
@@ -35,6 +35,7 @@ pub mod operation;
 pub mod page;
 pub mod page_index;
 pub mod positions;
+pub mod ribbon;
 pub mod row_set;
 pub mod stamps;
 pub mod subject;

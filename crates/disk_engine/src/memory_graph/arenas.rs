@@ -21,6 +21,8 @@ use crate::memory_graph::slot::Slot;
 use evergraph_graph::properties::Properties;
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
+#[cfg(not(any(shuttle, loom)))]
+use zerocopy::FromZeros as _;
 
 /// Records in an entry itself.
 pub(super) const INLINE_RECORDS: u32 = 2;
@@ -140,11 +142,24 @@ impl Room {
 #[derive(Debug)]
 pub(super) struct Heads(Box<[AtomicU32]>);
 
+/// Heads without chains. Memory that the system gives zeroed is touched where lists begin, and nowhere else: an eighth of a
+/// graph's capacity would be written whenever one is opened.
+#[cfg(not(any(shuttle, loom)))]
+fn empty_heads(count: usize) -> Box<[AtomicU32]> {
+    const { assert!(NONE == 0, "zeros are heads without chains") };
+    AtomicU32::new_vec_zeroed(count).expect("the process has memory for a table").into()
+}
+
+#[cfg(any(shuttle, loom))]
+fn empty_heads(count: usize) -> Box<[AtomicU32]> {
+    (0..count).map(|_| AtomicU32::new(NONE)).collect()
+}
+
 impl Heads {
     /// Buckets for about `entries`: twice as many, rounded up to a power of two.
     fn for_entries(entries: u64) -> Self {
         let count = (entries.max(4) * 2).next_power_of_two().min(1 << 31);
-        Self((0..count).map(|_| AtomicU32::new(NONE)).collect())
+        Self(empty_heads(count as usize))
     }
 
     /// The bucket of two words.

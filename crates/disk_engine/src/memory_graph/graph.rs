@@ -14,7 +14,7 @@
 //! delete markers, one writer and no vertex locks.
 
 use crate::memory_graph::arenas::{Arenas, Room};
-use crate::memory_graph::index_entries::{IndexEntries, IndexRecord};
+use crate::memory_graph::index_entries::{IndexEntries, IndexRecord, bytes_of};
 use crate::memory_graph::lists::{ListRoom, exact_room, list_room};
 use crate::memory_graph::promises::{Promise, Promises};
 use crate::memory_graph::reserved_memory::ReservedMemory;
@@ -23,6 +23,7 @@ use crate::memory_graph::sorted_commit::{CommitList, SortedCommit};
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -36,6 +37,24 @@ pub struct PreparedCommit {
     /// Bytes of property values on the heap.
     values_bytes: u64,
     promise: Promise,
+}
+
+/// Room for one commit.
+#[derive(Debug)]
+pub(crate) struct PromisedRoom {
+    /// Of each list.
+    rooms: Vec<ListRoom>,
+    promise: Promise,
+}
+
+impl PromisedRoom {
+    /// The commit with its room, which was promised for it.
+    pub(crate) fn filled(self, commit: SortedCommit, mut index_records: Vec<IndexRecord>) -> PreparedCommit {
+        let Self { rooms, promise } = self;
+        index_records.sort_unstable_by(|a, b| a.subject.cmp(&b.subject).then_with(|| a.value.cmp(&b.value)));
+        let values_bytes = commit.payloads().0;
+        PreparedCommit { commit, rooms, index_records, values_bytes, promise }
+    }
 }
 
 /// What is left of a commit that was appended: dropped after the latch.
@@ -92,7 +111,7 @@ pub struct MemoryGraph {
 
 impl MemoryGraph {
     /// An empty graph that is full at `capacity_bytes`, with memory for what `promises` promised. All graphs of one engine
-    /// share their promises. Cost: zeroing an eighth of the capacity; so the next graph is opened ahead.
+    /// share their promises. Cost: an allocation of an eighth of the capacity, which takes memory as it is used.
     ///
     /// # Errors
     /// `limit` if writers were promised more than a graph of this capacity holds.
@@ -113,7 +132,7 @@ impl MemoryGraph {
         let room = room_of(&commit, &rooms);
         let graph = Self::new(Arenas::with_room(room), 0, &Promises::new());
         graph.promises.open(&graph.arenas)?;
-        let promise = graph.promises.promise(room)?;
+        let promise = graph.promises.promise(room, 0)?;
         let values_bytes = commit.payloads().0;
         drop(graph.install(PreparedCommit { commit, rooms, index_records, values_bytes, promise }, 0));
         graph.arenas.freeze();
@@ -138,18 +157,25 @@ impl MemoryGraph {
     ///
     /// # Errors
     /// `limit` if that is more than a graph holds, beside what other writers were promised.
-    pub fn prepare(
+    pub fn prepare(&self, commit: SortedCommit, index_records: Vec<IndexRecord>) -> Result<PreparedCommit> {
+        let room = self.promise(&commit, &index_records)?;
+        Ok(room.filled(commit, index_records))
+    }
+
+    /// The first half of [`MemoryGraph::prepare`]: the room alone.
+    ///
+    /// # Errors
+    /// As [`MemoryGraph::prepare`].
+    pub(crate) fn promise(
         &self,
-        commit: SortedCommit,
-        mut index_records: Vec<IndexRecord>,
-    ) -> Result<PreparedCommit> {
+        commit: &SortedCommit,
+        index_records: &[IndexRecord],
+    ) -> Result<PromisedRoom> {
         let measure =
             |list: &CommitList| list_room(list.id, self.arenas.list(list.id), list.records.len() as u32);
         let rooms: Vec<_> = commit.lists.iter().map(measure).collect();
-        let promise = self.promises.promise(room_of(&commit, &rooms))?;
-        index_records.sort_unstable_by(|a, b| a.subject.cmp(&b.subject).then_with(|| a.value.cmp(&b.value)));
-        let values_bytes = commit.payloads().0;
-        Ok(PreparedCommit { commit, rooms, index_records, values_bytes, promise })
+        let promise = self.promises.promise(room_of(commit, &rooms), heap_bytes_of(commit, index_records))?;
+        Ok(PromisedRoom { rooms, promise })
     }
 
     /// Appends a commit, newer than all before it. Under the latch, before it is published. The graph need not be the
@@ -185,7 +211,7 @@ impl MemoryGraph {
 
     fn install(&self, prepared: PreparedCommit, offset: u64) -> AppendedCommit {
         let PreparedCommit { mut commit, rooms, index_records, values_bytes, promise } = prepared;
-        let SortedCommit { records, lists } = &mut commit;
+        let SortedCommit { records, lists, .. } = &mut commit;
         let mut rooms_left = rooms.iter();
         for lists in lists.chunk_by(|a, b| a.segment() == b.segment()) {
             let (subject, group) = lists[0].segment();
@@ -248,11 +274,30 @@ impl MemoryGraph {
         self.memory.reserve(budget, self.size().total_bytes(), self.capacity_bytes / 32)
     }
 
+    /// The same, and what commits bring that were promised room: for the graph that they are most likely to reach.
+    ///
+    /// # Errors
+    /// As [`MemoryGraph::reserve`].
+    pub(crate) fn reserve_with_promised(&self, budget: &dyn Budget) -> Result<()> {
+        let bytes = self.size().total_bytes() + self.promises.heap_bytes();
+        self.memory.reserve(budget, bytes, self.capacity_bytes / 32)
+    }
+
+    /// Reserves what the graph takes now, beyond the limit if it does not fit.
+    pub(crate) fn reserve_anyway(&self, budget: &MemoryBudget) {
+        self.memory.reserve_anyway(budget, self.size().total_bytes());
+    }
+
     /// Whether the graph is to be frozen. It takes what was promised all the same.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.size().total_bytes() >= self.capacity_bytes
     }
+}
+
+/// What a commit brings beside its room in the arrays: values, and entries of indexes, about.
+pub(crate) fn heap_bytes_of(commit: &SortedCommit, index_records: &[IndexRecord]) -> u64 {
+    commit.payloads().0 + bytes_of(index_records)
 }
 
 /// What a commit takes of each array at most, with the segments that it may make.

@@ -18,9 +18,10 @@ use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
+use crate::source::EntriesSize;
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_storage::sync::RwLock;
-use evergraph_storage::sync::atomic::{AtomicU64, Ordering as Memory};
+use evergraph_storage::sync::atomic::{AtomicI64, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,13 @@ const PART_MAX: usize = 256;
 /// Records of a part: few, so that schedules of a few commits cut it.
 #[cfg(any(shuttle, loom))]
 const PART_MAX: usize = 2;
+
+/// Records that a reader looks at before it lets go of the locks, and commits go on.
+#[cfg(not(any(test, shuttle, loom)))]
+const LOOKED_AT_MAX: usize = 1024;
+/// Records that a reader looks at before it lets go of the locks: few, so that small tests see it.
+#[cfg(any(test, shuttle, loom))]
+const LOOKED_AT_MAX: usize = 5;
 
 /// A record of an index in a commit that has no timestamp yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,6 +72,28 @@ impl StampedEntry {
     }
 }
 
+/// Where a visit begins.
+#[derive(Clone, Copy, Debug)]
+enum Start<'a> {
+    /// There.
+    At(&'a EntryPlace<'a>),
+    /// With the record that comes after this one, in this order.
+    Behind(&'a StampedEntry, EntryOrder),
+}
+
+impl Start<'_> {
+    /// Whether it lies before a record or behind it.
+    fn cmp_entry(&self, entry: &StampedEntry) -> Ordering {
+        match self {
+            Self::At(place) => place.cmp_pair(&entry.value, entry.item),
+            Self::Behind(last, order) => last.cmp_key(entry).then(match order {
+                EntryOrder::Ascending => Ordering::Greater,
+                EntryOrder::Descending => Ordering::Less,
+            }),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Part {
     /// No record of the part is before this one; the first part has none.
@@ -75,12 +105,15 @@ struct Part {
 ///
 /// # Concurrency
 /// The holder of the commit latch inserts; anybody reads. Locks: the list of parts, then one part. A reader holds both
-/// for as long as it copies at most one batch, so the writer may wait for that long, for a reader of its own part or
+/// for as long as it looks at a thousand records, seen or not, so the writer may wait for that long, for a reader of its own part or
 /// when it cuts one.
 #[derive(Debug, Default)]
 pub(super) struct StampedEntries {
     #[expect(clippy::vec_box, reason = "a cut moves all parts behind it, under the latch")]
     parts: RwLock<Vec<Box<Part>>>,
+    /// Inserts minus Deletes. Relaxed, as the bytes: sizes, exact for the holder of the latch, who alone changes them.
+    difference: AtomicI64,
+    bytes: AtomicU64,
 }
 
 /// The last part that begins where `is_behind` does not hold.
@@ -180,7 +213,8 @@ impl StampedEntries {
         });
     }
 
-    /// Visits all records from one place to another, both included, until `visit` says no.
+    /// Visits all records from one place to another, both included, until `visit` says no. Now and then it lets go of the
+    /// locks: what is inserted meanwhile is newer than anything that the reader sees.
     fn visit(
         &self,
         from: &EntryPlace<'_>,
@@ -188,35 +222,68 @@ impl StampedEntries {
         order: EntryOrder,
         mut visit: impl FnMut(&StampedEntry) -> bool,
     ) {
+        let mut last = self.visit_some(&Start::At(from), to, order, &mut visit);
+        while let Some(record) = last {
+            last = self.visit_some(&Start::Behind(&record, order), to, order, &mut visit);
+        }
+    }
+
+    /// The same for so many records as a commit may wait for; the last one, if there may be more.
+    fn visit_some(
+        &self,
+        from: &Start<'_>,
+        to: &EntryPlace<'_>,
+        order: EntryOrder,
+        visit: &mut impl FnMut(&StampedEntry) -> bool,
+    ) -> Option<StampedEntry> {
         let parts = self.parts.read();
+        let mut looked_at = 0;
         match order {
             EntryOrder::Ascending => {
-                let first = part_of(&parts, |start| from.cmp_pair(&start.value, start.item).is_le());
+                let first = part_of(&parts, |start| from.cmp_entry(start).is_le());
                 for part in &parts[first..] {
                     let records = part.records.read();
-                    let at = records.partition_point(|entry| from.cmp_pair(&entry.value, entry.item).is_gt());
+                    let at = records.partition_point(|entry| from.cmp_entry(entry).is_gt());
                     for entry in &records[at..] {
                         if to.cmp_pair(&entry.value, entry.item).is_lt() || !visit(entry) {
-                            return;
+                            return None;
+                        }
+                        looked_at += 1;
+                        if looked_at == LOOKED_AT_MAX {
+                            return Some(entry.clone());
                         }
                     }
                 }
             }
             EntryOrder::Descending => {
-                let last = part_of(&parts, |start| from.cmp_pair(&start.value, start.item).is_lt());
+                let last = part_of(&parts, |start| from.cmp_entry(start).is_lt());
                 for part in parts.iter().take(last + 1).rev() {
                     let records = part.records.read();
-                    let end =
-                        records.partition_point(|entry| from.cmp_pair(&entry.value, entry.item).is_ge());
+                    let end = records.partition_point(|entry| from.cmp_entry(entry).is_ge());
                     for entry in records[..end].iter().rev() {
                         if to.cmp_pair(&entry.value, entry.item).is_gt() || !visit(entry) {
-                            return;
+                            return None;
+                        }
+                        looked_at += 1;
+                        if looked_at == LOOKED_AT_MAX {
+                            return Some(entry.clone());
                         }
                     }
                 }
             }
         }
+        None
     }
+}
+
+/// Bytes of the entry in a part that is three quarters full, and of its value with two counts.
+fn entry_bytes(value: &[u8]) -> u64 {
+    (size_of::<StampedEntry>() * 4 / 3 + 16 + value.len()) as u64
+}
+
+/// Bytes that `records` take, about.
+pub(super) fn bytes_of(records: &[IndexRecord]) -> u64 {
+    records.iter().map(|record| entry_bytes(&record.value)).sum()
 }
 
 /// The records of all indexes of a memory graph.
@@ -240,9 +307,10 @@ impl IndexEntries {
                 known = Some((subject, self.index_or_new(subject)));
             }
             let (_, entries) = known.as_ref().expect("set above");
-            // The entry in a part that is three quarters full, and its value's bytes with two counts.
-            let bytes = size_of::<StampedEntry>() * 4 / 3 + 16 + value.len();
-            self.bytes.fetch_add(bytes as u64, Memory::Relaxed);
+            let bytes = entry_bytes(&value);
+            self.bytes.fetch_add(bytes, Memory::Relaxed);
+            entries.bytes.fetch_add(bytes, Memory::Relaxed);
+            entries.difference.fetch_add(operation.difference(), Memory::Relaxed);
             entries.insert(StampedEntry { value, item, stamp: RelativeStamp::new(offset, operation) });
         }
     }
@@ -253,6 +321,15 @@ impl IndexEntries {
 
     fn index_or_new(&self, subject: Subject) -> Arc<StampedEntries> {
         self.index(subject).unwrap_or_else(|| Arc::clone(self.indexes.write().entry(subject).or_default()))
+    }
+
+    /// How much there is of an index.
+    pub(super) fn size(&self, subject: Subject) -> EntriesSize {
+        self.index(subject).map_or_else(EntriesSize::default, |entries| EntriesSize {
+            difference: entries.difference.load(Memory::Relaxed),
+            bytes: entries.bytes.load(Memory::Relaxed),
+            file_bytes: 0,
+        })
     }
 
     /// The indexes that have records, ascending.
@@ -338,6 +415,40 @@ mod tests {
             let parts = entries.index(SUBJECT).unwrap().parts.read().len();
             assert!(parts <= 42, "{parts} parts");
             assert!((70..90).contains(&(entries.bytes() / 10_000)), "{} bytes", entries.bytes());
+        }
+    }
+
+    #[test]
+    fn a_reader_lets_go_of_the_locks_between_records_that_it_does_not_see() {
+        let entries = IndexEntries::default();
+        for at in 0..1000 {
+            entries.append(vec![record(b"k", 7, RecordOperation::Insert)], 10 + at);
+        }
+        let index = entries.index(SUBJECT).unwrap();
+        for order in [EntryOrder::Ascending, EntryOrder::Descending] {
+            let (mut from, mut to) = (EntryPlace::Start, EntryPlace::End);
+            if order == EntryOrder::Descending {
+                std::mem::swap(&mut from, &mut to);
+            }
+            let mut count = 0;
+            let mut look = |_: &StampedEntry| {
+                count += 1;
+                true
+            };
+            assert!(index.visit_some(&Start::At(&from), &to, order, &mut look).is_some());
+            assert_eq!(count, LOOKED_AT_MAX);
+            let mut found = Vec::new();
+            index.between((&from, &to), order, 9, 9, &mut found);
+            assert_eq!(found, []);
+            index.between((&from, &to), order, 9, 500, &mut found);
+            assert_eq!(found.len(), 1);
+            let mut stamps = Vec::new();
+            index.visit(&from, &to, order, |entry| {
+                stamps.push(entry.stamp.offset());
+                true
+            });
+            stamps.sort_unstable();
+            assert_eq!(stamps, (10..1010).collect::<Vec<_>>(), "each one once");
         }
     }
 

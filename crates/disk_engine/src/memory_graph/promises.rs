@@ -29,6 +29,8 @@ pub struct Promises {
     /// The sum of what is promised, for each array. Raised under the lock of `open`. Lowered (Release) without it, after
     /// the elements were taken; who raises it (Acquire) therefore sees those as used.
     promised: [AtomicU64; Room::ARRAYS],
+    /// Bytes outside of the arrays that promised commits bring: values, and entries of indexes. Relaxed: a size.
+    heap_bytes: AtomicU64,
 }
 
 impl Promises {
@@ -50,19 +52,21 @@ impl Promises {
         Ok(())
     }
 
-    /// Promises `room` in every graph that is open, or is opened while the promise lives. Cost: a lock and a few
+    /// Promises `room` in every graph that is open, or is opened while the promise lives, to a commit that brings
+    /// `heap_bytes` beside it. Cost: a lock and a few
     /// additions; now and then zeroing a chunk.
     ///
     /// # Errors
     /// `limit` if a graph's arrays cannot hold it, beside what others were promised.
-    pub(super) fn promise(self: &Arc<Self>, room: Room) -> Result<Promise> {
+    pub(super) fn promise(self: &Arc<Self>, room: Room, heap_bytes: u64) -> Result<Promise> {
         let mut open = self.open.lock();
         let add = |(sum, more): (&AtomicU64, u64)| sum.fetch_add(more, Ordering::AcqRel) + more;
         let counts = self.promised.iter().zip(room.counts()).map(add);
         let mut total = [0; Room::ARRAYS];
         total.iter_mut().zip(counts).for_each(|(total, count)| *total = count);
         // From here on it is given back if anything fails.
-        let promise = Promise { promises: Arc::clone(self), room };
+        self.heap_bytes.fetch_add(heap_bytes, Ordering::Relaxed);
+        let promise = Promise { promises: Arc::clone(self), room, heap_bytes };
         let mut answer = Ok(());
         open.retain(|arenas| match arenas.upgrade().filter(|arenas| !arenas.is_frozen()) {
             Some(arenas) => {
@@ -73,6 +77,11 @@ impl Promises {
             None => false,
         });
         answer.map(|()| promise)
+    }
+
+    /// Bytes that promised commits bring beside their room: nobody has them yet, or they were appended a moment ago.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.heap_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -94,6 +103,7 @@ fn make_ready(arenas: &Arenas, promised: Room) -> Result<()> {
 pub(super) struct Promise {
     promises: Arc<Promises>,
     room: Room,
+    heap_bytes: u64,
 }
 
 impl Promise {
@@ -108,6 +118,7 @@ impl Drop for Promise {
         for (sum, less) in self.promises.promised.iter().zip(self.room.counts()) {
             sum.fetch_sub(less, Ordering::Release);
         }
+        self.promises.heap_bytes.fetch_sub(self.heap_bytes, Ordering::Relaxed);
     }
 }
 
@@ -128,13 +139,13 @@ mod tests {
         let promises = Promises::new();
         let arenas = Arc::new(Arenas::with_capacity(1 << 16));
         promises.open(&arenas).unwrap();
-        let first = promises.promise(room(10)).unwrap();
+        let first = promises.promise(room(10), 7).unwrap();
         assert!(first.is_of(&promises) && !first.is_of(&Promises::new()));
-        let error = promises.promise(room(1 << 20)).unwrap_err();
+        let error = promises.promise(room(1 << 20), 9).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
-        assert_eq!(promised(&promises), room(10).counts());
+        assert_eq!((promised(&promises), promises.heap_bytes()), (room(10).counts(), 7));
         drop(first);
-        assert_eq!(promised(&promises), [0; Room::ARRAYS]);
+        assert_eq!((promised(&promises), promises.heap_bytes()), ([0; Room::ARRAYS], 0));
     }
 
     #[test]
@@ -142,7 +153,7 @@ mod tests {
         let promises = Promises::new();
         let first = Arc::new(Arenas::with_capacity(1 << 20));
         promises.open(&first).unwrap();
-        let promise = promises.promise(room(5000)).unwrap();
+        let promise = promises.promise(room(5000), 0).unwrap();
         let next = Arc::new(Arenas::with_capacity(1 << 20));
         promises.open(&next).unwrap();
         first.freeze();
@@ -152,7 +163,7 @@ mod tests {
         }
         let bytes = first.bytes();
         drop(promise);
-        drop(promises.promise(room(20_000)).unwrap());
+        drop(promises.promise(room(20_000), 0).unwrap());
         assert_eq!(first.bytes(), bytes, "nothing is allocated for a frozen graph");
     }
 }

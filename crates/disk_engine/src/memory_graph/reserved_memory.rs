@@ -8,6 +8,7 @@
 
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::Result;
+use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
@@ -46,6 +47,16 @@ impl ReservedMemory {
         }
         Ok(())
     }
+
+    /// The same, of just `bytes`, beyond the limit if they do not fit.
+    pub(super) fn reserve_anyway(&self, budget: &MemoryBudget, bytes: u64) {
+        let mut held = self.held.lock();
+        let before = self.bytes.load(Ordering::Relaxed);
+        if bytes > before {
+            held.push(budget.reserve_anyway(GRAPHS_PURPOSE, bytes - before));
+            self.bytes.store(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 impl fmt::Debug for ReservedMemory {
@@ -57,7 +68,6 @@ impl fmt::Debug for ReservedMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evergraph_storage::memory_budget::MemoryBudget;
 
     #[test]
     fn what_a_graph_outgrows_is_reserved_in_steps_and_given_back_with_it() {

@@ -99,6 +99,10 @@ impl CommitList {
 pub struct SortedCommit {
     pub(super) records: Vec<PendingRecord>,
     pub(super) lists: Vec<CommitList>,
+    /// Bytes of property values on the heap.
+    values_bytes: u64,
+    /// Records that have values.
+    payloads_count: u64,
 }
 
 impl SortedCommit {
@@ -135,7 +139,7 @@ impl SortedCommit {
             }
         }
         keys.sort_unstable();
-        let mut commit = Self { records: Vec::with_capacity(keys.len()), lists: Vec::new() };
+        let mut commit = Self { records: Vec::with_capacity(keys.len()), ..Self::default() };
         for keys in keys.chunk_by(|a, b| a.list() == b.list()) {
             let id = keys[0].list();
             let first = commit.records.len();
@@ -147,6 +151,8 @@ impl SortedCommit {
                     .or_else(|| of_vertex(mutation).map(|(_, operation, payload)| (operation, payload)))
                     .expect("no other mutation has a key");
                 let payload = if carries_properties { payload.clone() } else { Properties::EMPTY };
+                commit.values_bytes += payload.heap_bytes() as u64;
+                commit.payloads_count += u64::from(!payload.is_empty());
                 PendingRecord { item: key.item(), operation, payload }
             }));
             commit.lists.push(CommitList { id, records: first..commit.records.len() });
@@ -186,8 +192,7 @@ impl SortedCommit {
 
     /// Bytes of property values on the heap, and how many records have some.
     pub(super) fn payloads(&self) -> (u64, u64) {
-        let with = self.records.iter().filter(|record| !record.payload.is_empty());
-        with.fold((0, 0), |(bytes, count), record| (bytes + record.payload.heap_bytes() as u64, count + 1))
+        (self.values_bytes, self.payloads_count)
     }
 
     fn has_one_record_an_item(&self) -> bool {

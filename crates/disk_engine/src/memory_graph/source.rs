@@ -17,7 +17,7 @@ use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::arenas::UNLINKED_MAX;
 use crate::memory_graph::slot::StoredRecord;
 use crate::memory_graph::visible::{VisibleList, VisibleRecords};
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::properties::Properties;
@@ -63,7 +63,8 @@ impl VisibleRecords<'_> {
         let segment = |(list, _): &(ListId, ItemKey)| (list.subject, list.vertex.group());
         for (items, answers) in runs(items, answers, |a, b| segment(a) == segment(b)) {
             let (subject, group) = segment(&items[0]);
-            if items.len() > 1 && !self.has_segment(subject, group) {
+            // A graph mostly has edges of a group and none of its vertices; of one edge its list says as much.
+            if (items.len() > 1 || subject == Subject::VERTICES) && !self.has_lists(subject, group) {
                 continue;
             }
             for (items, answers) in runs(items, answers, |a, b| a.0 == b.0) {
@@ -193,7 +194,7 @@ impl RecordSource for VisibleRecords<'_> {
         let segment = |list: &ListId| (list.subject, list.vertex.group());
         for (lists, differences) in runs(lists, differences, |a, b| segment(a) == segment(b)) {
             let (subject, group) = segment(&lists[0]);
-            if lists.len() > 1 && !self.has_segment(subject, group) {
+            if lists.len() > 1 && !self.has_lists(subject, group) {
                 continue;
             }
             for (list, difference) in lists.iter().zip(differences) {
@@ -228,6 +229,10 @@ impl RecordSource for VisibleRecords<'_> {
             rows[word] |= bit;
         }
         Ok(())
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        VisibleRecords::index_size(self, index)
     }
 
     fn index_entries(

@@ -19,6 +19,7 @@ use crate::memory_graph::lists::StoredList;
 use crate::memory_graph::record::GraphRecord;
 use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
+use crate::source::EntriesSize;
 use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::index_entry::IndexItem;
 use evergraph_graph::timestamp::Timestamp;
@@ -78,9 +79,11 @@ pub struct VisibleRecords<'g> {
 }
 
 impl<'g> VisibleRecords<'g> {
-    /// Whether the graph has records of a group and subject, perhaps none that is visible. Cost: a look-up.
-    pub(super) fn has_segment(&self, subject: Subject, group: GroupId) -> bool {
-        self.horizon.limit.is_some() && self.graph.arenas.segment(subject, group).is_some()
+    /// Whether the graph has lists of a group and subject, perhaps none that is visible. Cost: a look-up in a table that
+    /// is small beside that of lists.
+    pub(super) fn has_lists(&self, subject: Subject, group: GroupId) -> bool {
+        let segment = self.horizon.limit.and_then(|_| self.graph.arenas.segment(subject, group));
+        segment.is_some_and(|segment| segment.entry_count() > 0)
     }
 
     /// A list, if the graph has records of it; perhaps none that is visible. Cost: a look-up in a hash table.
@@ -141,6 +144,12 @@ impl<'g> VisibleRecords<'g> {
         if let Some(limit) = self.horizon.limit {
             self.graph.indexes.between(index, places, order, count_max, limit, entries);
         }
+    }
+
+    /// How much the graph has of an index, what is not visible included. Cost: a search.
+    #[must_use]
+    pub fn index_size(&self, index: Subject) -> EntriesSize {
+        self.graph.indexes.size(index)
     }
 
     /// The indexes that the graph has records of, ascending.

@@ -3,6 +3,7 @@
 //! Records are exact, so the number of items of a group is the sum over all files. Groups whose difference is zero
 //! are left out.
 
+use crate::format::directory::INDEX_GROUP;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::merge::merged_run::MergedRun;
@@ -46,7 +47,7 @@ impl GroupCounts {
 
     /// Counts one entry of an index.
     pub fn add_entry(&mut self, subject: Subject, operation: RecordOperation) {
-        self.add(subject, GroupId(0), operation.difference());
+        self.add(subject, INDEX_GROUP, operation.difference());
     }
 
     /// What was counted, ascending by subject and group; from here on it counts the next file.

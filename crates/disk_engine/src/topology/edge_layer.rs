@@ -7,6 +7,7 @@ use crate::file::shared_window::SharedWindow;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
+use crate::generation::GenerationSource;
 use crate::level::Level;
 use crate::level_scan::{LevelScan, Lists};
 use crate::memory_graph::graph::MemoryGraph;
@@ -100,9 +101,9 @@ impl ScannedFile for CsrFile {
 
 /// Consecutive memory graphs and what they come to.
 #[derive(Debug)]
-pub(super) struct GraphLayer {
-    /// The newest first.
-    graphs: Vec<Arc<MemoryGraph>>,
+pub(super) struct GraphLayer<F> {
+    /// The newest first, for point reads: in files, once they are flushed. The run needs no graph.
+    sources: Vec<SourceHandle<F>>,
     run: SortedRun,
 }
 
@@ -110,7 +111,7 @@ pub(super) struct GraphLayer {
 #[derive(Debug)]
 pub(super) enum EdgeLayer<F> {
     /// Memory graphs.
-    Graphs(GraphLayer),
+    Graphs(GraphLayer<F>),
     /// A file.
     File(Arc<F>),
     /// A level below L0.
@@ -126,29 +127,38 @@ pub(super) fn layers<F>(
     budget: &Arc<dyn Budget>,
 ) -> Result<Vec<EdgeLayer<F>>> {
     let mut layers = Vec::new();
-    let mut graphs = Vec::new();
-    let close = |graphs: &mut Vec<Arc<MemoryGraph>>, layers: &mut Vec<EdgeLayer<F>>| -> Result<()> {
-        if !graphs.is_empty() {
-            let graphs = std::mem::take(graphs);
-            let run = SortedRun::new(&graphs, timestamp, &wanted, budget)?;
-            layers.push(EdgeLayer::Graphs(GraphLayer { graphs, run }));
-        }
-        Ok(())
+    let (mut sources_of_run, mut graphs) = (Vec::new(), Vec::new());
+    let close = |sources: &mut Vec<SourceHandle<F>>, graphs: &mut Vec<Arc<MemoryGraph>>| {
+        let run = SortedRun::new(&std::mem::take(graphs), timestamp, &wanted, budget)?;
+        Ok::<_, Error>(EdgeLayer::Graphs(GraphLayer { sources: std::mem::take(sources), run }))
     };
     for source in sources {
-        match source {
-            SourceHandle::Graph(graph) => graphs.push(graph),
-            SourceHandle::File(file) => {
-                close(&mut graphs, &mut layers)?;
-                layers.push(EdgeLayer::File(file));
+        // Graphs next to each other are one layer, everything else is one by itself.
+        let layer = match &source {
+            SourceHandle::Graph(graph) => Err(Arc::clone(graph)),
+            SourceHandle::Generation(generation) => match generation.source() {
+                GenerationSource::Graph(graph) => Err(graph),
+                GenerationSource::File(file) => Ok(EdgeLayer::File(Arc::clone(file))),
+            },
+            SourceHandle::File(file) => Ok(EdgeLayer::File(Arc::clone(file))),
+            SourceHandle::Level(level) => Ok(EdgeLayer::Level(Arc::clone(level))),
+        };
+        match layer {
+            Err(graph) => {
+                graphs.push(graph);
+                sources_of_run.push(source);
             }
-            SourceHandle::Level(level) => {
-                close(&mut graphs, &mut layers)?;
-                layers.push(EdgeLayer::Level(level));
+            Ok(layer) => {
+                if !graphs.is_empty() {
+                    layers.push(close(&mut sources_of_run, &mut graphs)?);
+                }
+                layers.push(layer);
             }
         }
     }
-    close(&mut graphs, &mut layers)?;
+    if !graphs.is_empty() {
+        layers.push(close(&mut sources_of_run, &mut graphs)?);
+    }
     Ok(layers)
 }
 
@@ -162,7 +172,7 @@ impl<F> EdgeLayer<F> {
     }
 }
 
-impl GraphLayer {
+impl<F> GraphLayer<F> {
     /// Appends the next items of a list, at most `limit`; whether there are more.
     fn list(&self, list: ListId, after: Option<ItemKey>, limit: usize, items: &mut Vec<ListedItem>) -> bool {
         let (before, vertex) = (items.len(), list.vertex.0);
@@ -230,7 +240,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
     ) -> Result<()> {
         match self {
             Self::Graphs(layer) => {
-                layer.graphs.iter().try_for_each(|graph| graph.at(until).property(items, key, answers))
+                layer.sources.iter().try_for_each(|source| source.at(until).property(items, key, answers))
             }
             Self::File(file) => file.at(until).property(items, key, answers),
             Self::Level(level) => LevelRecords::new(level, until).property(items, key, answers),
@@ -257,8 +267,8 @@ impl<F: ScannedFile> EdgeLayer<F> {
     pub(super) fn group_difference(&self, until: Timestamp, subject: Subject, group: GroupId) -> Result<i64> {
         match self {
             Self::Graphs(layer) => {
-                let differences = layer.graphs.iter().map(|graph| graph.at(until));
-                Ok(differences.map(|graph| graph.segment_difference(subject, group)).sum())
+                let differences = layer.sources.iter().map(|source| source.at(until));
+                differences.map(|source| source.group_difference(subject, group)).sum()
             }
             Self::File(file) => file.at(until).group_difference(subject, group),
             Self::Level(level) => LevelRecords::new(level, until).group_difference(subject, group),
@@ -270,7 +280,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         match self {
             // The oldest first, as among layers.
             Self::Graphs(layer) => {
-                layer.graphs.iter().rev().try_for_each(|graph| graph.at(until).apply_live(group, live))
+                layer.sources.iter().rev().try_for_each(|source| source.at(until).apply_live(group, live))
             }
             Self::File(file) => file.at(until).apply_live(group, live),
             Self::Level(level) => LevelRecords::new(level, until).apply_live(group, live),

@@ -28,7 +28,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::item_id::IndexItem;
-use evergraph_storage::view::{GroupBits, IndexAnswer, View, runs};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::sync::Arc;
 
 /// Items that layers are asked about at once.
@@ -311,6 +311,12 @@ impl<L: Layers> View for DiskView<'_, L> {
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         let (list, item) = place_of_edge(&edge);
         self.records().properties(list, item)
+    }
+
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        let size = self.records().index_size(self.subject_of(index)?);
+        let entries = u64::try_from(size.difference).unwrap_or(0);
+        Some(IndexSize { entries, bytes: size.bytes, file_bytes: size.file_bytes })
     }
 
     fn candidates<I: IndexItem>(

@@ -1,7 +1,7 @@
 //! Handle records: what a reader holds of one source, whichever kind it is, as a layer.
 //!
 //! ```text
-//! SourceHandle ── Graph(Arc<MemoryGraph>) ── at(S) ──> VisibleRecords ┐
+//! SourceHandle ── Generation, Graph(Arc) ──── at(S) ──> VisibleRecords ┐
 //!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
 //!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┤
 //! Pin ── lends its files and levels, and counts graphs (view_layers) ─┘
@@ -10,9 +10,10 @@
 use crate::format::entries::place::{EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
+use crate::generation::GenerationSource;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::tree::SourceHandle;
 use crate::view::layer::Layer;
 use crate::view::level_records::LevelRecords;
@@ -32,6 +33,10 @@ impl<F: Layer> Layer for SourceHandle<F> {
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_> {
         match self {
             Self::Graph(graph) => HandleRecords::Graph(MemoryGraph::at(graph, timestamp)),
+            Self::Generation(generation) => match generation.source() {
+                GenerationSource::Graph(graph) => HandleRecords::HeldGraph(graph, timestamp),
+                GenerationSource::File(file) => HandleRecords::File(file.at(timestamp)),
+            },
             Self::File(file) => HandleRecords::File(file.at(timestamp)),
             Self::Level(level) => HandleRecords::Level(LevelRecords::new(level, timestamp)),
         }
@@ -127,6 +132,10 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         delegate!(self, mark_rows(subject, group, rows))
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        delegate!(self, index_size(index))
     }
 
     #[inline]

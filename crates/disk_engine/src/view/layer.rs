@@ -2,10 +2,13 @@
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_records::FileRecords;
+use crate::file::item_pages;
+use crate::format::tree_key::{ItemKey, ListId};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
 use crate::source::RecordSource;
 use evergraph_graph::timestamp::Timestamp;
+use std::ops::Range;
 
 /// A memory graph or a file, held for as long as it is read.
 pub trait Layer: Send + Sync {
@@ -16,6 +19,12 @@ pub trait Layer: Send + Sync {
 
     /// The records until `timestamp`. Cost: a few loads; nothing is read.
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
+
+    /// Reads side by side what questions about `items` need from several layers, each of which is asked about a range of
+    /// them next. A layer in memory does nothing. What fails is told to whoever asks.
+    fn read_ahead(layers: &[(Self::Records<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {
+        let _ = (layers, items);
+    }
 }
 
 /// All layers that a reader asks.
@@ -68,5 +77,9 @@ impl Layer for CsrFile {
     #[inline]
     fn at(&self, timestamp: Timestamp) -> FileRecords<'_> {
         Self::at(self, timestamp)
+    }
+
+    fn read_ahead(files: &[(FileRecords<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {
+        item_pages::read_ahead(files, items);
     }
 }

@@ -13,7 +13,7 @@
 
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
-use crate::source::{PropertyAnswer, PropertyMap, RecordSource, keep_newest};
+use crate::source::{EntriesSize, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
 use crate::view::layer::Layers;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -126,6 +126,11 @@ impl<'l, L: Layers + ?Sized> LayeredRecords<'l, L> {
             count += source.group_difference(subject, group)?;
         }
         to_count(count, || format!("{subject} of group {}", group.0))
+    }
+
+    /// How much there is of an index: see [`RecordSource::index_size`].
+    pub fn index_size(&self, index: Subject) -> EntriesSize {
+        self.sources().map(|source| source.index_size(index)).sum()
     }
 
     /// The vertices of a group that exist.

@@ -7,8 +7,8 @@
 //! a group   its files, which are few: the sums of their directories
 //! ```
 //!
-//! Files without any of the items are not asked. A file gathers the pages of its items, and files are asked
-//! in turn.
+//! Files without any of the items are not asked. The pages of all items are gathered, over all files, and read side by
+//! side; then files are asked in turn.
 //!
 //! A level may have files of a bulk load that is newer than the reader; such a file says nothing.
 //!
@@ -18,7 +18,7 @@ use crate::format::entries::place::{EntryOrder, EntryStretch, IndexEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::level::Level;
-use crate::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::view::layer::Layer;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -108,16 +108,21 @@ impl<'l, F: Layer> LevelRecords<'l, F> {
         }
         // By file; in each in the order of the items.
         asked.sort_unstable();
-        let (mut items_of_file, mut answers_of_file) = (Vec::new(), Vec::new());
-        for of_file in asked.chunk_by(|(left, _), (right, _)| left == right) {
-            items_of_file.clear();
-            items_of_file.extend(of_file.iter().map(|(_, at)| items[*at]));
-            answers_of_file.clear();
-            answers_of_file.extend(of_file.iter().map(|(_, at)| answers[*at].clone()));
-            ask(self.file(of_file[0].0), &items_of_file, &mut answers_of_file)?;
-            for ((_, at), answer) in of_file.iter().zip(answers_of_file.drain(..)) {
-                answers[*at] = answer;
-            }
+        let items_by_file: Vec<_> = asked.iter().map(|(_, at)| items[*at]).collect();
+        let mut answers_by_file: Vec<_> = asked.iter().map(|(_, at)| answers[*at].clone()).collect();
+        let mut end = 0;
+        let files = asked.chunk_by(|(left, _), (right, _)| left == right).map(|of_file| {
+            let start = end;
+            end += of_file.len();
+            (self.file(of_file[0].0), start..end)
+        });
+        let files: Vec<_> = files.collect();
+        F::read_ahead(&files, &items_by_file);
+        for (file, range) in files {
+            ask(file, &items_by_file[range.clone()], &mut answers_by_file[range])?;
+        }
+        for ((_, at), answer) in asked.into_iter().zip(answers_by_file) {
+            answers[at] = answer;
         }
         Ok(())
     }
@@ -219,6 +224,11 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
     fn mark_rows(&self, subject: Subject, group: GroupId, rows: &mut GroupBits) -> Result<()> {
         let places = self.level.places_of_group(subject, group);
         self.files(places).try_for_each(|file| file.mark_rows(subject, group, rows))
+    }
+
+    fn index_size(&self, index: Subject) -> EntriesSize {
+        let places = self.level.places_of_subjects(&(index..=index));
+        self.files(places).map(|file| file.index_size(index)).sum()
     }
 
     fn index_entries(

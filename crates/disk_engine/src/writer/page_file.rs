@@ -1,7 +1,7 @@
 //! Page file: one file of pages while it is written, by direct I/O in stretches of 1 MiB.
 //!
 //! ```text
-//! buffer   head 4,096 | 64 pages              written as a whole the first time, then from the pages on
+//! buffer   head 4,096 | 4, 16, then 64 pages  written as a whole the first time, then from the pages on
 //! end      index, directory, zeros, footer    in the same buffer, behind the last page
 //! ```
 //!
@@ -20,6 +20,10 @@ use std::sync::Arc;
 
 /// Pages of a stretch.
 pub(super) const STRETCH_PAGES: usize = 64;
+/// Pages that a buffer begins with: most files of a small store have no more.
+const FIRST_PAGES: usize = 4;
+/// How many times as long a buffer becomes, until it holds a stretch.
+const GROWTH: usize = 4;
 
 /// A file that is being written.
 #[derive(Debug)]
@@ -40,7 +44,7 @@ pub(super) struct PageFile {
 }
 
 impl PageFile {
-    /// Creates the file of `head`. Cost: a system call or two, and 1 MiB of memory.
+    /// Creates the file of `head`. Cost: a system call or two; 1 MiB of memory, once the file is so long.
     ///
     /// # Errors
     /// Those of the directory. A file that existed before is left alone.
@@ -49,7 +53,7 @@ impl PageFile {
         drop(directory.create(&name)?);
         let unfinished = UnfinishedFile { directory: Arc::clone(directory), name, is_kept: false };
         let file = directory.open(&unfinished.name, OpenMode::WriteDirect)?;
-        let mut buffer = AlignedBuffer::zeroed(FILE_HEAD_BYTES + STRETCH_PAGES * PAGE_BYTES);
+        let mut buffer = AlignedBuffer::zeroed(FILE_HEAD_BYTES + FIRST_PAGES * PAGE_BYTES);
         buffer[..FILE_HEAD_BYTES].copy_from_slice(&*head.encode());
         Ok(Self {
             unfinished,
@@ -124,7 +128,17 @@ impl PageFile {
     }
 
     fn make_room(&mut self, bytes: usize) -> CheckpointResult<()> {
-        if self.buffer.len() - self.end < bytes { self.write_stretch() } else { Ok(()) }
+        if self.buffer.len() - self.end >= bytes {
+            return Ok(());
+        }
+        let pages = (self.buffer.len() - FILE_HEAD_BYTES) / PAGE_BYTES;
+        if pages >= STRETCH_PAGES {
+            return self.write_stretch();
+        }
+        let longer = FILE_HEAD_BYTES + (pages * GROWTH).min(STRETCH_PAGES) * PAGE_BYTES;
+        let filled = std::mem::replace(&mut self.buffer, AlignedBuffer::zeroed(longer));
+        self.buffer[..self.end].copy_from_slice(&filled[..self.end]);
+        Ok(())
     }
 
     fn write_stretch(&mut self) -> CheckpointResult<()> {

@@ -12,7 +12,7 @@ use crate::format::entries::builder::EntryPageBuilder;
 use crate::format::entries::entry::{EntryRecord, ItemKind, Separator};
 use crate::format::file_head::FileHead;
 use crate::format::file_name::PAGE_BYTES;
-use crate::format::filter::FilterPageBuilder;
+use crate::format::filter::{FilterColumns, FilterPageBuilder};
 use crate::format::lists::builder::ListPageBuilder;
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
@@ -39,6 +39,7 @@ pub(super) struct TopologyWriter {
     filters: FinishedFilters,
     rows: DirectoryBuilder,
     stamp_base: Option<Timestamp>,
+    filter_columns: FilterColumns,
     section: Section,
     /// Records of the section so far: the rank of the next.
     rank: u64,
@@ -94,6 +95,7 @@ impl TopologyWriter {
             filters: FinishedFilters::default(),
             rows: DirectoryBuilder::default(),
             stamp_base: head.stamp_base(),
+            filter_columns: FilterColumns::of_level(head.level),
             section: Section::None,
             rank: 0,
             first_key: None,
@@ -256,7 +258,7 @@ impl TopologyWriter {
             self.section = Section::Entries(EntrySection {
                 subject,
                 builder: EntryPageBuilder::new(subject, ItemKind::of(&record.item), self.stamp_base),
-                filter: FilterPageBuilder::new(subject),
+                filter: FilterPageBuilder::new(subject, self.filter_columns),
                 separator: (Vec::new(), None),
             });
         }
@@ -294,7 +296,7 @@ impl TopologyWriter {
         self.section = Section::Lists(ListSection {
             subject,
             builder: ListPageBuilder::new(subject, self.stamp_base),
-            filter: (side == EdgeSide::Out).then(|| FilterPageBuilder::new(subject)),
+            filter: (side == EdgeSide::Out).then(|| FilterPageBuilder::new(subject, self.filter_columns)),
             last: (vertex, first),
         });
         Ok(())

@@ -1,17 +1,20 @@
 //! Compactions of a database: readers see what they saw, inputs stay until a manifest without them is durable, a power cut
 //! or a failing disk at any operation loses nothing.
 
-use crate::support::{Database, dump, files};
+use crate::support::{Database, dump, files, open};
 use evergraph_disk_engine::durable::background::step;
+use evergraph_disk_engine::durable::section::file_parts;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::error::Error;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView as _;
+use evergraph_storage::durable_engine::DurableEngine as _;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
-use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory, Unsynced};
 use evergraph_storage::log::options::Durability;
+use evergraph_storage::open::BackgroundStep;
 use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
@@ -39,6 +42,15 @@ fn compact(database: &Database) -> Result<usize, Error> {
     Ok(0)
 }
 
+/// The names of all files of the set, ascending.
+fn names_in_set(database: &Database) -> Vec<String> {
+    let set = Arc::clone(&database.open.store().engine().tree().current().set);
+    let names = set.iter().flat_map(|file| file_parts(file.stored()).map(|(name, _)| name.to_string()));
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names
+}
+
 /// Commits, checkpoints and compactions: of files that a manifest names, and of one that none names yet.
 fn work(database: &mut Database) -> bool {
     for commits in [8, 6, 5] {
@@ -60,6 +72,7 @@ fn what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest() {
     let directory = MemoryDirectory::new("db");
     let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 3).unwrap();
     let mut readers = Vec::new();
+    let mut named = Vec::new();
     for round in 0..6 {
         // A reader amid the commits of a generation needs the stamps of its file.
         assert!(database.commit_some(5));
@@ -70,17 +83,20 @@ fn what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest() {
         } else {
             flush(&database).unwrap();
         }
-        let before = files(&directory);
+        if round % 2 == 0 {
+            named = files(&directory);
+        }
         let compacted = compact(&database).unwrap();
         assert_eq!(compacted > 0, round % 2 == 1, "round {round}: two files of L0 are due");
         let after = files(&directory);
-        assert!(before.iter().all(|name| after.contains(name)), "round {round}: inputs stay");
+        assert!(named.iter().all(|name| after.contains(name)), "round {round}: what a manifest names stays");
+        let in_set = names_in_set(&database);
+        let is_needed = |name: &String| named.contains(name) || in_set.contains(name);
+        assert!(after.iter().all(is_needed), "round {round}: what none named goes at once, {after:?}");
         assert_eq!(&dump(&database.open.store().snapshot()), database.newest(), "round {round}");
         database.checkpoint().unwrap();
-        let left = files(&directory);
-        let set = Arc::clone(&database.open.store().engine().tree().current().set);
-        let named = set.iter().map(|file| 1 + usize::from(file.stored().columns.is_some())).sum::<usize>();
-        assert_eq!(left.len(), named, "round {round}: {left:?}");
+        named = files(&directory);
+        assert_eq!(named, names_in_set(&database), "round {round}");
         for reader in &readers {
             assert_eq!(dump(reader), database.graphs[&reader.timestamp()], "round {round}");
         }
@@ -88,6 +104,44 @@ fn what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest() {
     drop(readers);
     let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
     database.check_image(&image, Durability::Sync, database.acknowledged, "after all");
+}
+
+#[test]
+fn a_compaction_is_not_done_again_when_the_database_is_opened_again() {
+    let directory = MemoryDirectory::new("db");
+    let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 9).unwrap();
+    for _ in 0..3 {
+        assert!(database.commit_some(10));
+        database.checkpoint().unwrap();
+    }
+    let in_l0 = |database: &Database| database.open.store().engine().tree().current().set.flushed().len();
+    assert_eq!(in_l0(&database), 3);
+    assert!(compact(&database).unwrap() > 0);
+    assert_eq!(in_l0(&database), 0);
+    let newest = database.newest().clone();
+    database.open.close().unwrap();
+    drop(database);
+    let database = Database::open(Arc::new(directory.clone()), Durability::Sync, 9).unwrap();
+    assert_eq!(in_l0(&database), 0, "closing made it durable");
+    assert_eq!(database.newest(), &newest);
+    assert_eq!(files(&directory), names_in_set(&database));
+}
+
+#[test]
+fn a_checkpoint_is_due_when_compactions_are_done() {
+    let directory = MemoryDirectory::new("db");
+    let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 9).unwrap();
+    for _ in 0..3 {
+        assert!(database.commit_some(10));
+        database.checkpoint().unwrap();
+    }
+    let is_due = |database: &Database| database.open.store().engine().wants_checkpoint(false);
+    assert!(!is_due(&database), "nothing was done");
+    assert!(compact(&database).unwrap() > 0);
+    assert!(is_due(&database));
+    database.open.step(BackgroundStep::LookAfter);
+    assert!(!is_due(&database));
+    assert_eq!(files(&directory), names_in_set(&database));
 }
 
 #[test]
@@ -131,6 +185,59 @@ fn a_power_cut_at_any_operation_loses_nothing() {
         stopped += 1;
     }
     assert!(stopped > 20, "only {stopped} operations failed");
+}
+
+/// Kills a process between the renaming of a manifest, which no longer names the inputs of a compaction, and the sync of
+/// the directory; `None` if the directory is synced fewer than `syncs` times.
+fn killed_at_sync(syncs: u64) -> Option<(Database, MemoryDirectory, bool)> {
+    let directory = MemoryDirectory::new("db");
+    let failing = FailingDirectory::new(Arc::new(directory.clone()));
+    let mut database = Database::open(Arc::new(failing.clone()), Durability::Sync, 6).unwrap();
+    for _ in 0..2 {
+        assert!(database.commit_some(8));
+        database.checkpoint().unwrap();
+    }
+    assert!(compact(&database).unwrap() > 0);
+    let renamed = failing.count(Operation::Rename);
+    failing.plan(Fault::new(Operation::SyncDirectory, "", IoKind::Other).nth(syncs).lasting());
+    database.checkpoint().err()?;
+    failing.plan(Fault::any_change(IoKind::Other).lasting());
+    let renamed = failing.count(Operation::Rename) > renamed;
+    // A killed process leaves its lock: the store goes, and what is known of its graph stays.
+    database.open = open(Arc::new(MemoryDirectory::new("other")), Durability::Sync).unwrap();
+    Some((database, directory, renamed))
+}
+
+/// The next process opens what is in the system's cache. When the power fails, the removals of the inputs may have reached
+/// the disk, and the renaming not: the manifest before names them.
+#[test]
+fn what_is_opened_after_a_kill_amid_a_checkpoint_survives_the_next_power_cut() {
+    let mut removed = 0;
+    for syncs in 1.. {
+        let Some((database, directory, renamed)) = killed_at_sync(syncs) else { break };
+        if !renamed {
+            continue;
+        }
+        let mut left = files(&directory).len();
+        for changes in 1.. {
+            let failing = FailingDirectory::new(Arc::new(directory.clone()));
+            failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+            let opened = open(Arc::new(failing), Durability::Sync);
+            removed += left - files(&directory).len();
+            left = files(&directory).len();
+            let image = directory.crash(|what| match what {
+                Unsynced::Name(name) if name != "manifest" => CrashOutcome::Kept,
+                _ => CrashOutcome::Lost,
+            });
+            let at = format!("sync {syncs} of the directory, operation {changes} of opening");
+            let image: Arc<dyn Directory> = Arc::new(image);
+            database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+            if opened.is_ok() {
+                break;
+            }
+        }
+    }
+    assert!(removed > 0, "no opening removed what was compacted");
 }
 
 #[test]

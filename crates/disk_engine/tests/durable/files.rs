@@ -106,6 +106,15 @@ fn missing_and_damaged_files_are_reported_by_name_and_nothing_is_removed() {
         let length = image.open(&name, OpenMode::Read).unwrap().len().unwrap();
         image.open(&name, OpenMode::ReadWrite).unwrap().set_len(length - 4096).unwrap();
         refused(image, "cut");
+        let image = directory.power_cut();
+        let others = files(&image).into_iter().filter(|other| other[..4] == name[..4] && *other != name);
+        for other in others.collect::<Vec<_>>() {
+            let bytes = image.read_all(&other, u64::MAX).unwrap();
+            image.remove(&name).unwrap();
+            image.write_all_new(&name, &bytes).unwrap();
+            refused(image.clone(), "the bytes of another file");
+            image.remove("csr-00000000000000ff").unwrap();
+        }
         for at in [9, length - 10] {
             let image = directory.power_cut();
             let mut byte = [0];
@@ -114,5 +123,33 @@ fn missing_and_damaged_files_are_reported_by_name_and_nothing_is_removed() {
             file.write_at(&[byte[0] ^ 1], at).unwrap();
             refused(image, "damaged");
         }
+    }
+}
+
+/// The file of this name, as a later version writes it.
+fn with_newer_format(image: &MemoryDirectory, name: &str) {
+    let file = image.open(name, OpenMode::ReadWrite).unwrap();
+    let mut head = vec![0; 4096];
+    file.read_at(&mut head, 0).unwrap();
+    head[8..12].copy_from_slice(&2_u32.to_le_bytes());
+    head[12..16].fill(0);
+    let crc = crc32c::crc32c(&head);
+    head[12..16].copy_from_slice(&crc.to_le_bytes());
+    file.write_at(&head, 0).unwrap();
+}
+
+#[test]
+fn a_file_of_a_newer_format_is_named_and_nothing_is_removed() {
+    let directory = MemoryDirectory::new("db");
+    with_files(&directory, 2).open.close().unwrap();
+    for name in files(&directory) {
+        let image = directory.power_cut();
+        with_newer_format(&image, &name);
+        let before = files(&image);
+        let error = open(Arc::new(image.clone()), Durability::Sync).map(drop).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+        let text = error.to_string();
+        assert!(text.contains(&name) && text.contains("format 2"), "{text}");
+        assert_eq!(files(&image), before);
     }
 }

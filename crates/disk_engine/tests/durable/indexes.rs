@@ -11,7 +11,7 @@ use crate::support::{Database, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::catalogue::Owner;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
@@ -319,6 +319,34 @@ fn build(store: &Store<DiskEngine>, mut between: impl FnMut()) -> Result<bool> {
         }
         Ok(())
     })
+}
+
+#[test]
+fn closing_ends_a_build_and_leaves_nothing_of_it() {
+    let (directory, open, _) = one_person();
+    std::thread::scope(|scope| {
+        let mut closing = None;
+        let built = open.create_index(&AGE, &mut |_| {
+            if closing.is_none() {
+                closing = Some(scope.spawn(|| open.close()));
+                // Until then the build is not told.
+                while open
+                    .checkpoint(&mut |_| std::ops::ControlFlow::Break(()))
+                    .is_err_and(|error| error.kind() == ErrorKind::Cancelled)
+                {
+                    std::thread::yield_now();
+                }
+            }
+            Ok(())
+        });
+        assert!(built.unwrap_err().to_string().contains("closed"));
+        closing.unwrap().join().unwrap().unwrap();
+    });
+    drop(open);
+    let named = directory.list().unwrap();
+    let open = self::open(Arc::new(directory.clone()), Durability::None).unwrap();
+    assert_eq!(open.store().indexes(), []);
+    assert_eq!(directory.list().unwrap().len(), named.len(), "nothing was left to remove");
 }
 
 #[test]

@@ -188,5 +188,8 @@ impl Database {
 /// The engine's files in a directory.
 pub fn files(directory: &dyn Directory) -> Vec<String> {
     use evergraph_storage::durable_engine::DurableEngine;
-    directory.list().unwrap().into_iter().filter(|name| DiskEngine::is_file(name)).collect()
+    let mut names: Vec<_> =
+        directory.list().unwrap().into_iter().filter(|name| DiskEngine::is_file(name)).collect();
+    names.sort_unstable();
+    names
 }

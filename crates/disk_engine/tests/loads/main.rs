@@ -22,6 +22,7 @@ use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
@@ -275,9 +276,8 @@ fn a_load_into_data_is_the_data_and_every_row() {
     assert!(covered.conflicts > 3 && covered.kept > 3, "{covered:?}");
 }
 
-/// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
-/// nothing failed.
-fn load_until(operation: u64) -> Option<()> {
+/// A closed database, what it shows, and a load that fits into it.
+fn data_and_load() -> (MemoryDirectory, Model, Load) {
     let directory = MemoryDirectory::new("db");
     let first = open(Arc::new(directory.clone()), Durability::Sync).unwrap();
     name_everything(first.store()).unwrap();
@@ -293,7 +293,24 @@ fn load_until(operation: u64) -> Option<()> {
         let touches = load.edges_count() > 8 && load.vertices_count() > 3;
         (touches && naive(&before, &load, &[VertexId(1 << 30); 2]).is_some()).then_some(load)
     });
-    let load = load.unwrap();
+    (directory, before, load.unwrap())
+}
+
+/// What `before` is with all of `load`, whose vertices `found` has under their new ids.
+fn after(before: &Model, load: &Load, found: &Model) -> Option<Model> {
+    let first = |label: usize| {
+        let is_new = |entry: &(&VertexId, &(LabelId, _))| {
+            usize::from(entry.1.0.0) == label && !before.vertices.contains_key(entry.0)
+        };
+        found.vertices.iter().find(is_new).map_or(VertexId(1 << 30), |entry| *entry.0)
+    };
+    naive(before, load, &[first(0), first(1)])
+}
+
+/// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
+/// nothing failed.
+fn load_until(operation: u64) -> Option<()> {
+    let (directory, before, load) = data_and_load();
     let failing = FailingDirectory::new(Arc::new(directory.clone()));
     failing.plan(Fault::any_change(std::io::ErrorKind::Other).nth(operation).lasting());
     let made: Result<_> = open(Arc::new(failing), Durability::Sync).and_then(|open| {
@@ -312,13 +329,7 @@ fn load_until(operation: u64) -> Option<()> {
         let found = state(again.store());
         let is_before = found == before;
         if !is_before {
-            let first = |label: usize| {
-                let is_new = |entry: &(&VertexId, &(LabelId, _))| {
-                    usize::from(entry.1.0.0) == label && !before.vertices.contains_key(entry.0)
-                };
-                found.vertices.iter().find(is_new).map_or(VertexId(1 << 30), |entry| *entry.0)
-            };
-            let after = naive(&before, &load, &[first(0), first(1)]);
+            let after = after(&before, &load, &found);
             assert_eq!(Some(found), after, "operation {operation}, image {seed}");
         }
         assert!(!(is_before && made.is_ok()), "operation {operation}, image {seed}: a load is lost");
@@ -331,6 +342,52 @@ fn load_until(operation: u64) -> Option<()> {
 fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
     let failed = (1..200).take_while(|operation| load_until(*operation).is_some()).count();
     assert!((10..199).contains(&failed), "{failed} operations failed");
+}
+
+/// A load on a disk that is full from its `operation`th change on, and then has room. Whether it was full.
+fn load_on_a_full_disk(operation: u64) -> bool {
+    let (directory, before, load) = data_and_load();
+    let failing = FailingDirectory::new(Arc::new(directory));
+    let mut open_store = open(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let make = |open_store: &OpenStore<DiskEngine>| {
+        open_store.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(open_store)).map(drop)
+    };
+    failing.plan(Fault::any_change(std::io::ErrorKind::StorageFull).nth(operation).lasting());
+    let made = make(&open_store);
+    failing.heal();
+    let at = format!("operation {operation}");
+    let Err(error) = made else { return false };
+    assert!(error.to_string().contains("db/") || error.to_string().contains("db:"), "{at}: {error}");
+    assert!(matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io), "{at}: {error}");
+    // Readers see what was there, or all of a load that has no manifest: then the database is to be reopened.
+    let found = state(open_store.store());
+    let is_whole = found != before;
+    if is_whole {
+        assert_eq!(Some(&found), after(&before, &load, &found).as_ref(), "{at}");
+    }
+    let commit = open_store.store().transact(|tx| tx.add_vertex(LabelId(1), &[]));
+    match commit.map(drop) {
+        Ok(()) => assert!(!is_whole, "{at}: who failed to make a load durable goes on"),
+        Err(error) => {
+            assert!(error.to_string().contains("reopen the database"), "{at}: {error}");
+            drop(open_store);
+            open_store = open(Arc::new(failing), Durability::Sync).unwrap();
+        }
+    }
+    let now = state(open_store.store());
+    if now.vertices.len() <= before.vertices.len() + 1 {
+        make(&open_store).unwrap_or_else(|error| panic!("{at}, with room: {error}"));
+        let found = state(open_store.store());
+        assert_eq!(Some(&found), after(&now, &load, &found).as_ref(), "{at}, with room");
+    }
+    check_healthy(&open_store);
+    true
+}
+
+#[test]
+fn a_load_on_a_full_disk_is_refused_and_succeeds_when_there_is_room() {
+    let full = (1..200).take_while(|operation| load_on_a_full_disk(*operation)).count();
+    assert!((5..199).contains(&full), "{full} operations failed");
 }
 
 #[test]
@@ -364,4 +421,26 @@ fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
     let after = state(store);
     assert_eq!(state(open(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
     check_healthy(&open(Arc::new(image.unwrap()), Durability::None).unwrap());
+}
+
+#[test]
+fn a_disk_that_is_full_when_a_load_is_installed_does_not_fail_for_what_was_there_before() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
+    let first = open(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let store = first.store();
+    name_everything(store).unwrap();
+    let mut random = SplitMix64::new(3);
+    (0..20).for_each(|_| change(store, &mut random).unwrap());
+    let before = state(store);
+    let load = (0..)
+        .map(|seed| random_load(&before, &mut SplitMix64::new(seed)))
+        .find(|load| load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some());
+    let made = store.load(&load.unwrap(), &mut |_| Ok(()), &mut || {
+        failing.plan(Fault::new(Operation::Create, "csr-", std::io::ErrorKind::StorageFull).lasting());
+        checkpoint(&first)
+    });
+    made.unwrap();
+    failing.heal();
+    change(store, &mut random).unwrap();
+    check_healthy(&first);
 }

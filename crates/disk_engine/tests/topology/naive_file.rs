@@ -11,7 +11,7 @@ use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, In
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::merge::list_source::{ListKey, ListSlice, ListSource};
-use evergraph_disk_engine::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use evergraph_disk_engine::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_disk_engine::stored_file::{KeyedFile, StoredFile, StoredPart, list_key};
 use evergraph_disk_engine::topology::edge_layer::ScannedFile;
 use evergraph_disk_engine::view::layer::Layer;
@@ -223,6 +223,10 @@ impl RecordSource for NaiveRecords<'_> {
         let all = self.file.records.keys();
         let of_group = all.filter(|(list, _)| list.subject == subject && list.vertex.group() == group);
         Ok(of_group.map(|(list, item)| self.difference(*list, *item)).sum())
+    }
+
+    fn index_size(&self, _: Subject) -> EntriesSize {
+        unreachable!("no topology asks indexes")
     }
 
     fn apply_live(&self, group: GroupId, live: &mut GroupBits) -> Result<()> {

@@ -3,7 +3,7 @@
 use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
-use evergraph_disk_engine::source::{ListedItem, PropertyAnswer, PropertyMap, RecordSource};
+use evergraph_disk_engine::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_disk_engine::view::layer::Layer;
 use evergraph_disk_engine::view::layered::LayeredRecords;
 use evergraph_graph::error::Result;
@@ -71,6 +71,10 @@ impl RecordSource for &Hub {
     }
 
     fn group_difference(&self, _: Subject, _: GroupId) -> Result<i64> {
+        unreachable!("only lists are asked for")
+    }
+
+    fn index_size(&self, _: Subject) -> EntriesSize {
         unreachable!("only lists are asked for")
     }
 

@@ -74,8 +74,8 @@ fn filters_are_written_in_runs() {
     let runs: Vec<_> = kinds.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
     let filters: Vec<_> =
         runs.iter().filter(|(kind, _)| *kind == PageKind::Filter).map(|run| run.1).collect();
-    // 1,200,000 keys, 13,056 a page.
-    assert_eq!(filters, [64, 28]);
+    // 1,200,000 keys, 9,890 a page.
+    assert_eq!(filters, [64, 58]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use evergraph_storage::index::changes::{IndexChanges, KeptEntry};
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::item_id::{IndexItem, ItemId};
 use evergraph_storage::sync::{Mutex, RwLock};
-use evergraph_storage::view::{GroupBits, IndexAnswer, View};
+use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -516,6 +516,14 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
 
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
         Ok(self.state.edges.get(&edge).cloned().unwrap_or_default().into_iter().collect())
+    }
+
+    fn index_size(&self, index: IndexId) -> Option<IndexSize> {
+        let entries = match index.owner {
+            Owner::Label(_) => self.entries::<VertexId>(index).len(),
+            Owner::EdgeType(_) => self.entries::<EdgeId>(index).len(),
+        };
+        KEEPS_INDEXES.then_some(IndexSize { entries: entries as u64, ..IndexSize::default() })
     }
 
     fn candidates<I: IndexItem>(

@@ -82,6 +82,7 @@ fn on_disk(bug: Bug) -> Option<Catcher> {
         LengthRelaxed => {
             ("disk_engine/weak_orders", COUNT, &["half a record", "a payload of another record"])
         }
+        OpenedNotSynced => ("durable", OPENED, &["the file is missing, and the manifest names it"]),
         PruneBeforeManifest => ("durable", DISK_POWER, &["is missing: db/log-"]),
         NeedNotSynced => ("durable", UNSYNCED_POWER, &["was synced"]),
         BeginOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
@@ -270,6 +271,7 @@ const INDEX_BESIDE_COMMIT: &str = "an_index_finds_what_a_snapshot_shows";
 const INDEX: &str = "who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules";
 
 const COMPACTED: &str = "compaction::what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest";
+const OPENED: &str = "compaction::what_is_opened_after_a_kill_amid_a_checkpoint_survives_the_next_power_cut";
 const DISK_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
 const UNSYNCED_POWER: &str = "crash::a_crash_at_any_operation_loses_no_synced_commit_without_syncs";
 const GROWING: &str = "a_reader_sees_its_prefix_while_a_list_grows_and_gets_links";

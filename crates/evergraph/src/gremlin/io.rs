@@ -37,7 +37,8 @@ pub(super) fn transfer(database: &Database, io: &Io, task: &Task) -> Result<()> 
     let role = if format == ExportFormat::GraphMl { Role::GraphMl } else { Role::GraphSon };
     let mut options = ImportOptions::new([InputFile::new(path).role(role)]);
     options.cancel = task.until();
-    options.memory = Some(task.limits.memory_bytes);
+    let most = database.import_memory_bytes().unwrap_or(u64::MAX);
+    options.memory = Some(task.limits.memory_bytes.min(most));
     database.import(&options, &|_| ()).map(drop)
 }
 

@@ -12,7 +12,7 @@
 //! bits with a random key (SipHash-2-4, cut): that two of 2^32 texts share one has a chance below 2^-33, whoever chose
 //! them. Finding a few ids reads as much as finding millions, so whoever looks edges' ends up lets them gather first.
 //!
-//! Memory: [`BUFFER_ENTRIES`] entries a partition while ids come, then one partition a thread, a 256th of all.
+//! Memory: `BUFFER_ENTRIES` entries a partition while ids come, then one partition a thread, a 256th of all.
 //!
 //! Source: the partitioning of the Grace hash join (Kitsuregawa, Tanaka and Moto-oka, 1983).
 

@@ -3,6 +3,7 @@
 use crate::index::item::Item;
 use crate::index::property_index::PropertyIndex;
 use crate::sync::ArcCell;
+use crate::view::View;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::index::{IndexId, IndexKind, IndexStatistics};
@@ -87,11 +88,12 @@ impl Indexes {
         I::indexes(self).range(first..=last).map(|(_, index)| index)
     }
 
-    /// The sizes of all, by identity.
+    /// The sizes of all as `view` shows them, by identity.
     #[must_use]
-    pub fn statistics(&self) -> Vec<IndexStatistics> {
-        let vertices = self.vertices.values().map(|index| index.statistics());
-        vertices.chain(self.edges.values().map(|index| index.statistics())).collect()
+    pub fn statistics(&self, view: &impl View) -> Vec<IndexStatistics> {
+        let vertices = self.vertices.iter().map(|(id, index)| index.statistics(view.index_size(*id)));
+        let edges = self.edges.iter().map(|(id, index)| index.statistics(view.index_size(*id)));
+        vertices.chain(edges).collect()
     }
 }
 

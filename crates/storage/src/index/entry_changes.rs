@@ -7,6 +7,7 @@ use crate::index::removals::EntryKey;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A value of an item, in an index.
 #[derive(Clone, Debug)]
@@ -56,6 +57,11 @@ impl<I: Item> EntryChanges<I> {
     #[must_use]
     pub fn entering(&self) -> &[IndexEntry<I>] {
         &self.entering
+    }
+
+    /// Waits for builds that can't end while values enter: for at most `patience` each. Cost without such: a look at each.
+    pub fn wait_for_builds(&self, patience: Duration) {
+        self.entering.iter().for_each(|entry| entry.index.wait_while_held(patience));
     }
 
     /// Changes the indexes. Under the latch; what it was stays allocated, to be freed after it.

@@ -29,12 +29,14 @@ use crate::index::ordered_entries::OrderedEntries;
 use crate::index::removals::{EntryKey, Removals};
 use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::view::IndexSize;
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind, IndexState, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 /// Changes remembered for writers: at most 24 bytes each.
 const CHANGES_MAX: usize = 1 << 16;
@@ -59,6 +61,10 @@ pub struct PropertyIndex<I> {
     changes: Mutex<ChangeList<I>>,
     /// If it is unique and not ready.
     newcomers: Mutex<Option<Newcomers<I>>>,
+    /// Whether commits that enter something wait a little, so that the build can end. Changes with the newcomers locked;
+    /// relaxed, since a commit that misses it is one more newcomer.
+    is_held: AtomicBool,
+    released: Condvar,
     /// The oldest snapshot that finds all it should; `u64::MAX` until it is filled. Release after the
     /// scan's last entry; Acquire by who looks up.
     since: AtomicU64,
@@ -163,6 +169,8 @@ impl<I: Item> PropertyIndex<I> {
             entries,
             removals: Mutex::default(),
             changes: Mutex::new(ChangeList::new(known_from, CHANGES_MAX)),
+            is_held: AtomicBool::new(false),
+            released: Condvar::new(),
             newcomers: Mutex::new(unique.then(|| Newcomers { list: VecDeque::new(), forgotten: false })),
             since: AtomicU64::new(u64::MAX),
             ready: AtomicBool::new(false),
@@ -366,6 +374,26 @@ impl<I: Item> PropertyIndex<I> {
         Some(newcomers.list.drain(..count).map(|(_, key, item)| (key, item)).collect())
     }
 
+    /// Holds commits that enter something back, as long as the answer lives: so that a build beside many writers, which must
+    /// find a moment without newcomers, finds one.
+    pub fn hold_newcomers(&self) -> HeldNewcomers<'_, I> {
+        let _newcomers = self.newcomers.lock();
+        self.is_held.store(true, Ordering::Relaxed);
+        HeldNewcomers(self)
+    }
+
+    /// Waits while newcomers are held back, for at most `patience`. Before the latch, by a commit that enters something.
+    #[inline]
+    pub fn wait_while_held(&self, patience: Duration) {
+        if self.is_held.load(Ordering::Relaxed) {
+            let newcomers = self.newcomers.lock();
+            if self.is_held.load(Ordering::Relaxed) {
+                // Once: who was woken for nothing is one more newcomer.
+                drop(self.released.wait_timeout(newcomers, patience));
+            }
+        }
+    }
+
     /// Frees what is left of the list of newcomers. After it was made ready, and after the latch.
     pub fn forget_newcomers(&self) {
         let list = self.newcomers.lock().take();
@@ -436,13 +464,19 @@ impl<I: Item> PropertyIndex<I> {
         Ok((entries_count, stale_count))
     }
 
-    /// How big it is; without entries that the engine keeps. Cost: a look at each of its parts.
+    /// How big it is; of entries that the engine keeps, `kept` says it. Cost: a look at each of its parts.
     #[must_use]
-    pub fn statistics(&self) -> IndexStatistics {
+    pub fn statistics(&self, kept: Option<IndexSize>) -> IndexStatistics {
+        let mut file_bytes = 0;
+        let of_memory = |(entries, distinct, bytes)| (entries, Some(distinct), bytes);
         let (entries, distinct, mut bytes) = match &self.entries {
-            Entries::Hash(entries) => entries.size(),
-            Entries::Ordered(entries) => entries.size(),
-            Entries::Engine => (0, 0, 0),
+            Entries::Hash(entries) => of_memory(entries.size()),
+            Entries::Ordered(entries) => of_memory(entries.size()),
+            Entries::Engine => {
+                let size = kept.unwrap_or_default();
+                file_bytes = size.file_bytes;
+                (size.entries, None, size.bytes)
+            }
         };
         let (leaving, waiting_bytes) = {
             let removals = self.removals.lock();
@@ -451,9 +485,21 @@ impl<I: Item> PropertyIndex<I> {
         bytes += waiting_bytes;
         bytes += self.changes.lock().len() as u64 * 36;
         // But for those that leave, each value has one entry. Counted are hashes, which two values may share.
-        let distinct = if self.definition.unique { entries } else { distinct };
+        let distinct = if self.definition.unique { Some(entries) } else { distinct };
         let state = if self.is_ready() { IndexState::Ready } else { IndexState::Building };
-        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes }
+        IndexStatistics { definition: self.definition, state, entries, leaving, distinct, bytes, file_bytes }
+    }
+}
+
+/// Commits that enter something into an index wait until this is dropped.
+#[derive(Debug)]
+pub struct HeldNewcomers<'a, I>(&'a PropertyIndex<I>);
+
+impl<I> Drop for HeldNewcomers<'_, I> {
+    fn drop(&mut self) {
+        let _newcomers = self.0.newcomers.lock();
+        self.0.is_held.store(false, Ordering::Relaxed);
+        self.0.released.notify_all();
     }
 }
 
@@ -500,8 +546,8 @@ mod tests {
             assert_eq!(found(&index, &ada), [5]);
             index.collect(T(4));
             assert_eq!(found(&index, &ada), []);
-            let statistics = index.statistics();
-            assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, 0));
+            let statistics = index.statistics(None);
+            assert_eq!((statistics.entries, statistics.leaving, statistics.distinct), (0, 0, Some(0)));
         }
     }
 
@@ -524,13 +570,13 @@ mod tests {
     #[test]
     fn a_unique_index_has_as_many_values_as_entries_though_some_share_a_hash() {
         let values_count = 300_000;
-        let statistics = [true, false].map(|unique| {
+        let distinct = [true, false].map(|unique| {
             let index = new(IndexKind::Hash, unique);
             (0..values_count).for_each(|number| enter(&index, 1, &Value::I64(number), number as u32));
-            index.statistics()
+            index.statistics(None).distinct.unwrap()
         });
-        assert_eq!(statistics[0].distinct, values_count as u64);
-        assert!(statistics[1].distinct < values_count as u64, "about ten pairs share 32 bits");
+        assert_eq!(distinct[0], values_count as u64);
+        assert!(distinct[1] < values_count as u64, "about ten pairs share 32 bits");
     }
 
     #[test]
@@ -615,7 +661,7 @@ mod tests {
             }
             index.collect(T(history.len() as u64));
             let live = history.last().unwrap().iter().flatten().count() as u64;
-            let statistics = index.statistics();
+            let statistics = index.statistics(None);
             prop_assert_eq!((statistics.entries, statistics.leaving), (live, 0), "nothing stale is left");
         }
     }

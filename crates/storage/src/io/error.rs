@@ -1,5 +1,6 @@
 //! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
+use crate::io::open_files::Remedy;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ impl fmt::Display for Operation {
 #[non_exhaustive]
 pub enum IoError {
     /// The system refused; nothing is promised about how much of a write happened.
-    #[error("{operation} {}{}: {source}", path.display(), AtOffset(*offset))]
+    #[error("{operation} {}{}: {source}{}", path.display(), AtOffset(*offset), Remedy(source))]
     Failed {
         /// What was asked.
         operation: Operation,

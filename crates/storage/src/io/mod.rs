@@ -6,7 +6,7 @@
 //! - [`memory`]: a directory in memory that can lose power
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
-//! - [`machine_memory`]: how much memory a process can have
+//! - [`machine_memory`], [`open_files`]: how much memory and how many files a process can have
 //! - [`page`]: buffers for direct I/O
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
@@ -19,6 +19,7 @@ pub mod error;
 pub mod failing;
 pub mod machine_memory;
 pub mod memory;
+pub mod open_files;
 pub mod page;
 pub mod pool;
 pub mod random;

@@ -14,7 +14,8 @@ use crate::salvage::source::SalvageSource;
 use crate::unfinished_directory::{LOCK_NAME, is_unfinished, unfinished};
 
 /// Reads the database in `directory`, of which not a byte is changed, and writes what verifies into
-/// `target`, an empty directory. `salt` is any number; `progress` may ask to stop.
+/// `target`, an empty directory. `salt` is any number; `progress` may ask to stop. Without a manifest that can be read, the
+/// new database is of the engine whose files are there; if there is none, of the default engine.
 ///
 /// Cost: log files read once, of the memory engine's files a block once for each body in it; memory for the
 /// vertices, and for the edges of one type, both sides twice.
@@ -33,7 +34,9 @@ pub fn salvage<E: DurableEngine>(
         return Err(unfinished(directory));
     }
     let _lock = directory.lock_unchanged(LOCK_NAME)?;
-    let empty = Manifest::empty(E::NEW, E::empty_section(E::NEW));
+    // What stands for a manifest that can't be read is of the engine whose files are there.
+    let engine = directory.list()?.iter().find_map(|name| E::engine_of_file(name)).unwrap_or(E::NEW);
+    let empty = Manifest::empty(engine, E::empty_section(engine));
     let source = SalvageSource::read(directory, E::opens, E::is_file, empty)?;
     let target = SalvageTarget { directory: target, salt, is_engine_file: E::is_file };
     E::salvage(source, &target, progress)

@@ -549,12 +549,14 @@ impl<V: View> Reader<'_, V> {
         let indexes = self.indexes.load();
         let (at, named) = (self.view.timestamp(), self.catalogue.indexes());
         let found = named.filter_map(|IndexDefinition { id, .. }| match id.owner {
-            Owner::Label(_) => {
-                indexes.get::<VertexId>(id).filter(|index| index.serves(at)).map(|index| index.statistics())
-            }
-            Owner::EdgeType(_) => {
-                indexes.get::<EdgeId>(id).filter(|index| index.serves(at)).map(|index| index.statistics())
-            }
+            Owner::Label(_) => indexes
+                .get::<VertexId>(id)
+                .filter(|index| index.serves(at))
+                .map(|index| index.statistics(self.view.index_size(id))),
+            Owner::EdgeType(_) => indexes
+                .get::<EdgeId>(id)
+                .filter(|index| index.serves(at))
+                .map(|index| index.statistics(self.view.index_size(id))),
         });
         found.collect()
     }

@@ -54,6 +54,7 @@ use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Committed;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a commit did not return its timestamp.
 #[derive(Debug)]
@@ -70,6 +71,9 @@ impl From<Error> for Failure {
         Self::Refused(error)
     }
 }
+
+/// How long a commit lets a build of an index pass, at most: what holds it up could be waiting for this commit.
+const BUILD_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Commits what a session buffered. `writes` keeps what was committed, under the final names. An index
 /// that was built becomes ready with it.
@@ -130,7 +134,9 @@ fn attempt<E: Engine>(
         // Ahead of everything that takes time: mostly nobody comes in between.
         let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
         let mut resolved = resolve::<E>(&view, writes, schema, &front.indexes)?;
-        let Resolved { mutations, index_changes, .. } = &resolved;
+        let Resolved { mutations, index_changes, vertex_entries, edge_entries, .. } = &resolved;
+        vertex_entries.wait_for_builds(BUILD_PATIENCE);
+        edge_entries.wait_for_builds(BUILD_PATIENCE);
         let prepared = front.engine.prepare(mutations, index_changes, deadline.patience())?;
         let mut payload = payload::encode(&resolved.mutations);
         if E::KEEPS_INDEXES {

@@ -46,7 +46,7 @@ impl<E: Engine> Transaction<E> {
 
     /// Refuses to delete a vertex with `count` edges if these are too many, or too late; else the bytes that they
     /// count.
-    pub(super) fn check_room_for_edges(&self, vertex: VertexId, count: usize) -> Result<u64> {
+    pub(super) fn check_room_for_edges(&mut self, vertex: VertexId, count: usize) -> Result<u64> {
         self.check_time()?;
         self.check_room(1 + count, 0).map_err(|error| {
             let name = describe::vertex(&self.session().view(), self.schema.current(), vertex);

@@ -17,6 +17,7 @@ use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
 use crate::transaction::writes::{VertexWrite, WRITES_MAX, Writes};
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -30,6 +31,12 @@ use std::sync::Arc;
 
 /// What one item's write takes in memory beside its properties, about.
 pub(super) const ITEM_BYTES: usize = 96;
+/// What the memory of transactions is called in a budget.
+pub const TRANSACTIONS_PURPOSE: &str = "transactions";
+/// Bytes of writes that are not worth a reservation.
+const UNCOUNTED_BYTES: u64 = 64 << 10;
+/// What is reserved at once, at most.
+const RESERVED_STEP_BYTES_MAX: u64 = 1 << 20;
 
 /// A read-write transaction of a [`crate::store::Store`].
 ///
@@ -45,6 +52,9 @@ pub struct Transaction<E: Engine> {
     deadline: Deadline,
     /// Bytes of all writes so far, those included that later ones replaced.
     pub(super) written_bytes: u64,
+    /// What writes have of the budget.
+    reserved: Vec<Reservation>,
+    reserved_bytes: u64,
 }
 
 view_through_reader!(Transaction);
@@ -58,7 +68,18 @@ impl<E: Engine> Transaction<E> {
         let schema = SchemaWrites::new(front.catalogue.load_full());
         let reads = (isolation == Isolation::Serializable).then(Reads::default);
         let (writes, taken) = (Writes::new(), TakenIds::default());
-        Self { session, schema, writes, reads, taken, deadline, written_bytes: 0 }
+        let reserved = Vec::new();
+        Self {
+            session,
+            schema,
+            writes,
+            reads,
+            taken,
+            deadline,
+            written_bytes: 0,
+            reserved,
+            reserved_bytes: 0,
+        }
     }
 
     /// How far it is kept apart from others.
@@ -104,7 +125,7 @@ impl<E: Engine> Transaction<E> {
 
     /// Refuses to buffer `items` more if they would be too many, or too late; else the bytes that they count,
     /// with those of their properties.
-    pub(super) fn check_room(&self, items: usize, property_bytes: usize) -> Result<u64> {
+    pub(super) fn check_room(&mut self, items: usize, property_bytes: usize) -> Result<u64> {
         self.check_time()?;
         self.writes.check_room(items)?;
         let bytes = (items * ITEM_BYTES + property_bytes) as u64;
@@ -118,7 +139,19 @@ impl<E: Engine> Transaction<E> {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
+        self.count(self.written_bytes + bytes);
         Ok(bytes)
+    }
+
+    /// Counts `bytes` of writes in the budget, but for the first few. A budget that is full of memory graphs, which the
+    /// commit will wait for, refuses none: one transaction has the limit above.
+    fn count(&mut self, bytes: u64) {
+        let missing = bytes.saturating_sub(UNCOUNTED_BYTES).saturating_sub(self.reserved_bytes);
+        if missing > 0 {
+            let more = missing.max(self.reserved_bytes.clamp(UNCOUNTED_BYTES, RESERVED_STEP_BYTES_MAX));
+            self.reserved.push(self.session.front().budget.reserve_anyway(TRANSACTIONS_PURPOSE, more));
+            self.reserved_bytes += more;
+        }
     }
 
     /// Bytes that writes may still take.

@@ -5,6 +5,7 @@ use super::model::Model;
 use super::stream::{Action, Operation, operations};
 use super::transactions::{Outcome, create_indexes, run};
 use crate::imported::Imported;
+use evergraph::EngineKind;
 use evergraph_tests::data::data_set;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,10 +62,9 @@ fn the_streams_hold_what_their_publisher_says() {
     assert_eq!(kinds.len(), 16, "the other files have no rows");
 }
 
-#[test]
-fn a_bank_in_the_order_of_time_is_its_model() {
+fn a_bank_in_the_order_of_time_is_its_model_on(engine: EngineKind) {
     let Some(folder) = data_set("finbench-writes") else { return };
-    let (bank, mut model) = (Imported::empty(), Model::default());
+    let (bank, mut model) = (Imported::empty(engine), Model::default());
     create_indexes(&bank.db);
     let mut outcomes: BTreeMap<(bool, Outcome), usize> = BTreeMap::new();
     for operation in operations(&folder) {
@@ -84,12 +84,21 @@ fn a_bank_in_the_order_of_time_is_its_model() {
     assert_is(bank, &model);
 }
 
+#[test]
+fn a_bank_in_the_order_of_time_is_its_model() {
+    a_bank_in_the_order_of_time_is_its_model_on(EngineKind::Memory);
+}
+
+#[test]
+fn a_bank_in_the_order_of_time_is_its_model_on_disk() {
+    a_bank_in_the_order_of_time_is_its_model_on(EngineKind::Disk);
+}
+
 /// Additions commute, whoever adds a vertex that two of them name; so do deletes of vertices that were
 /// added before. What is read to decide what is written doesn't, and runs between them on one thread.
-#[test]
-fn a_bank_of_many_writers_is_its_model() {
+fn a_bank_of_many_writers_is_its_model_on(engine: EngineKind) {
     let Some(folder) = data_set("finbench-writes") else { return };
-    let (bank, mut model) = (Imported::empty(), Model::default());
+    let (bank, mut model) = (Imported::empty(engine), Model::default());
     create_indexes(&bank.db);
     let operations = operations(&folder);
     let (mut additions, mut checked, mut deletes) = (Vec::new(), Vec::new(), Vec::new());
@@ -112,4 +121,14 @@ fn a_bank_of_many_writers_is_its_model() {
     deletes.iter().for_each(|operation| *wanted.entry(model.apply(operation)).or_default() += 1);
     assert_eq!(run_at_once(&bank, &deletes), wanted);
     assert_is(bank, &model);
+}
+
+#[test]
+fn a_bank_of_many_writers_is_its_model() {
+    a_bank_of_many_writers_is_its_model_on(EngineKind::Memory);
+}
+
+#[test]
+fn a_bank_of_many_writers_is_its_model_on_disk() {
+    a_bank_of_many_writers_is_its_model_on(EngineKind::Disk);
 }

@@ -171,7 +171,6 @@ impl fmt::Display for StatsReport {
             Some(tree) => {
                 writeln!(f, "{}", tree.levels_table())?;
                 writeln!(f, "{}", tree.sizes_table(&self.memory, &self.budget, &self.disk))?;
-                tree.activity().iter().try_for_each(|line| writeln!(f, "{line}"))?;
             }
             None => writeln!(f, "{}", self.sizes_table())?,
         }

@@ -1,13 +1,17 @@
-//! Tree: what `evergraph stats` shows of a database of the disk engine: its levels, its cache, and what its
-//! background did.
+//! Tree: what `evergraph stats` shows of a database of the disk engine: its levels, and what it takes.
+//!
+//! The text has no cache, flushes and stalls: they are those of the process that opened the database to look, and it has
+//! just begun. They are in the JSON, as those of a database that is open for long are in `Database::statistics`.
 
 use crate::command::stats::sizes::{Disk, Memory};
 use evergraph::Statistics;
 use evergraph::disk_engine::statistics::TreeStatistics;
-use evergraph_terminal::number::{count, counted, percent, size, time};
+use evergraph_terminal::number::{count, counted, size};
 use evergraph_terminal::table::{Side, Table};
 use serde::Serialize;
-use std::time::Duration;
+
+/// Files of fewer bytes are mostly heads and half-empty pages: bytes an edge say nothing.
+const BYTES_TOLD_AN_EDGE: u64 = 1 << 20;
 
 /// The disk engine's numbers.
 #[derive(Debug, Serialize)]
@@ -20,18 +24,22 @@ pub struct TreeEntry {
     pub levels: Vec<LevelEntry>,
     /// Bytes of all levels.
     pub file_bytes: u64,
-    /// Bytes of lists, vertices and filters in files, for each edge; `null` without edges.
+    /// Bytes of lists, vertices, index entries and filters in files, for each edge; `null` without edges.
     pub topology_bytes_per_edge: Option<f64>,
     /// Changes that are in no file yet, or that conflict checks need.
     pub memory_graphs: MemoryGraphs,
     /// The cache of pages.
     pub cache: Cache,
+    /// Files that were merged into others, and that snapshots still read.
+    pub pinned: Pinned,
     /// Memory graphs that became files, since opening.
     pub flushes: Flushes,
     /// Files that were merged into others, since opening.
     pub compactions: Compactions,
     /// Commits that waited for either, since opening.
     pub stalls: Stalls,
+    /// Whether files are read past the system's page cache.
+    pub direct_io: bool,
 }
 
 /// The files of a level.
@@ -41,12 +49,12 @@ pub struct LevelEntry {
     pub level: usize,
     /// How many files.
     pub files: u64,
-    /// Bytes of lists, vertices and filters.
+    /// Bytes of lists, vertices, index entries and filters.
     pub topology_bytes: u64,
     /// Bytes of properties.
     pub property_bytes: u64,
-    /// Bytes in memory for their indexes of pages.
-    pub heap_bytes: u64,
+    /// Bytes in memory for their page indexes and directories.
+    pub memory_bytes: u64,
 }
 
 /// Memory graphs.
@@ -77,6 +85,15 @@ pub struct Cache {
     pub evictions: u64,
 }
 
+/// Files that snapshots alone need.
+#[derive(Debug, Serialize)]
+pub struct Pinned {
+    /// How many.
+    pub files: u64,
+    /// Bytes on disk that are free when the snapshots end.
+    pub bytes: u64,
+}
+
 /// Flushes.
 #[derive(Debug, Serialize)]
 pub struct Flushes {
@@ -86,6 +103,8 @@ pub struct Flushes {
     pub bytes: u64,
     /// Time that it took.
     pub seconds: f64,
+    /// Why the last one failed; `null` if it didn't.
+    pub failure: Option<String>,
 }
 
 /// Compactions.
@@ -99,6 +118,8 @@ pub struct Compactions {
     pub written_bytes: u64,
     /// Time that they took.
     pub seconds: f64,
+    /// Why the last one failed; `null` if it didn't.
+    pub failure: Option<String>,
 }
 
 /// Commits that waited.
@@ -121,7 +142,7 @@ impl TreeEntry {
             files: found.files,
             topology_bytes: found.topology_bytes,
             property_bytes: found.property_bytes,
-            heap_bytes: found.heap_bytes,
+            memory_bytes: found.memory_bytes,
         });
         let levels: Vec<LevelEntry> = levels.collect();
         let sum = |bytes: fn(&LevelEntry) -> u64| levels.iter().map(bytes).sum::<u64>();
@@ -147,29 +168,33 @@ impl TreeEntry {
                 hit_share: (asked > 0).then(|| cache.hits as f64 / asked as f64),
                 evictions: cache.evictions,
             },
+            pinned: Pinned { files: tree.pinned.files, bytes: tree.pinned.bytes },
             flushes: Flushes {
                 files: flushes.files,
                 bytes: flushes.bytes,
                 seconds: flushes.flushing.as_secs_f64(),
+                failure: tree.flush_failure.clone(),
             },
             compactions: Compactions {
                 count: compactions.compactions,
                 read_bytes: compactions.read_bytes,
                 written_bytes: compactions.written_bytes,
                 seconds: compactions.compacting.as_secs_f64(),
+                failure: tree.compaction_failure.clone(),
             },
             stalls: Stalls {
                 count: stalls.stalls,
                 seconds: stalls.stalled.as_secs_f64(),
                 longest_seconds: stalls.stall_max.as_secs_f64(),
             },
+            direct_io: tree.direct_io,
         }
     }
 
     /// A row a level.
     #[must_use]
     pub fn levels_table(&self) -> Table {
-        let sizes = ["files", "edges", "properties", "in memory"].map(|name| (name, Side::Right));
+        let sizes = ["files", "topology", "properties", "in memory"].map(|name| (name, Side::Right));
         let mut table = Table::new(&[&[("level", Side::Left)][..], &sizes].concat());
         for level in &self.levels {
             table.row([
@@ -177,7 +202,7 @@ impl TreeEntry {
                 count(level.files),
                 size(level.topology_bytes),
                 size(level.property_bytes),
-                size(level.heap_bytes),
+                size(level.memory_bytes),
             ]);
         }
         table
@@ -192,52 +217,16 @@ impl TreeEntry {
             row(format!("memory: {purpose}"), *bytes, String::new());
         }
         row("memory: indexes".to_owned(), memory.index_bytes, String::new());
-        let limit = budget.limit_bytes.map(|limit| format!("limit {}", size(limit))).unwrap_or_default();
-        row("memory: all".to_owned(), memory.total_bytes, limit);
+        row("memory: all".to_owned(), memory.total_bytes, String::new());
         let per_edge = self.topology_bytes_per_edge;
-        let note =
-            per_edge.map(|bytes| format!("{bytes:.1} bytes an edge, both directions")).unwrap_or_default();
+        let note = per_edge
+            .filter(|_| self.file_bytes >= BYTES_TOLD_AN_EDGE)
+            .map(|bytes| format!("{bytes:.1} bytes an edge, both directions"))
+            .unwrap_or_default();
         row("disk: levels".to_owned(), self.file_bytes, note);
         row("disk: log".to_owned(), disk.log_bytes, counted(disk.log_files, "file", "files"));
         row("disk: all files".to_owned(), disk.bytes, String::new());
         table
-    }
-
-    /// What the cache and the background did, a sentence a line.
-    #[must_use]
-    pub fn activity(&self) -> Vec<String> {
-        let Self { memory_graphs, cache, flushes, compactions, stalls, .. } = self;
-        let seconds = |seconds: f64| time(Duration::from_secs_f64(seconds));
-        let mut lines = Vec::new();
-        if let Some(share) = cache.hit_share {
-            let (hits, all) = (percent(share), counted(cache.hits + cache.misses, "page", "pages"));
-            lines.push(format!("cache: {hits} of {all} were in it, {} made room", count(cache.evictions)));
-        }
-        if memory_graphs.frozen + memory_graphs.retained > 0 {
-            lines.push(format!(
-                "memory graphs: {} to be flushed, {} kept for conflict checks",
-                count(memory_graphs.frozen),
-                count(memory_graphs.retained)
-            ));
-        }
-        if flushes.files + compactions.count > 0 {
-            lines.push(format!(
-                "since opening: {} ({}) in {}, {} ({} read, {} written) in {}",
-                counted(flushes.files, "flush", "flushes"),
-                size(flushes.bytes),
-                seconds(flushes.seconds),
-                counted(compactions.count, "compaction", "compactions"),
-                size(compactions.read_bytes),
-                size(compactions.written_bytes),
-                seconds(compactions.seconds),
-            ));
-        }
-        if stalls.count > 0 {
-            let commits = counted(stalls.count, "commit", "commits");
-            let (all, longest) = (seconds(stalls.seconds), seconds(stalls.longest_seconds));
-            lines.push(format!("{commits} waited for these, {all} together, {longest} at most"));
-        }
-        lines
     }
 }
 

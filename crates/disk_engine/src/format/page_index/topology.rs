@@ -177,6 +177,12 @@ impl TopologyIndex {
         of_subject(&self.pages, subject)
     }
 
+    /// The pages of the filters of `subject`, in key order. Cost: two binary searches.
+    #[must_use]
+    pub fn filters_of(&self, subject: Subject) -> &[IndexedPage] {
+        of_subject(&self.filters, subject)
+    }
+
     /// The pages that may hold the list of `vertex`, or the vertex itself if `subject` is the vertices.
     /// Cost: binary searches.
     #[must_use]

@@ -18,7 +18,6 @@ use evergraph_algorithms::sources::Sources;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};
 use evergraph_algorithms::triangles::triangles;
 use evergraph_algorithms::wcc::{WccParameters, wcc};
-use evergraph_graph::budget::Budget;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit, Weight};
@@ -60,6 +59,7 @@ pub enum Answer {
 
 impl Answer {
     /// Whether two runs found the same.
+    #[must_use]
     pub fn agrees(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Exact(one), Self::Exact(other)) => one == other,
@@ -75,7 +75,35 @@ impl Answer {
 }
 
 impl Kernel {
+    /// Its name in figures.
+    #[must_use]
+    pub fn name(self) -> String {
+        let value = clap::ValueEnum::to_possible_value(&self);
+        value.map_or_else(String::new, |value| value.get_name().replace('-', "_"))
+    }
+
+    /// Runs it if it is one that the lists of others run, too: what LSMGraph's paper compares, and scans.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn run_on_peer<T: Topology>(
+        self,
+        lists: &T,
+        source: VertexId,
+        control: &Control<'_>,
+    ) -> Result<Option<Answer>> {
+        Ok(Some(match self {
+            Self::Scan | Self::WeightedScan => scan(lists, Direction::Out)?,
+            Self::PageRank => Answer::Real(pagerank(lists, &PageRankParameters::default(), control)?.scores),
+            Self::Bfs => exact(bfs(lists, source, &BfsParameters::default(), control)?.levels()),
+            Self::Sssp => Answer::Real(sssp(lists, source, &SsspParameters::default(), control)?.distances),
+            Self::Wcc => exact(wcc(lists, &WccParameters::default(), control)?.labels.as_slice()),
+            _ => return Ok(None),
+        }))
+    }
+
     /// What it reads.
+    #[must_use]
     pub fn projection(self, weight: KeyId) -> Projection {
         let direction = match self {
             Self::Scan | Self::WeightedScan | Self::Sssp => Direction::Out,
@@ -88,59 +116,67 @@ impl Kernel {
     }
 
     /// Runs it on rayon's current pool; searches begin at `source`.
-    pub fn run<T: Topology>(self, lists: &T, source: VertexId, budget: &dyn Budget) -> Result<Answer> {
-        let control = Control::new(budget);
-        let exact = |values: &[u32]| Answer::Exact(values.iter().map(|value| u64::from(*value)).collect());
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn run<T: Topology>(self, lists: &T, source: VertexId, control: &Control<'_>) -> Result<Answer> {
+        if let Some(answer) = self.run_on_peer(lists, source, control)? {
+            return Ok(answer);
+        }
         Ok(match self {
-            Self::Scan | Self::WeightedScan => scan(lists, Direction::Out)?,
+            // Those that peers run were run.
+            Self::Scan | Self::WeightedScan | Self::PageRank | Self::Bfs | Self::Sssp | Self::Wcc => {
+                Answer::Exact(Vec::new())
+            }
             Self::WeightedInScan => scan(lists, Direction::In)?,
-            Self::PageRank => Answer::Real(pagerank(lists, &PageRankParameters::default(), &control)?.scores),
-            Self::Bfs => exact(bfs(lists, source, &BfsParameters::default(), &control)?.levels()),
-            Self::Sssp => Answer::Real(sssp(lists, source, &SsspParameters::default(), &control)?.distances),
-            Self::Wcc => exact(wcc(lists, &WccParameters::default(), &control)?.labels.as_slice()),
             Self::Cdlp => {
                 let parameters = CdlpParameters { iterations: 5, ..CdlpParameters::default() };
-                Answer::Exact(cdlp(lists, &parameters, &control)?.labels().to_vec())
+                Answer::Exact(cdlp(lists, &parameters, control)?.labels().to_vec())
             }
-            Self::Scc => exact(scc(lists, &control)?.labels.as_slice()),
-            Self::KCore => exact(kcore(lists, &control)?.cores()),
-            Self::Triangles => Answer::Exact(triangles(lists, &control)?.counts().to_vec()),
-            Self::Lcc => Answer::Real(lcc(lists, &LccParameters::default(), &control)?.coefficients),
+            Self::Scc => exact(scc(lists, control)?.labels.as_slice()),
+            Self::KCore => exact(kcore(lists, control)?.cores()),
+            Self::Triangles => Answer::Exact(triangles(lists, control)?.counts().to_vec()),
+            Self::Lcc => Answer::Real(lcc(lists, &LccParameters::default(), control)?.coefficients),
             Self::Betweenness => {
                 let sources = Sources::These(vec![source]);
                 let parameters = BetweennessParameters { sources, ..BetweennessParameters::default() };
-                Answer::Real(betweenness(lists, &parameters, &control)?.scores)
+                Answer::Real(betweenness(lists, &parameters, control)?.scores)
             }
             Self::Closeness => {
                 let pivots = Sources::Sample { count: 4, seed: 1 };
                 let parameters = ClosenessParameters { pivots, ..ClosenessParameters::default() };
-                Answer::Real(closeness(lists, &parameters, &control)?.scores)
+                Answer::Real(closeness(lists, &parameters, control)?.scores)
             }
             Self::PersonalizedPageRank => {
                 let parameters = PersonalizedPageRankParameters::default();
-                Answer::Real(personalized_pagerank(lists, &[source], &parameters, &control)?.scores)
+                Answer::Real(personalized_pagerank(lists, &[source], &parameters, control)?.scores)
             }
             Self::Eigenvector => {
                 let parameters = EigenvectorParameters { iterations: 10, ..EigenvectorParameters::default() };
-                Answer::Real(eigenvector(lists, &parameters, &control)?.scores)
+                Answer::Real(eigenvector(lists, &parameters, control)?.scores)
             }
             Self::PeerPressure => {
                 let parameters =
                     PeerPressureParameters { iterations: 5, ..PeerPressureParameters::default() };
-                let found = peer_pressure(lists, &parameters, &control)?;
+                let found = peer_pressure(lists, &parameters, control)?;
                 let cluster =
                     |vertex| found.cluster(VertexId(vertex)).map_or(u64::MAX, |one| u64::from(one.0));
                 Answer::Exact((0..lists.bound()).map(cluster).collect())
             }
-            Self::Louvain => {
-                exact(louvain(lists, &LouvainParameters::default(), &control)?.labels.as_slice())
-            }
-            Self::Leiden => exact(leiden(lists, &LeidenParameters::default(), &control)?.labels.as_slice()),
+            Self::Louvain => exact(louvain(lists, &LouvainParameters::default(), control)?.labels.as_slice()),
+            Self::Leiden => exact(leiden(lists, &LeidenParameters::default(), control)?.labels.as_slice()),
         })
     }
 }
 
+fn exact(values: &[u32]) -> Answer {
+    Answer::Exact(values.iter().map(|value| u64::from(*value)).collect())
+}
+
 /// Sums over all neighbours and weights of one side.
+///
+/// # Errors
+/// Those of reading.
 pub fn scan<T: Topology>(lists: &T, side: Direction) -> Result<Answer> {
     let cuts = lists.cuts(rayon::current_num_threads() * PARTS_PER_THREAD);
     let parts: Vec<_> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
@@ -158,6 +194,9 @@ pub fn scan<T: Topology>(lists: &T, side: Direction) -> Result<Answer> {
 }
 
 /// The vertex with the most out edges.
+///
+/// # Errors
+/// Those of reading.
 pub fn busiest<T: Topology>(lists: &T) -> Result<VertexId> {
     let mut degrees = vec![0; lists.bound() as usize];
     lists.degrees(Direction::Out, 0..lists.bound(), &mut degrees)?;

@@ -1,0 +1,24 @@
+//! Peers: stores of others with a limit of memory.
+
+use crate::disk_plan::DiskStore;
+use crate::engine::fjall::FjallStore;
+#[cfg(feature = "rocksdb")]
+use crate::engine::rocksdb::RocksDbStore;
+use crate::engine::store::{Commit, Store};
+use evergraph_graph::error::Result;
+use std::path::Path;
+
+/// Opens a store of others in `folder`, not synced; none for ours.
+///
+/// # Errors
+/// What the engine says.
+pub fn open_peer(store: DiskStore, folder: &Path, limit_bytes: u64) -> Result<Option<Box<dyn Store>>> {
+    Ok(match store {
+        DiskStore::DiskEngine | DiskStore::MemoryEngine => None,
+        #[cfg(feature = "rocksdb")]
+        DiskStore::Rocksdb => {
+            Some(Box::new(RocksDbStore::open_limited(folder, limit_bytes, Commit::Unsynced)?))
+        }
+        DiskStore::Fjall => Some(Box::new(FjallStore::open_limited(folder, limit_bytes, Commit::Unsynced)?)),
+    })
+}

@@ -1,0 +1,56 @@
+//! Open files: how many the process may have, and what to do when that is too few.
+
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::fmt;
+use std::io;
+
+/// As many as some systems grant, where they don't grant what they call their limit.
+const FILES_MANY: u64 = 10_240;
+
+/// Lets the process open as many files as the system allows it, instead of the fewer that it begins with: 1,024 on most
+/// systems, which an engine with a file for each few megabytes of graph would exceed. The greatest number that is
+/// allowed is not changed. What the system refuses is left as it is.
+pub fn allow_many_files() {
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    if soft < hard && setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_err() && soft < FILES_MANY {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, FILES_MANY.min(hard), hard);
+    }
+}
+
+/// What a user can do about an error of the system, to stand behind its text; nothing for most.
+pub(super) struct Remedy<'a>(pub(super) &'a io::Error);
+
+impl fmt::Display for Remedy<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.raw_os_error() != Some(Errno::EMFILE as i32) {
+            return Ok(());
+        }
+        formatter
+            .write_str(": the process has as many files open as it may; raise the limit, for instance ")?;
+        formatter.write_str("with `ulimit -n`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::error::{IoError, Operation};
+
+    #[test]
+    fn as_many_files_may_be_open_as_the_system_allows() {
+        allow_many_files();
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        assert!(soft == hard || soft >= FILES_MANY, "{soft} of {hard}");
+    }
+
+    #[test]
+    fn who_may_open_no_more_files_is_told_what_to_do() {
+        let told = |errno: Errno| {
+            let source = io::Error::from_raw_os_error(errno as i32);
+            IoError::new(Operation::Open, "db/csr-1", source).to_string()
+        };
+        assert!(told(Errno::EMFILE).ends_with("raise the limit, for instance with `ulimit -n`"));
+        assert!(!told(Errno::EIO).contains("ulimit"));
+    }
+}

@@ -26,6 +26,11 @@ use evergraph_graph::load::{Load, ReadProgress};
 use rayon::ThreadPoolBuilder;
 use std::sync::Arc;
 
+/// The memory of an import is as many blocks or more.
+const BLOCKS_OF_MEMORY: u64 = 128;
+/// Smaller blocks cost more than they save.
+const BLOCK_BYTES_MIN: usize = 64 << 10;
+
 /// Reads all files of `options` into tables of packed columns, telling `progress` how far it is a few times a second
 /// or more.
 ///
@@ -50,7 +55,9 @@ pub fn read_beside(
     known: ExistingGraph,
     progress: &dyn Fn(ReadProgress<'_>),
 ) -> Result<Imported> {
-    read_in_blocks(options, known, progress, BLOCK_BYTES)
+    // Some dozen blocks are under way at once, each several times: as text, as fields, as rows.
+    let share = usize::try_from(options.memory_bytes() / BLOCKS_OF_MEMORY).unwrap_or(BLOCK_BYTES);
+    read_in_blocks(options, known, progress, share.clamp(BLOCK_BYTES_MIN, BLOCK_BYTES))
 }
 
 /// As [`read_beside`], with blocks of about `block_bytes`: tests cut small files into many.

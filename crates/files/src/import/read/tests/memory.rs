@@ -11,7 +11,8 @@ use std::fmt::Write;
 /// Everything of an import that a database gets, and what was settled.
 fn shown(imported: &Imported) -> String {
     let mut text = format!("{:?} {:?}\n", imported.settled, imported.bad_rows);
-    for table in &imported.load.vertices {
+    // A label none of whose rows stays has the properties that they had, if they go only when all are read.
+    for table in imported.load.vertices.iter().filter(|table| table.rows > 0) {
         let values: Vec<_> = table.properties.iter().map(|(key, _)| table.values(key)).collect();
         writeln!(text, "{} {} {values:?}", table.label, table.rows).unwrap();
     }

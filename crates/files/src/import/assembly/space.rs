@@ -288,10 +288,11 @@ impl Space {
             VertexLocation { row: place.row - gone as u32, ..place }
         };
         self.moved.values_mut().for_each(|place| *place = moved_up(*place));
+        let next_entry = self.first_in_memory() + self.ids.len();
         let mut runs: Vec<Run> = Vec::with_capacity(self.runs.len());
         for (index, run) in self.runs.iter().enumerate() {
-            // Where the last run ends doesn't matter: its later entries don't exist.
-            let end = self.runs.get(index + 1).map_or(u32::MAX, |next| next.entry);
+            // Entries that edges add later have runs of their own.
+            let end = self.runs.get(index + 1).map_or(next_entry, |next| next.entry);
             let rows = &dead[run.place.table];
             debug_assert!(run.is_new, "vertices of the database are found after all files of vertices");
             runs.push(Run { place: moved_up(run.place), ..*run });
@@ -327,9 +328,13 @@ impl Ids {
     }
 
     fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn len(&self) -> u32 {
         match self {
-            Self::Integers(ids) => ids.is_empty(),
-            Self::Bytes(ids) => ids.is_empty(),
+            Self::Integers(ids) => ids.len(),
+            Self::Bytes(ids) => ids.len(),
         }
     }
 
@@ -379,6 +384,22 @@ mod tests {
         space.renumber(&[vec![6], Vec::new()]);
         let expected = [(0, 5), (1, 4), (1, 0), (0, 6)].map(|(table, row)| VertexLocation { table, row });
         assert_eq!([0, 1, 2, 3].map(|row| space.find(&ids, row).unwrap()), expected);
+    }
+
+    /// An id came three times and its last row stays; then edges bring another id, whose vertex is made.
+    #[test]
+    fn an_id_that_comes_after_rows_have_gone_leads_to_its_own_vertex() {
+        let mut space = Space::new("", Some(IdType::LONG), "a.csv");
+        let place = |row| VertexLocation { table: 0, row };
+        let ids = IdColumn::Integers(vec![7, 8]);
+        assert_eq!(space.insert(&ids, 0).unwrap(), InsertOutcome::New(0));
+        space.set_place(0, place(0));
+        space.move_to(0, place(2));
+        space.renumber(&[vec![0, 1], Vec::new()]);
+        assert_eq!(space.insert(&ids, 1).unwrap(), InsertOutcome::New(1));
+        let made = VertexLocation { table: 1, row: 5 };
+        space.set_place(1, made);
+        assert_eq!([0, 1].map(|row| space.find(&ids, row).unwrap()), [place(0), made]);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! item_pages     the pages that items of several files need, read side by side
 //! properties     the column of a property, by rank of an edge's record or by vertex; long values
 //! list_items     a list, a piece of it, parallel edges, degrees
+//! plain_list     a short list of Inserts alone, decoded without the rest of its page, and the pages of its numbers
 //! group_records  live vertices and counts of a reader in the past
 //!
 //! page_scan      all pages of a range, in 1 MiB reads ahead, past the cache
@@ -44,6 +45,7 @@ pub mod page_reader;
 mod page_rounds;
 pub mod page_scan;
 pub mod paged_file;
+pub mod plain_list;
 mod properties;
 pub mod ranked_numbers;
 mod read_buffers;

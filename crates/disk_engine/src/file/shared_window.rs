@@ -16,6 +16,7 @@
 //!
 //! Source: disk-engine, section 6. Differs: the cache is looked at first; it holds graphs that fit.
 
+use crate::cache::PageWorth;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::{PageReader, VerifiedPage};
 use crate::file::paged_file::PagedFile;
@@ -45,6 +46,15 @@ const SPAN_PAGES_WISHED: u64 = 16;
 const WINDOW_BYTES: u64 = 12 << 20;
 /// A budget that refuses this refuses the topology.
 const WINDOW_BYTES_MIN: u64 = 256 << 10;
+
+/// How pages come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WindowReads {
+    /// In spans, ahead, past the cache.
+    Spans(WindowSize),
+    /// One by one, through the cache.
+    Pages,
+}
 
 /// How a window is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,14 +119,14 @@ struct Spans {
 /// # Concurrency
 /// Any thread. The map's lock is held for look-ups alone; a span's while it is waited for, by those who want that span.
 pub struct SharedWindow {
-    size: WindowSize,
+    reads: WindowReads,
     spans: Mutex<Spans>,
-    _reservation: Reservation,
+    _reservation: Option<Reservation>,
 }
 
 impl fmt::Debug for SharedWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedWindow").field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("SharedWindow").field("reads", &self.reads).finish_non_exhaustive()
     }
 }
 
@@ -164,12 +174,26 @@ impl SharedWindow {
             let reserved = if pages == 0 { 0 } else { size.bytes(workers) };
             match budget.reserve(WINDOW_PURPOSE, reserved) {
                 Ok(reservation) => {
-                    return Ok(Self { size, spans: Mutex::default(), _reservation: reservation });
+                    let (reads, _reservation) = (WindowReads::Spans(size), Some(reservation));
+                    return Ok(Self { reads, spans: Mutex::default(), _reservation });
                 }
                 Err(error) if error.kind() == ErrorKind::Limit && bytes > WINDOW_BYTES_MIN => bytes /= 2,
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// A window that reads nothing ahead and keeps nothing: each page comes through the cache, by itself. For scans of a
+    /// few lists, whose pages are far apart.
+    #[must_use]
+    pub fn of_single_pages() -> Self {
+        Self { reads: WindowReads::Pages, spans: Mutex::default(), _reservation: None }
+    }
+
+    /// Whether pages come one by one, through the cache.
+    #[must_use]
+    pub fn reads_single_pages(&self) -> bool {
+        self.reads == WindowReads::Pages
     }
 
     /// A page of `pages`, from the cache or else from its span.
@@ -181,35 +205,38 @@ impl SharedWindow {
         pages: &mut PageSequence<'_>,
         page: PageNumber,
     ) -> CheckpointResult<SharedPage> {
+        let WindowReads::Spans(size) = self.reads else {
+            return pages.reader.page(pages.file, page, PageWorth::Ordinary).map(SharedPage::Cached);
+        };
         if let Some(cached) = pages.reader.cached(pages.file, page) {
             return Ok(SharedPage::Cached(cached));
         }
-        let number = page.0 / self.size.span_pages;
-        let span = self.span(pages, number);
+        let number = page.0 / size.span_pages;
+        let span = self.span(size, pages, number);
         *pages.entered = Some(number);
         span.page(pages, page)
     }
 
     /// The span `number`. Whoever enters it begins those behind it: through the end of what it reads, or of the whole
     /// sequence if the span before is here.
-    fn span(&self, pages: &PageSequence<'_>, number: u32) -> Arc<SharedSpan> {
+    fn span(&self, size: WindowSize, pages: &PageSequence<'_>, number: u32) -> Arc<SharedSpan> {
         let (file, mut begun) = (pages.file, Vec::new());
         let mut spans = self.spans.lock();
-        let span = self.get(&mut spans, file, number, &mut begun);
+        let span = Self::get(size, &mut spans, file, number, &mut begun);
         if *pages.entered != Some(number) {
             let before = number.checked_sub(1).map(|number| SpanId { file: file.name(), number });
             let is_read_on = before.is_some_and(|before| spans.by_id.contains_key(&before));
             let last = if is_read_on { pages.last } else { pages.last_wanted };
-            let last_number = last.0 / self.size.span_pages;
-            for ahead in (number + 1..=last_number).take(self.size.ahead as usize) {
+            let last_number = last.0 / size.span_pages;
+            for ahead in (number + 1..=last_number).take(size.ahead as usize) {
                 let id = SpanId { file: file.name(), number: ahead };
-                let first = ahead * self.size.span_pages;
-                let bounds = (pages.bounds)(first..(first + self.size.span_pages).min(last.0 + 1));
+                let first = ahead * size.span_pages;
+                let bounds = (pages.bounds)(first..(first + size.span_pages).min(last.0 + 1));
                 // Where the first and the last page are cached, mostly all are.
                 let is_cached = |page: &PageNumber| pages.reader.cached(file, *page).is_some();
                 let is_wanted = bounds.is_some_and(|bounds| !bounds.iter().all(is_cached));
                 if is_wanted && !spans.by_id.contains_key(&id) {
-                    self.get(&mut spans, file, ahead, &mut begun);
+                    Self::get(size, &mut spans, file, ahead, &mut begun);
                 }
             }
         }
@@ -221,7 +248,7 @@ impl SharedWindow {
 
     /// The span, which becomes the newest if it is not there.
     fn get(
-        &self,
+        size: WindowSize,
         spans: &mut Spans,
         file: &PagedFile,
         number: u32,
@@ -231,13 +258,13 @@ impl SharedWindow {
         if let Some(span) = spans.by_id.get(&id) {
             return Arc::clone(span);
         }
-        if spans.oldest_first.len() >= self.size.spans_max
+        if spans.oldest_first.len() >= size.spans_max
             && let Some(oldest) = spans.oldest_first.pop_front()
         {
             spans.by_id.remove(&oldest);
         }
-        let first = number * self.size.span_pages;
-        let pages = self.size.span_pages.min(file.pages() - first);
+        let first = number * size.span_pages;
+        let pages = size.span_pages.min(file.pages() - first);
         let (read, verified) = (Mutex::new(SpanRead::Wanted), AtomicU64::new(0));
         let span = Arc::new(SharedSpan { first: PageNumber(first), pages, read, verified });
         spans.by_id.insert(id, Arc::clone(&span));

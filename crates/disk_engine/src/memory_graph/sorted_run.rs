@@ -13,6 +13,7 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
+use crate::format::tree_key::ListId;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::graph_scan::GraphScan;
 use crate::merge::delete_rule::{Below, DeleteRule};
@@ -142,6 +143,13 @@ impl SortedRun {
         let list = place(vertices.start);
         let end = place(vertices.end).max(list);
         RunScan { run: self, list, end, record: self.starts[list] as usize }
+    }
+
+    /// Whether there are records of a list. Cost: a binary search.
+    #[must_use]
+    pub fn has_list(&self, list: ListId) -> bool {
+        let ListId { subject, vertex } = list;
+        self.lists.binary_search(&ListKey { subject, vertex }).is_ok()
     }
 
     fn slice(&self, list: usize, records: Range<usize>) -> ListSlice<'_> {

@@ -2,19 +2,22 @@
 //!
 //! ```text
 //! neither weights nor filters    a slice of a page or of a merge, as it is, or without ends out of scope
-//! weights, no filters            out lists of one file alone: with its numbers by rank
+//! weights, no filters            out lists: with the numbers of each layer by rank, or of a memory graph by edge
 //! else                           gathered in a stretch of some thousand edges, whose properties are read in batches
 //! ```
 
 use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use crate::format::operation::RecordOperation;
-use crate::format::subject::EdgeSide;
-use crate::merge::merged_run::MergedRun;
-use crate::topology::edge_layer::ScannedFile;
-use crate::topology::frozen_graph::FrozenGraph;
+use crate::format::tree_key::{ItemKey, ListId};
+use crate::merge::merged_run::{MergedRun, Origin};
+use crate::source::PropertyAnswer;
+use crate::topology::edge_layer::{EdgeLayer, ListHolder, ScannedFile};
+use crate::topology::frozen_graph::{FrozenGraph, PageReads};
 use crate::topology::stretch::{Records, STRETCH_EDGES, Stretch, Wanted, reads_properties};
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::VertexId;
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
+use std::ops::Range;
 
 /// Hands pieces to a visitor.
 pub(super) struct Delivery<'d, F: ScannedFile, V> {
@@ -23,8 +26,11 @@ pub(super) struct Delivery<'d, F: ScannedFile, V> {
     wanted: Wanted,
     /// Used if properties are read.
     stretch: Stretch,
-    /// Weights of the lists of one file.
-    numbers: RankedNumbers,
+    /// Weights by rank, of each layer.
+    numbers: Vec<RankedNumbers>,
+    /// Edges whose weights a memory graph is asked for, and what it says.
+    items: Vec<(ListId, ItemKey)>,
+    answers: Vec<PropertyAnswer>,
     visitor: V,
     /// Of this vertex the visitor wants no more.
     done_with: Option<u32>,
@@ -41,8 +47,14 @@ where
         wanted: Wanted,
         visitor: V,
     ) -> Self {
-        let (stretch, numbers) = (Stretch::default(), RankedNumbers::default());
-        Self { topology, buffer, wanted, stretch, numbers, visitor, done_with: None }
+        let (stretch, numbers) = (Stretch::default(), Vec::new());
+        let (items, answers) = (Vec::new(), Vec::new());
+        Self { topology, buffer, wanted, stretch, numbers, items, answers, visitor, done_with: None }
+    }
+
+    /// What the visitor wants to know.
+    pub(super) fn wanted(&self) -> Wanted {
+        self.wanted
     }
 
     /// Whether the visitor gets lists of a vertex.
@@ -52,6 +64,7 @@ where
     }
 
     /// Takes records of a vertex that is wanted, of `file` if no other layer has the list; whether the visitor goes on.
+    /// Weights are read as `reads` says.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -59,6 +72,7 @@ where
         subject: usize,
         records: &Records<'_>,
         file: Option<&F>,
+        reads: PageReads,
     ) -> Result<bool> {
         let topology = self.topology;
         if let Records::Merged(run) = records
@@ -67,9 +81,7 @@ where
             return Err(incomplete(run));
         }
         if reads_properties(topology, self.wanted) {
-            if let (Records::Merged(run), Some(file)) = (records, file)
-                && let Some(goes_on) = self.take_by_rank(vertex, subject, run, file)?
-            {
+            if let Some(goes_on) = self.take_by_rank(vertex, subject, records, file, reads)? {
                 return Ok(goes_on);
             }
             self.stretch.push(topology, vertex, subject, records);
@@ -90,21 +102,24 @@ where
         Ok(visit != Visit::Stop)
     }
 
-    /// Hands out records of one file with their weights; `None` if that is not how they are read.
+    /// Hands out records with their weights, which lie where the merge says; `None` if that is not how they are read.
     fn take_by_rank(
         &mut self,
         vertex: u32,
         subject: usize,
-        run: &MergedRun<'_>,
-        file: &F,
+        records: &Records<'_>,
+        file: Option<&F>,
+        reads: PageReads,
     ) -> Result<Option<bool>> {
-        let (topology, frozen) = (self.topology, &self.topology.subjects[subject]);
-        let (Some(weight), [records]) = (&topology.weight, run.property_runs) else { return Ok(None) };
-        if !topology.filters.is_empty() || frozen.side != EdgeSide::Out {
+        let topology = self.topology;
+        let runs = match records {
+            Records::Merged(run) if run.later_sets.is_empty() => run.property_runs,
+            Records::Plain { ranks, .. } => std::slice::from_ref(ranks),
+            Records::Merged(_) | Records::Present { .. } => return Ok(None),
+        };
+        let Some(column) = topology.weight_column(subject).filter(|_| self.wanted == Wanted::Weights) else {
             return Ok(None);
-        }
-        let column = NumberColumn { subject: frozen.subject, key: weight.key, missing: weight.missing };
-        let ranks = records.first.rank..records.first.rank + records.count as u64;
+        };
         // What was gathered before comes first; its weights pass through the buffer too.
         if !self.empty_stretch()? {
             return Ok(Some(false));
@@ -112,20 +127,23 @@ where
         if self.done_with == Some(vertex) {
             return Ok(Some(true));
         }
-        let Self { buffer, numbers, visitor, .. } = self;
-        buffer.weights.clear();
-        if !file.numbers_of(&column, ranks, &topology.window, numbers, &mut buffer.weights)? {
-            return Ok(None);
+        self.buffer.weights.clear();
+        let mut at = 0;
+        for run in runs {
+            let edges = at..at + run.count;
+            at = edges.end;
+            if !self.read_weights(&column, records, edges, run.first, file, reads)? {
+                return Ok(None);
+            }
         }
-        let mut neighbors = run.neighbors;
-        if frozen.leaves_scope {
-            let (mut at, scope) = (0, &topology.vertices);
-            buffer.weights.retain(|_| {
-                at += 1;
-                scope.contains(run.neighbors[at - 1])
-            });
+        let Self { buffer, visitor, .. } = self;
+        let mut neighbors = records.neighbors();
+        if topology.subjects[subject].leaves_scope {
+            let scope = &topology.vertices;
+            let mut ends = neighbors.iter();
+            buffer.weights.retain(|_| ends.next().is_some_and(|end| scope.contains(*end)));
             buffer.neighbors.clear();
-            buffer.neighbors.extend(run.neighbors.iter().filter(|end| scope.contains(**end)));
+            buffer.neighbors.extend(neighbors.iter().filter(|end| scope.contains(**end)));
             neighbors = &buffer.neighbors;
         }
         let visit = match neighbors {
@@ -134,6 +152,58 @@ where
         };
         self.done_with = (visit == Visit::NextVertex).then_some(vertex);
         Ok(Some(visit != Visit::Stop))
+    }
+
+    /// Appends the weights of some of the edges of `records`, whose properties begin at `first` in one layer; of `file`, if
+    /// that is known. False if one has none, or they lie where ranks do not lead.
+    fn read_weights(
+        &mut self,
+        column: &NumberColumn,
+        records: &Records<'_>,
+        edges: Range<usize>,
+        first: Origin,
+        file: Option<&F>,
+        reads: PageReads,
+    ) -> Result<bool> {
+        let topology = self.topology;
+        let ranks = first.rank..first.rank + edges.len() as u64;
+        let layer = &topology.layers[first.source];
+        let weights = &mut self.buffer.weights;
+        let file = match (file, records) {
+            (Some(file), _) => Some(file),
+            (None, Records::Merged(run)) => match layer.holder(list_of(run), topology.timestamp) {
+                ListHolder::File(file) => Some(file),
+                ListHolder::Nothing | ListHolder::Others => None,
+            },
+            (None, _) => None,
+        };
+        if let Some(file) = file {
+            if self.numbers.len() <= first.source {
+                self.numbers.resize_with(first.source + 1, RankedNumbers::default);
+            }
+            let numbers = &mut self.numbers[first.source];
+            return file.numbers_of(column, ranks, topology.window(reads), numbers, weights);
+        }
+        let (EdgeLayer::Graphs(_), Records::Merged(run)) = (layer, records) else { return Ok(false) };
+        let list = list_of(run);
+        self.items.clear();
+        self.items.extend(edges.map(|at| {
+            let discriminator = run.discriminators.get(at).copied().unwrap_or(0);
+            (list, ItemKey::edge(VertexId(run.neighbors[at]), discriminator))
+        }));
+        self.answers.clear();
+        self.answers.resize(self.items.len(), PropertyAnswer::Undecided);
+        layer.property(topology.timestamp, &self.items, column.key, &mut self.answers)?;
+        for answer in &self.answers {
+            let number = match answer {
+                PropertyAnswer::Value(value) => value.as_f64(),
+                PropertyAnswer::Absent => column.missing,
+                PropertyAnswer::Undecided => None,
+            };
+            let Some(number) = number else { return Ok(false) };
+            weights.push(number);
+        }
+        Ok(true)
     }
 
     /// Hands out what was gathered; called at the end, unless the visitor stopped.
@@ -165,6 +235,11 @@ where
         stretch.clear();
         Ok(true)
     }
+}
+
+/// The out list that a run is a part of.
+fn list_of(run: &MergedRun<'_>) -> ListId {
+    ListId { subject: run.list.subject, vertex: run.list.vertex }
 }
 
 /// A record that changes an edge which no older file has.

@@ -8,12 +8,12 @@ use crate::topology::delivery::Delivery;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile};
 use crate::topology::freeze::Freezer;
 use crate::topology::frozen_graph::FrozenGraph;
-use crate::topology::point_reads::PointReads;
+use crate::topology::look_ups::LookUps;
 use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
@@ -28,9 +28,6 @@ const BLOCK_VERTICES: usize = 256;
 const SCANNED_SHARE: u64 = 8;
 /// A block of fewer vertices is looked up one by one.
 const SCANNED_VERTICES_MIN: usize = 8;
-
-/// Vertices no farther apart are scanned together where weights are read by rank: their lists are mostly in one page.
-const NEAR_VERTICES: u32 = 64;
 
 /// Adjacency lists of one snapshot, for algorithms.
 ///
@@ -103,19 +100,12 @@ impl<F: ScannedFile> DiskTopology<F> {
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
         let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
-        let mut reads = PointReads::default();
-        let weighs_by_rank = self.frozen.weighs_by_rank(direction);
+        let mut look_ups = LookUps::new(&self.frozen);
         for (block, is_dense) in (Blocks { vertices }) {
             let goes_on = if is_dense {
                 self.frozen.scan_chosen(direction, block, &mut delivery)?
-            } else if weighs_by_rank {
-                // A look-up would search for each edge once more, to find its weight.
-                let mut near = block.chunk_by(|left, right| right - left <= NEAR_VERTICES);
-                near.try_fold(true, |goes_on, block| {
-                    Ok::<_, Error>(goes_on && self.frozen.scan_chosen(direction, block, &mut delivery)?)
-                })?
             } else {
-                self.frozen.look_up(direction, block, &mut reads, &mut delivery)?
+                look_ups.deliver(direction, block, &mut delivery)?
             };
             if !goes_on {
                 return Ok(());
@@ -190,7 +180,7 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
     }
 
     /// `vertices` ascend, each once. Cost: where they are dense, a scan that skips the others; else a look-up of each
-    /// list in each layer, through the page cache. With weights of out lists, scans of those that are near each other.
+    /// list in each layer, through the page cache.
     fn visit_each<V>(
         &self,
         direction: Direction,

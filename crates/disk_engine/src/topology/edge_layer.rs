@@ -1,7 +1,10 @@
 //! Edge layer: edges of one stretch of time as a topology reads them, in a file or in the run of memory graphs.
 
 use crate::file::csr_file::CsrFile;
+#[cfg(doc)]
+use crate::file::file_records::FileRecords;
 use crate::file::file_scan::FileScan;
+use crate::file::plain_list::PlainLists;
 use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use crate::file::shared_window::SharedWindow;
 use crate::format::operation::RecordOperation;
@@ -49,6 +52,21 @@ pub trait ScannedFile: Layer + 'static {
         window: &Arc<SharedWindow>,
     ) -> Result<Self::Scan>;
 
+    /// As [`FileRecords::may_have_list`].
+    fn may_have_list(&self, list: ListId, until: Timestamp) -> bool;
+
+    /// As [`FileRecords::pages_of_list`].
+    fn pages_of_list(&self, list: ListId, until: Timestamp) -> usize;
+
+    /// As [`FileRecords::plain_list`].
+    ///
+    /// # Errors
+    /// `io` or `corrupt`, naming file and offset.
+    fn plain_list(&self, list: ListId, until: Timestamp, out: &mut PlainLists) -> Result<Option<u64>>;
+
+    /// As [`CsrFile::read_numbers_ahead`].
+    fn read_numbers_ahead(&self, column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>);
+
     /// As [`CsrFile::numbers`]; false too if the file has another way to its properties.
     ///
     /// # Errors
@@ -87,6 +105,23 @@ impl ScannedFile for CsrFile {
         Ok(FileScan::sharing(file, lists, window)?)
     }
 
+    #[inline]
+    fn may_have_list(&self, list: ListId, until: Timestamp) -> bool {
+        self.at(until).may_have_list(list)
+    }
+
+    fn pages_of_list(&self, list: ListId, until: Timestamp) -> usize {
+        self.at(until).pages_of_list(list)
+    }
+
+    fn plain_list(&self, list: ListId, until: Timestamp, out: &mut PlainLists) -> Result<Option<u64>> {
+        Ok(self.at(until).plain_list(list, out)?)
+    }
+
+    fn read_numbers_ahead(&self, column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {
+        Self::read_numbers_ahead(self, column, ranks);
+    }
+
     fn numbers_of(
         &self,
         column: &NumberColumn,
@@ -116,6 +151,17 @@ pub(super) enum EdgeLayer<F> {
     File(Arc<F>),
     /// A level below L0.
     Level(Arc<Level<F>>),
+}
+
+/// Which files of a layer have records of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ListHolder<'l, F> {
+    /// The layer has none.
+    Nothing,
+    /// One file.
+    File(&'l F),
+    /// Memory graphs, or several files.
+    Others,
 }
 
 /// The layers of a snapshot's sources, the newest first: memory graphs with none but memory graphs between them are
@@ -219,6 +265,46 @@ impl<F: ScannedFile> EdgeLayer<F> {
             Self::File(file) => EdgeScan::File(file, F::scan_lists(file, subject, vertices, until, window)?),
             Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until, window)?),
         })
+    }
+
+    /// What has the records of a list that a reader at `until` may see. Nothing is read.
+    pub(super) fn holder(&self, list: ListId, until: Timestamp) -> ListHolder<'_, F> {
+        match self {
+            Self::Graphs(layer) if layer.run.has_list(list) => ListHolder::Others,
+            Self::Graphs(_) => ListHolder::Nothing,
+            Self::File(file) if file.may_have_list(list, until) => ListHolder::File(file),
+            Self::File(_) => ListHolder::Nothing,
+            Self::Level(level) => {
+                let files = &level.files()[level.places_of_lists(&(list..=list))];
+                let mut holders = files.iter().filter(|file| file.may_have_list(list, until));
+                match (holders.next(), holders.next()) {
+                    (None, _) => ListHolder::Nothing,
+                    (Some(file), None) => ListHolder::File(file),
+                    (Some(_), Some(_)) => ListHolder::Others,
+                }
+            }
+        }
+    }
+
+    /// How many pages of files may have records of a list. Nothing is read.
+    pub(super) fn pages_of_list(&self, list: ListId, until: Timestamp) -> usize {
+        match self {
+            Self::Graphs(_) => 0,
+            Self::File(file) => file.pages_of_list(list, until),
+            Self::Level(level) => {
+                let files = &level.files()[level.places_of_lists(&(list..=list))];
+                files.iter().map(|file| file.pages_of_list(list, until)).sum()
+            }
+        }
+    }
+
+    /// As [`RecordSource::read_ahead`].
+    pub(super) fn read_ahead(&self, until: Timestamp, lists: &[ListId]) {
+        match self {
+            Self::Graphs(_) => {}
+            Self::File(file) => file.at(until).read_ahead(lists),
+            Self::Level(level) => LevelRecords::new(level, until).read_ahead(lists),
+        }
     }
 
     /// Pages of its files.

@@ -76,7 +76,7 @@ impl Freezer<'_> {
         let pages: u64 = layers.iter().map(EdgeLayer::pages_count).sum();
         let streams = layers.len() as u64 * subjects.len() as u64;
         let window = SharedWindow::new(&**self.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
-        let window = Arc::new(window);
+        let windows = [Arc::new(window), Arc::new(SharedWindow::of_single_pages())];
         let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
             key: weight.key,
             name: self.catalogue.key_name(weight.key),
@@ -89,7 +89,7 @@ impl Freezer<'_> {
             direction,
             edge_count: 0,
             layers,
-            window,
+            windows,
             incoming,
             subjects,
             filters: self.projection.edges.clone(),

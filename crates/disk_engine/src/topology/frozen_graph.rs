@@ -1,5 +1,6 @@
 //! Frozen graph: what a topology knows of its snapshot: scope, subjects, layers, counts. Visits are in `visits`.
 
+use crate::file::ranked_numbers::NumberColumn;
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::topology::edge_layer::EdgeLayer;
@@ -37,6 +38,15 @@ pub(super) struct FrozenWeight {
     pub missing: Option<f64>,
 }
 
+/// How a visit reads pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum PageReads {
+    /// In sequence, ahead, past the cache.
+    Ahead,
+    /// A few, one by one, through the cache.
+    Single,
+}
+
 /// A projection of one snapshot.
 pub(super) struct FrozenGraph<F> {
     pub bound: u32,
@@ -46,8 +56,8 @@ pub(super) struct FrozenGraph<F> {
     pub edge_count: u64,
     /// The newest first.
     pub layers: Vec<EdgeLayer<F>>,
-    /// What visits read files through.
-    pub window: Arc<SharedWindow>,
+    /// What scans read files through, by [`PageReads`].
+    pub windows: [Arc<SharedWindow>; 2],
     /// The in side, if it has weights or filters and the budget has room for it.
     pub incoming: Option<IncomingLists>,
     /// Out sides before in sides, by type.
@@ -75,9 +85,17 @@ impl<F> FrozenGraph<F> {
         Ok((0..self.subjects.len()).filter(move |at| sides.contains(&self.subjects[*at].side)))
     }
 
-    /// Whether visits read weights by rank where one file alone has a list: in out lists, as no filter reads properties.
-    pub(super) fn weighs_by_rank(&self, direction: Direction) -> bool {
-        direction == Direction::Out && self.weight.is_some() && self.filters.is_empty()
+    /// What scans read files through.
+    pub(super) fn window(&self, reads: PageReads) -> &Arc<SharedWindow> {
+        &self.windows[reads as usize]
+    }
+
+    /// What weights of a subject's edges are read from by rank; `None` if they are not.
+    pub(super) fn weight_column(&self, subject: usize) -> Option<NumberColumn> {
+        let frozen = &self.subjects[subject];
+        let weight =
+            self.weight.as_ref().filter(|_| self.filters.is_empty() && frozen.side == EdgeSide::Out)?;
+        Some(NumberColumn { subject: frozen.subject, key: weight.key, missing: weight.missing })
     }
 
     /// The in lists that are in memory, for visits that read in lists.

@@ -4,13 +4,14 @@
 //! freeze   scope: a bit a vertex    memory graphs: one sorted run    edges: differences of groups, or a pass
 //! visit    walk: a merge a subject, lists in id order ──> delivery ──> visitor
 //! visit_each
-//!          dense: a walk that skips      scattered: point_reads     ──> delivery
+//!          dense: a walk that skips      scattered: look_ups        ──> delivery
 //! delivery neither weights nor filters: slices as they are; else stretch: gathers edges, asks for their properties
 //!
 //! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
-//! frozen_graph   what is frozen                   visits      by scans or by look-ups
+//! frozen_graph   what is frozen                   visits      scans
+//! look_ups       lists of scattered vertices      point_reads those that several layers have
 //! incoming       in lists with properties
-//! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
+//! freeze         scope, subjects, counts          walk, delivery, stretch: as above
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
@@ -18,8 +19,8 @@
 //! files through that window: up to 12 MiB, less where the budget has less. Beside it a visit takes a decoded page for
 //! each layer and type, and a stretch of a few thousand edges; these are not reserved.
 //!
-//! Weights of out lists that one file alone has are read by rank, a column page at a time; those of lists that several
-//! layers have, and of look-ups, by batches of edges.
+//! Weights of out lists are read by rank: a merge knows where the properties of each record lie. Those of records in
+//! memory graphs, and of lists with changed properties, are looked up in batches of edges.
 //!
 //! In sides have no properties: in lists with weights or filters are made of the out lists when the topology is frozen, and
 //! kept in memory. Where the budget refuses that, they are looked up in the out lists of the other ends, batched and
@@ -34,6 +35,7 @@ pub mod edge_layer;
 mod freeze;
 mod frozen_graph;
 mod incoming;
+mod look_ups;
 mod point_reads;
 mod stretch;
 mod visits;

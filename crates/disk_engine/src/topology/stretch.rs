@@ -11,7 +11,7 @@
 
 use crate::format::subject::EdgeSide;
 use crate::format::tree_key::{ItemKey, ListId};
-use crate::merge::merged_run::MergedRun;
+use crate::merge::merged_run::{MergedRun, PropertyRun};
 use crate::source::PropertyAnswer;
 use crate::topology::edge_layer::ScannedFile;
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
@@ -37,6 +37,8 @@ pub(super) enum Wanted {
 pub(super) enum Records<'r> {
     /// Merged from all layers, so all that is left are Inserts.
     Merged(MergedRun<'r>),
+    /// Inserts of one file alone, as they lie there.
+    Plain { neighbors: &'r [u32], discriminators: &'r [u16], ranks: PropertyRun },
     /// Edges that are there, and the layers that have records of each.
     Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
 }
@@ -45,7 +47,7 @@ impl Records<'_> {
     pub(super) fn neighbors(&self) -> &[u32] {
         match self {
             Self::Merged(run) => run.neighbors,
-            Self::Present { neighbors, .. } => neighbors,
+            Self::Plain { neighbors, .. } | Self::Present { neighbors, .. } => neighbors,
         }
     }
 }
@@ -135,11 +137,11 @@ impl Stretch {
         records: &Records<'_>,
     ) {
         let first = self.len();
+        let bit = |layer: usize| 1_u64.checked_shl(layer as u32).unwrap_or(0);
         match records {
             Records::Merged(run) => {
                 self.neighbors.extend_from_slice(run.neighbors);
                 self.push_discriminators(run.discriminators);
-                let bit = |layer: usize| 1_u64.checked_shl(layer as u32).unwrap_or(0);
                 for properties in run.property_runs {
                     let layers = bit(properties.first.source);
                     self.layers.resize(self.layers.len() + properties.count, layers);
@@ -147,6 +149,11 @@ impl Stretch {
                 for set in run.later_sets {
                     self.layers[first + set.record] |= bit(set.origin.source);
                 }
+            }
+            Records::Plain { neighbors, discriminators, ranks } => {
+                self.neighbors.extend_from_slice(neighbors);
+                self.push_discriminators(discriminators);
+                self.layers.resize(self.neighbors.len(), bit(ranks.first.source));
             }
             Records::Present { neighbors, discriminators, layers } => {
                 self.neighbors.extend_from_slice(neighbors);

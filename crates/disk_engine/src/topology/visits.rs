@@ -1,14 +1,12 @@
-//! Visits: which lists a visit reads, by scans or by look-ups, and hands to a delivery.
+//! Visits: scans of lists, handed to a delivery.
 
-use crate::format::tree_key::ListId;
 use crate::topology::delivery::Delivery;
 use crate::topology::edge_layer::ScannedFile;
-use crate::topology::frozen_graph::FrozenGraph;
-use crate::topology::point_reads::PointReads;
+use crate::topology::frozen_graph::{FrozenGraph, PageReads};
 use crate::topology::stretch::{Records, Wanted};
 use crate::topology::walk::Walk;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 use std::ops::Range;
 
@@ -40,11 +38,17 @@ impl<F: ScannedFile> FrozenGraph<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut walk = Walk::new(self, self.subjects_of(direction)?, range)?;
+        let mut walk = Walk::new(self, self.subjects_of(direction)?, range, PageReads::Ahead)?;
         while let Some(next) = walk.next()? {
             if delivery.wants(next.vertex)
                 && chosen(next.vertex)
-                && !delivery.take(next.vertex, next.subject, &Records::Merged(next.run), next.file)?
+                && !delivery.take(
+                    next.vertex,
+                    next.subject,
+                    &Records::Merged(next.run),
+                    next.file,
+                    PageReads::Ahead,
+                )?
             {
                 return Ok(false);
             }
@@ -70,38 +74,6 @@ impl<F: ScannedFile> FrozenGraph<F> {
             left.peek().is_some_and(|next| **next == vertex)
         };
         self.scan(direction, *first..end, is_chosen, delivery)
-    }
-
-    /// Delivers the lists of `vertices`, looked up one by one. Whether the visitor goes on.
-    pub(super) fn look_up<V>(
-        &self,
-        direction: Direction,
-        vertices: &[u32],
-        reads: &mut PointReads,
-        delivery: &mut Delivery<'_, F, V>,
-    ) -> Result<bool>
-    where
-        V: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        for vertex in vertices {
-            let group = VertexId(*vertex).group().0;
-            for at in self.subjects_of(direction)? {
-                let subject = &self.subjects[at];
-                if !subject.groups.contains(group) || !delivery.wants(*vertex) {
-                    continue;
-                }
-                let list = ListId { subject: subject.subject, vertex: VertexId(*vertex) };
-                reads.begin(self, list)?;
-                while delivery.wants(*vertex) && reads.next(self, list)? {
-                    let PointReads { neighbors, discriminators, layers, .. } = &*reads;
-                    let records = Records::Present { neighbors, discriminators, layers };
-                    if !delivery.take(*vertex, at, &records, None)? {
-                        return Ok(false);
-                    }
-                }
-            }
-        }
-        Ok(true)
     }
 
     /// Counts the edges of each vertex of `range` into `count`, which is called once or more for each.

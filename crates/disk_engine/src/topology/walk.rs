@@ -13,7 +13,7 @@ use crate::merge::delete_rule::{Below, DeleteRule};
 use crate::merge::list_merge::ListMerge;
 use crate::merge::merged_run::MergedRun;
 use crate::topology::edge_layer::{EdgeScan, ScannedFile};
-use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject};
+use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, PageReads};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::GROUP_SIZE;
 use std::ops::Range;
@@ -55,6 +55,7 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
         topology: &'t FrozenGraph<F>,
         subjects: impl Iterator<Item = usize>,
         range: Range<u32>,
+        reads: PageReads,
     ) -> Result<Self> {
         let mut lanes = Vec::new();
         for subject in subjects {
@@ -66,7 +67,7 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
                     frozen.subject,
                     vertices.clone(),
                     topology.timestamp,
-                    &topology.window,
+                    topology.window(reads),
                 )?);
             }
             let deletes = DeleteRule::new(Below::Nothing, []);

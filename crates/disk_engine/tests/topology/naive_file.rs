@@ -2,6 +2,7 @@
 //! a map; what no topology asks is not answered.
 
 use crate::history::{History, State};
+use evergraph_disk_engine::file::plain_list::PlainLists;
 use evergraph_disk_engine::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use evergraph_disk_engine::file::shared_window::SharedWindow;
 use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
@@ -20,6 +21,7 @@ use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
 use evergraph_storage::view::GroupBits;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -326,15 +328,53 @@ impl ScannedFile for NaiveFile {
         0
     }
 
+    fn may_have_list(&self, list: ListId, until: Timestamp) -> bool {
+        let mut records = self.records.range((list, ItemKey::VERTEX)..=(list, ItemKey::LAST));
+        !self.is_newer(until) && records.next().is_some()
+    }
+
+    fn pages_of_list(&self, list: ListId, _until: Timestamp) -> usize {
+        // Longer lists are scanned.
+        self.records.range((list, ItemKey::VERTEX)..=(list, ItemKey::LAST)).count().div_ceil(SLICE_RECORDS)
+    }
+
+    fn plain_list(&self, list: ListId, _until: Timestamp, out: &mut PlainLists) -> Result<Option<u64>> {
+        let items = || self.records.range((list, ItemKey::VERTEX)..=(list, ItemKey::LAST));
+        if self.is_stamped || items().any(|(_, records)| records[0].operation != Insert) {
+            return Ok(None);
+        }
+        for ((_, item), _) in items() {
+            out.neighbors.push(item.neighbor().0);
+            out.discriminators.push(item.discriminator());
+        }
+        let of_subject = self.records.keys().filter(|(other, _)| other.subject == list.subject);
+        Ok(Some(of_subject.filter(|(other, _)| *other < list).count() as u64))
+    }
+
+    fn read_numbers_ahead(&self, _column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {
+        assert!(ranks.into_iter().all(|ranks| !ranks.is_empty()), "a list has edges");
+    }
+
     fn numbers_of(
         &self,
-        _column: &NumberColumn,
-        _ranks: Range<u64>,
+        column: &NumberColumn,
+        ranks: Range<u64>,
         _window: &SharedWindow,
         _numbers: &mut RankedNumbers,
-        _out: &mut Vec<f64>,
+        out: &mut Vec<f64>,
     ) -> Result<bool> {
-        Ok(false)
+        let of_subject = self.records.iter().filter(|((list, _), _)| list.subject == column.subject);
+        let by_rank: Vec<_> = of_subject.flat_map(|(_, records)| records).collect();
+        let numbers = by_rank[ranks.start as usize..ranks.end as usize].iter().map(|record| {
+            assert!(matches!(record.operation, Insert | Replace), "properties of an edge begin there");
+            match record.properties.get(column.key) {
+                None => column.missing,
+                Some(value) => value.and_then(Value::as_f64),
+            }
+        });
+        let Some(numbers) = numbers.collect::<Option<Vec<_>>>() else { return Ok(false) };
+        out.extend(numbers);
+        Ok(true)
     }
 
     fn scan_lists(
@@ -347,11 +387,11 @@ impl ScannedFile for NaiveFile {
         assert!(subject != Subject::VERTICES && !vertices.is_empty());
         let mut slices: Vec<OwnedSlice> = Vec::new();
         let mut rank = 0;
-        let of_lists = file
-            .records
-            .iter()
-            .filter(|((list, _), _)| list.subject == subject && vertices.contains(&list.vertex.0));
-        for ((list, item), records) in of_lists {
+        for ((list, item), records) in file.records.iter().filter(|((list, _), _)| list.subject == subject) {
+            if !vertices.contains(&list.vertex.0) {
+                rank += records.len() as u64;
+                continue;
+            }
             let list = ListKey { subject, vertex: list.vertex };
             for record in records {
                 let is_full = |last: &OwnedSlice| last.list != list || last.neighbors.len() == SLICE_RECORDS;

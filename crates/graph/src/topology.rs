@@ -178,6 +178,12 @@ pub trait Topology: Sync {
     where
         F: FnMut(u32, Piece<'_>) -> Visit;
 
+    /// Whether most lists would have to come from a disk now: a sweep over many of them then costs less than their look-ups
+    /// one by one, and an algorithm that may choose does more work in fewer rounds. An estimate.
+    fn reads_from_disk(&self) -> bool {
+        false
+    }
+
     /// Where to cut `0..bound` so that parts have about even numbers of edges: ascending, first 0,
     /// last `bound`, at least two entries. The default cuts by vertices.
     fn cuts(&self, parts: usize) -> Vec<u32> {

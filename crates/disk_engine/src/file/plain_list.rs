@@ -14,10 +14,12 @@ use crate::file::page_reader::PageToRead;
 use crate::file::ranked_numbers::NumberColumn;
 use crate::file::visibility::Visibility;
 use crate::format::file_name::PageNumber;
+use crate::format::lists::page::ListPage;
 use crate::format::tree_key::ListId;
 use evergraph_graph::bytes::DecodeError;
+use evergraph_graph::id::VertexId;
 use evergraph_storage::checkpoint::error::CheckpointResult;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 /// Edges of several lists, one list behind the other.
 #[derive(Debug, Default)]
@@ -98,6 +100,38 @@ impl FileRecords<'_> {
 }
 
 impl CsrFile {
+    /// How many pages may have lists of a range of vertices, and about how many their numbers, if `column` is given. Cost:
+    /// binary searches.
+    #[must_use]
+    pub fn pages_of_lists(&self, lists: &RangeInclusive<ListId>, column: Option<&NumberColumn>) -> usize {
+        let (first, last) = (lists.start(), lists.end());
+        let subject = first.subject;
+        let (low, high) = ((first.vertex, VertexId(0)), (last.vertex, VertexId(u32::MAX)));
+        let of_lists = self.topology_index.pages_between(subject, low, high).len();
+        let of_numbers = column.zip(self.columns.as_ref()).map_or(0, |(column, columns)| {
+            let all = columns.index.pages_of(column.subject, column.key).len();
+            (all * of_lists).div_ceil(self.topology_index.pages_of(subject).len().max(1))
+        });
+        of_lists + of_numbers
+    }
+
+    /// Whether the first page of a list is cached, and that of its numbers, if `column` is given. Cost: searches in
+    /// indexes, and look-ups in the cache.
+    #[must_use]
+    pub fn is_cached(&self, list: ListId, column: Option<&NumberColumn>) -> bool {
+        let pages = self.topology_index.pages_of_vertex(list.subject, list.vertex);
+        let Some(first) = pages.first() else { return true };
+        let Some(page) = self.reader.cached(&self.topology, first.page) else { return false };
+        let Some((column, columns)) = column.zip(self.columns.as_ref()) else { return true };
+        // Whoever reads the page says what is wrong with it.
+        let Ok(page) = ListPage::open(page.bytes()) else { return true };
+        let start = page.find(list.vertex).ok().flatten().map_or(0, |values| values.start);
+        let rank = page.head().rank.saturating_add(start as u64);
+        let pages = columns.index.pages_of(column.subject, column.key);
+        let at = pages.partition_point(|page| page.first <= rank).saturating_sub(1);
+        pages.get(at).is_none_or(|page| self.reader.cached(&columns.file, page.page).is_some())
+    }
+
     /// Reads side by side, into the cache, the pages of a column that have the numbers of edges with these `ranks`.
     pub fn read_numbers_ahead(&self, column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {
         let Some(columns) = &self.columns else { return };

@@ -29,6 +29,9 @@ const SCANNED_SHARE: u64 = 8;
 /// A block of fewer vertices is looked up one by one.
 const SCANNED_VERTICES_MIN: usize = 8;
 
+/// Vertices that are looked at to say whether lists are cached.
+const SAMPLED_VERTICES: u32 = 256;
+
 /// Adjacency lists of one snapshot, for algorithms.
 ///
 /// A weight that is missing or is no number fails the visit that meets the edge, with `invalid`; in the memory engine
@@ -103,6 +106,8 @@ impl<F: ScannedFile> DiskTopology<F> {
         let mut look_ups = LookUps::new(&self.frozen);
         for (block, is_dense) in (Blocks { vertices }) {
             let goes_on = if is_dense {
+                self.frozen.scan_chosen(direction, block, &mut delivery)?
+            } else if self.frozen.is_swept(direction, block)? {
                 self.frozen.scan_chosen(direction, block, &mut delivery)?
             } else {
                 look_ups.deliver(direction, block, &mut delivery)?
@@ -179,7 +184,8 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         incoming.visit_behind(vertices, visit_out, visitor)
     }
 
-    /// `vertices` ascend, each once. Cost: where they are dense, a scan that skips the others; else a look-up of each
+    /// `vertices` ascend, each once. Cost: where they are dense, or most pages between them would be read from the disk
+    /// anyway, a scan that skips the others; else a look-up of each
     /// list in each layer, through the page cache.
     fn visit_each<V>(
         &self,
@@ -203,6 +209,14 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
             Direction::In | Direction::Out => Ok(()),
         };
         incoming.visit_behind(in_scope, visit_out, visitor)
+    }
+
+    fn reads_from_disk(&self) -> bool {
+        let vertices = &self.frozen.vertices;
+        let step = (self.frozen.bound / SAMPLED_VERTICES).max(1) as usize;
+        let sample: Vec<u32> =
+            (0..self.frozen.bound).step_by(step).filter(|vertex| vertices.contains(*vertex)).collect();
+        self.frozen.is_mostly_cached(self.frozen.direction.sides()[0], &sample).is_ok_and(|cached| !cached)
     }
 
     /// Cuts by edges of whole groups, and evenly inside a group.

@@ -25,7 +25,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 /// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
@@ -63,6 +63,12 @@ pub trait ScannedFile: Layer + 'static {
     /// # Errors
     /// `io` or `corrupt`, naming file and offset.
     fn plain_list(&self, list: ListId, until: Timestamp, out: &mut PlainLists) -> Result<Option<u64>>;
+
+    /// As [`CsrFile::pages_of_lists`].
+    fn pages_of_lists(&self, lists: &RangeInclusive<ListId>, column: Option<&NumberColumn>) -> usize;
+
+    /// As [`CsrFile::is_cached`].
+    fn is_cached(&self, list: ListId, column: Option<&NumberColumn>) -> bool;
 
     /// As [`CsrFile::read_numbers_ahead`].
     fn read_numbers_ahead(&self, column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>);
@@ -116,6 +122,14 @@ impl ScannedFile for CsrFile {
 
     fn plain_list(&self, list: ListId, until: Timestamp, out: &mut PlainLists) -> Result<Option<u64>> {
         Ok(self.at(until).plain_list(list, out)?)
+    }
+
+    fn pages_of_lists(&self, lists: &RangeInclusive<ListId>, column: Option<&NumberColumn>) -> usize {
+        Self::pages_of_lists(self, lists, column)
+    }
+
+    fn is_cached(&self, list: ListId, column: Option<&NumberColumn>) -> bool {
+        Self::is_cached(self, list, column)
     }
 
     fn read_numbers_ahead(&self, column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {
@@ -294,6 +308,40 @@ impl<F: ScannedFile> EdgeLayer<F> {
             Self::Level(level) => {
                 let files = &level.files()[level.places_of_lists(&(list..=list))];
                 files.iter().map(|file| file.pages_of_list(list, until)).sum()
+            }
+        }
+    }
+
+    /// About how many pages of files have `lists`, of one subject, and their weights if `column` is given.
+    pub(super) fn pages_of_lists(
+        &self,
+        lists: &RangeInclusive<ListId>,
+        column: Option<&NumberColumn>,
+    ) -> usize {
+        match self {
+            Self::Graphs(_) => 0,
+            Self::File(file) => file.pages_of_lists(lists, column),
+            Self::Level(level) => {
+                let files = &level.files()[level.places_of_lists(lists)];
+                files.iter().map(|file| file.pages_of_lists(lists, column)).sum()
+            }
+        }
+    }
+
+    /// Whether the pages of a list in the layer's files are cached, and those of its weights; `None` if no file has it.
+    pub(super) fn is_cached(
+        &self,
+        list: ListId,
+        until: Timestamp,
+        column: Option<&NumberColumn>,
+    ) -> Option<bool> {
+        let of_file = |file: &Arc<F>| file.may_have_list(list, until).then(|| file.is_cached(list, column));
+        match self {
+            Self::Graphs(_) => None,
+            Self::File(file) => of_file(file),
+            Self::Level(level) => {
+                let files = &level.files()[level.places_of_lists(&(list..=list))];
+                files.iter().filter_map(of_file).reduce(|one, other| one && other)
             }
         }
     }

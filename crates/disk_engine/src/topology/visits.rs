@@ -1,14 +1,21 @@
 //! Visits: scans of lists, handed to a delivery.
 
+use crate::format::tree_key::ListId;
 use crate::topology::delivery::Delivery;
 use crate::topology::edge_layer::ScannedFile;
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
 use crate::topology::stretch::{Records, Wanted};
 use crate::topology::walk::Walk;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::Direction;
+use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 use std::ops::Range;
+
+/// Pages that are read in sequence in the time of one look-up, of several at once: 19 us beside 57 us (docs/benchmarks.md).
+const SWEPT_PAGES: usize = 3;
+
+/// Lists that are sampled to say whether pages are cached.
+const SAMPLED_LISTS: usize = 16;
 
 impl<F: ScannedFile> FrozenGraph<F> {
     /// Visits the lists of `range` in files and in the run.
@@ -74,6 +81,41 @@ impl<F: ScannedFile> FrozenGraph<F> {
             left.peek().is_some_and(|next| **next == vertex)
         };
         self.scan(direction, *first..end, is_chosen, delivery)
+    }
+
+    /// Whether a scan through the pages from the first to the last of `vertices` reads less long than look-ups of some.
+    pub(super) fn is_swept(&self, direction: Direction, vertices: &[u32]) -> Result<bool> {
+        let [first, .., last] = vertices else { return Ok(false) };
+        let (mut pages, mut looked_up) = (0, 0);
+        for at in self.subjects_of(direction)? {
+            let (subject, column) = (self.subjects[at].subject, self.weight_column(at));
+            let list = |vertex: &u32| ListId { subject, vertex: VertexId(*vertex) };
+            let lists = list(first)..=list(last);
+            let of_layers = self.layers.iter().map(|layer| layer.pages_of_lists(&lists, column.as_ref()));
+            pages += of_layers.sum::<usize>();
+            looked_up += vertices.len() * (1 + usize::from(column.is_some()));
+        }
+        Ok(pages > 1 && pages <= looked_up * SWEPT_PAGES && !self.is_mostly_cached(direction, vertices)?)
+    }
+
+    /// Whether the lists of most of `vertices` are cached, and their weights, by a sample; also if files have none of them.
+    pub(super) fn is_mostly_cached(&self, direction: Direction, vertices: &[u32]) -> Result<bool> {
+        let (mut cached, mut others) = (0, 0);
+        for vertex in vertices.iter().step_by(vertices.len().div_ceil(SAMPLED_LISTS).max(1)) {
+            for at in self.subjects_of(direction)? {
+                let list = ListId { subject: self.subjects[at].subject, vertex: VertexId(*vertex) };
+                let column = self.weight_column(at);
+                let of_layers = self.layers.iter();
+                let of_layers =
+                    of_layers.filter_map(|layer| layer.is_cached(list, self.timestamp, column.as_ref()));
+                match of_layers.reduce(|one, other| one && other) {
+                    Some(true) => cached += 1,
+                    Some(false) => others += 1,
+                    None => {}
+                }
+            }
+        }
+        Ok(cached >= others)
     }
 
     /// Counts the edges of each vertex of `range` into `count`, which is called once or more for each.

@@ -24,7 +24,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::view::GroupBits;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 /// Records that a slice has at most: few, so that lists come in several.
@@ -349,6 +349,16 @@ impl ScannedFile for NaiveFile {
         }
         let of_subject = self.records.keys().filter(|(other, _)| other.subject == list.subject);
         Ok(Some(of_subject.filter(|(other, _)| *other < list).count() as u64))
+    }
+
+    fn pages_of_lists(&self, lists: &RangeInclusive<ListId>, _column: Option<&NumberColumn>) -> usize {
+        let (first, last) = ((*lists.start(), ItemKey::VERTEX), (*lists.end(), ItemKey::LAST));
+        self.records.range(first..=last).count().div_ceil(SLICE_RECORDS)
+    }
+
+    fn is_cached(&self, list: ListId, _column: Option<&NumberColumn>) -> bool {
+        // Of some vertices, so that both ways are taken.
+        list.vertex.0 % 3 != 0
     }
 
     fn read_numbers_ahead(&self, _column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {

@@ -329,8 +329,8 @@ fn derive_delta<T: Topology>(topology: &T, direction: Direction) -> Result<f64> 
 const DELTA_FACTOR: f64 = 2.0;
 
 /// Where each round reads pages again, half of the rounds are worth three times the edges: on a skewed graph of 24 million edges
-/// the pages that rounds touch come to 5.2 GB with a factor of 2, 4.2 GB with 8, 3.6 GB in as few rounds as there can be.
-const DISK_DELTA_FACTOR: f64 = 8.0;
+/// the pages that rounds touch come to 5.2 GB with a factor of 2, 3.9 GB with 16, 3.6 GB in as few rounds as there can be.
+const DISK_DELTA_FACTOR: f64 = 16.0;
 
 #[cfg(test)]
 mod tests {

@@ -11,8 +11,9 @@ use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
 use std::ops::Range;
 
-/// Pages that are read in sequence in the time of one look-up, of several at once: 19 us beside 57 us (docs/benchmarks.md).
-const SWEPT_PAGES: usize = 3;
+/// Pages that a scan may read for each that look-ups read. More would be as fast where reads in sequence are much faster, but
+/// took three times the bytes of the disk.
+const SWEPT_PAGES: usize = 1;
 
 /// Lists that are sampled to say whether pages are cached.
 const SAMPLED_LISTS: usize = 16;

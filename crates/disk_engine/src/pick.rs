@@ -667,4 +667,64 @@ mod tests {
         let picked = pick(&set_of(&flushed, &[]), Timestamp(9), &LIMITS).unwrap();
         assert!(picked.may_move() && picked.inputs.len() == 1);
     }
+
+    /// The compaction that is picked beside those of `under_way`.
+    fn beside(
+        set: &FileSet<StoredFile>,
+        under_way: &[&PickedCompaction<StoredFile>],
+    ) -> Option<PickedCompaction<StoredFile>> {
+        let areas: Vec<_> = under_way.iter().map(|picked| Arc::new(picked.area().unwrap())).collect();
+        pick_beside(&areas, set, Timestamp(9), &LIMITS, FLUSHED_RUNS_MAX)
+    }
+
+    #[test]
+    fn what_others_compact_is_neither_picked_nor_counted() {
+        let level = vec![sketch(0, 9, 100), sketch(20, 29, 100), sketch(40, 49, 100), sketch(60, 69, 100)];
+        let bottom = vec![sketch(0, 15, 300), sketch(16, 35, 310), sketch(36, 69, 320)];
+        let set = set_of(&[], &[vec![], vec![], vec![], level, bottom]);
+        let first = pick(&set, Timestamp(9), &LIMITS).unwrap();
+        assert_eq!((inputs(&first), first.input_level), (vec![1, 5], 4));
+        let second = beside(&set, &[&first]).unwrap();
+        assert_eq!(inputs(&second), [2, 6]);
+        assert!(beside(&set, &[&first, &second]).is_none(), "200 bytes are left, of 232 that may be");
+    }
+
+    #[test]
+    fn files_of_level_0_that_do_not_overlap_are_compacted_at_once() {
+        let low = sketch(0, 90, 10);
+        let high = sketch(100, 190, 10);
+        let set = set_of(&[low, low, low, high, high, high], &[]);
+        let first = pick(&set, Timestamp(9), &LIMITS).unwrap();
+        let second = beside(&set, &[&first]).unwrap();
+        let mut both = [inputs(&first), inputs(&second)];
+        both.sort();
+        assert_eq!(both, [vec![1, 2, 3], vec![4, 5, 6]]);
+        assert!(beside(&set, &[&first, &second]).is_none());
+    }
+
+    #[test]
+    fn while_level_0_waits_no_more_is_picked_out_of_the_base_level() {
+        let base = vec![sketch(0, 9, 100), sketch(20, 29, 100), sketch(40, 49, 100)];
+        let bottom = vec![sketch(0, 15, 80), sketch(16, 35, 80), sketch(36, 69, 80)];
+        let files = |flushed: usize| {
+            set_of(&vec![sketch(0, 90, 1); flushed], &[vec![], vec![], vec![], base.clone(), bottom.clone()])
+        };
+        let few = files(2);
+        let first = pick(&few, Timestamp(9), &LIMITS).unwrap();
+        assert_eq!((first.input_level, first.output_level), (4, 5));
+        assert_eq!(beside(&few, &[&first]).map(|picked| picked.input_level), Some(4));
+        let many = files(6);
+        assert_eq!(pick(&many, Timestamp(9), &LIMITS).unwrap().input_level, 0);
+        // With the first one under way it must wait, and would for ever if another one began.
+        let first = Picker {
+            under_way: &[],
+            set: &many,
+            readable: Timestamp(9),
+            limits: &LIMITS,
+            runs_max: 1,
+            base: 4,
+        };
+        let first = first.deeper(4).unwrap();
+        assert!(beside(&many, &[&first]).is_none());
+    }
 }

@@ -13,7 +13,7 @@
 //! - The swap holds the checkpointer's place. A checkpoint through C takes the files of the set whose last commit is at
 //!   most C. An output has the commits of all its inputs, and must not mix those before C with later ones while a
 //!   checkpoint is made; at the next one all of them are before C, since they are readable now.
-//! - Older snapshots keep the inputs in the sets that they pinned, open as they are, whatever becomes of their names.
+//! - Older snapshots keep the inputs in the sets that they pinned, open, whatever becomes of their names.
 //! - Several compactions may be under way, each in an area of its own (`compaction_areas.rs`), and are installed in any
 //!   order. An area is taken while the set is looked at, and is free when the outputs are in the set.
 //!
@@ -221,10 +221,15 @@ impl DiskEngine {
             return;
         }
         replaced.iter().for_each(|file| file.note_replaced());
+        // Before their names go. One that can't be opened keeps its name for now; whoever reads it then hears why, if it still
+        // can't.
+        let is_readable = |file: &Arc<CsrFile>| planted(Bug::RemovedNotKept) || file.keep_open().is_ok();
         let (named, unnamed): (Vec<_>, Vec<_>) =
             replaced.iter().partition(|file| on_disk.may_be_named(file.number()));
         self.files().note_compacted(named.iter().map(|file| file.stored().bytes()).sum());
-        let kept = unnamed.iter().filter(|file| self.files().remove(file.number()).is_err());
+        named.iter().for_each(|file| _ = is_readable(file));
+        let kept =
+            unnamed.iter().filter(|file| !is_readable(file) || self.files().remove(file.number()).is_err());
         on_disk.add_unremoved(kept.map(|file| file.stored()));
     }
 }

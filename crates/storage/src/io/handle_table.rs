@@ -312,6 +312,7 @@ mod tests {
         table: Arc<HandleTable>,
     }
 
+    #[allow(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
     impl Fixture {
         /// Files `f0`, `f1` and so on, each of its number.
         fn new(files: u8, open_max: usize) -> (Self, Vec<TableFile>) {

@@ -30,6 +30,7 @@ class _OpenSettings(TypedDict):
     stall_max: float | None
     memory_limit: int | None
     io_threads: int | None
+    compaction_threads: int | None
     checkpoint_after_bytes: int | None
     log_file_bytes: int | None
 

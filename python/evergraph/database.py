@@ -45,6 +45,7 @@ def open(  # noqa: A001 - as the standard library's modules do
     stall_max: float | None = None,
     memory_limit: int | None = None,
     io_threads: int | None = None,
+    compaction_threads: int | None = None,
     checkpoint_after_bytes: int | None = None,
     log_file_bytes: int | None = None,
     progress: Progress = None,
@@ -85,6 +86,8 @@ def open(  # noqa: A001 - as the standard library's modules do
         together in addition to the graph; no limit by default.
     io_threads : int, optional
         Threads that read pages of a database of the disk engine: 8 by default.
+    compaction_threads : int, optional
+        Threads that merge files of a database of the disk engine, 1 to 16: 1 by default.
     checkpoint_after_bytes : int, optional
         Bytes of commits in the log after which a checkpoint is made: 32 MiB by default.
     log_file_bytes : int, optional
@@ -101,8 +104,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     BusyError
         If another process has it open; the message names it.
     InvalidError
-        If the directory holds something else or a newer format, the database has another engine than `engine`, or
-        `memory_limit` is too low for the disk engine.
+        If the directory holds something else or a newer format, the database has another engine than `engine`,
+        `memory_limit` is too low for the disk engine, or a number of threads is out of its range.
     LimitError
         If what the disk engine keeps in memory of its files exceeds `memory_limit`.
     CorruptionError
@@ -136,6 +139,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         "stall_max": stall_max,
         "memory_limit": memory_limit,
         "io_threads": io_threads,
+        "compaction_threads": compaction_threads,
         "checkpoint_after_bytes": checkpoint_after_bytes,
         "log_file_bytes": log_file_bytes,
     }

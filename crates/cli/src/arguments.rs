@@ -115,6 +115,9 @@ pub struct Global {
     /// Number of threads that read pages of a database of the disk engine [default: 8].
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), hide_short_help = true)]
     pub io_threads: Option<u16>,
+    /// Number of threads that merge files of a database of the disk engine, 1 to 16 [default: 1].
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16), hide_short_help = true)]
+    pub compaction_threads: Option<u16>,
     /// Read settings only from this file [default: EVERGRAPH_CONFIG; else evergraph.toml here, then in
     /// ~/.config/evergraph].
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]

@@ -43,8 +43,9 @@ impl Destination {
     /// Those of opening; `invalid` for a database of another engine.
     pub fn new(path: &Path, engine: Option<EngineArgument>, context: &Context) -> Result<Self> {
         let engine = engine.map(EngineArgument::kind);
-        let Options { memory_limit_bytes, io_threads, .. } = context.options;
-        let options = Options { engine, memory_limit_bytes, io_threads, ..Options::default() };
+        let Options { memory_limit_bytes, io_threads, compaction_threads, .. } = context.options;
+        let options =
+            Options { engine, memory_limit_bytes, io_threads, compaction_threads, ..Options::default() };
         let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
         // Before an hour of reading.
         options.check_new(path)?;

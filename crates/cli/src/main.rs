@@ -108,6 +108,9 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     if let Some(threads) = global.io_threads {
         options.io_threads = threads.into();
     }
+    if let Some(threads) = global.compaction_threads {
+        options.compaction_threads = threads.into();
+    }
     Ok(Context { console, cancel: interrupt.flag(), interrupt, threads, options })
 }
 

@@ -10,11 +10,13 @@
 //! flushes in `flusher`, compactions in `compactor`, checkpoints in `durable`.
 //!
 //! Lock order: the checkpointer's place, the place of the flush, the log's leader, latch, registry; leaves below them:
-//! the graph that follows the open one, what writers and background wait at, cache shards, the memory budget. No I/O
+//! the graph that follows the open one, what writers and background wait at, areas of compactions, cache shards, the memory
+//! budget. No I/O
 //! and no freeing of graphs under latch or registry.
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 3; disk-engine, sections 4, 5 and 8.
 
+use crate::compaction_areas::CompactionAreas;
 use crate::counters::{CompactionCounters, FlushCounters};
 use crate::durable::files::DatabaseFiles;
 use crate::durable::load::touched::RecentLoads;
@@ -61,6 +63,8 @@ pub struct EngineParts {
     pub indexes: IndexTable,
     /// Whether checkpoints are made by a thread. If not, a writer that would wait for one flushes by itself.
     pub background: Background,
+    /// Threads that compact, 1 or more, where `background` says that there are threads.
+    pub compaction_threads: usize,
     /// The bytes at which a memory graph is full: for tests. Default: an eighth of the budget, 16 to 256 MiB.
     pub graph_bytes: Option<u64>,
     /// When writers wait.
@@ -82,6 +86,8 @@ pub struct DiskEngine {
     reader: Arc<PageReader>,
     files: DatabaseFiles,
     background: Background,
+    compaction_threads: usize,
+    compaction_areas: CompactionAreas,
     flushes: FlushCounters,
     compactions: CompactionCounters,
     loads: RecentLoads,
@@ -151,6 +157,7 @@ impl DiskEngine {
             groups: GroupTable::new(),
             indexes: IndexTable::new([], FileList::default().next_subject),
             background,
+            compaction_threads: 1,
             graph_bytes,
             limits: PacingLimits::UNCOMPACTED,
         };
@@ -171,6 +178,7 @@ impl DiskEngine {
             groups,
             indexes,
             background,
+            compaction_threads,
             graph_bytes,
             limits,
         } = parts;
@@ -189,6 +197,8 @@ impl DiskEngine {
             reader,
             files,
             background,
+            compaction_threads,
+            compaction_areas: CompactionAreas::default(),
             flushes: FlushCounters::default(),
             compactions: CompactionCounters::default(),
             loads: RecentLoads::default(),
@@ -238,6 +248,18 @@ impl DiskEngine {
     #[must_use]
     pub fn background(&self) -> Background {
         self.background
+    }
+
+    /// How many compactions are under way at once.
+    #[must_use]
+    pub fn compaction_threads(&self) -> usize {
+        self.compaction_threads
+    }
+
+    /// What compactions under way read and write.
+    #[must_use]
+    pub fn compaction_areas(&self) -> &CompactionAreas {
+        &self.compaction_areas
     }
 
     /// Counts flushes.

@@ -48,7 +48,7 @@ impl<F: KeyedFile> FileSet<F> {
     /// files of a deeper level overlap.
     #[must_use]
     pub fn of(flushed: Vec<Arc<F>>, deeper: [Vec<Arc<F>>; DEEPER_LEVELS]) -> Option<Self> {
-        let mut set = Self { flushed_runs: runs(&flushed), flushed, ..Self::default() };
+        let mut set = Self { flushed_runs: sorted_runs(&flushed), flushed, ..Self::default() };
         for (level, files) in set.deeper.iter_mut().zip(deeper) {
             *level = Arc::new(Level::new(files)?);
         }
@@ -82,7 +82,7 @@ impl<F: KeyedFile> FileSet<F> {
         }
         let mut set = self.clone();
         set.flushed.retain(|file| !is_input(file));
-        set.flushed_runs = runs(&set.flushed);
+        set.flushed_runs = sorted_runs(&set.flushed);
         let output_place = usize::from(output_level).checked_sub(1).filter(|at| *at < DEEPER_LEVELS)?;
         for (at, level) in set.deeper.iter_mut().enumerate() {
             if at != output_place && !level.files().iter().any(is_input) {
@@ -111,13 +111,13 @@ impl<F: KeyedFile> FileSet<F> {
             in_flushed = &[];
         }
         drop(set.flushed.splice(0..0, newest.iter().chain(in_flushed).cloned()));
-        set.flushed_runs = runs(&set.flushed);
+        set.flushed_runs = sorted_runs(&set.flushed);
         set
     }
 }
 
-/// How many sorted runs `files` are, newest first: those of one load have its timestamp and no stamps.
-fn runs<F: KeyedFile>(files: &[Arc<F>]) -> usize {
+/// How many sorted runs `files` of L0 are, newest first: those of one load have its timestamp and no stamps.
+pub(crate) fn sorted_runs<F: KeyedFile>(files: &[Arc<F>]) -> usize {
     let is_of_one_load = |left: &Arc<F>, right: &Arc<F>| {
         let (left, right) = (left.stored(), right.stored());
         left.stamps == FileStamps::Unstamped && right.stamps == left.stamps && left.last_ts == right.last_ts

@@ -266,7 +266,8 @@ fn merge(
     deletes: DeleteRule,
     kept: Option<BTreeSet<Subject>>,
 ) -> CheckpointResult<Vec<StoredFile>> {
-    let mut job = CompactionJob::new(inputs.to_vec(), LOWEST, deletes).within(engine.budget().limit_bytes());
+    let mut job =
+        CompactionJob::new(inputs.to_vec(), LOWEST, deletes).within(engine.budget().limit_bytes(), 1);
     job.kept_indexes = kept;
     let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
     let _reserved = reserved.map_err(CheckpointError::Refused)?;

@@ -12,7 +12,7 @@
 //! cache          verified pages of files, in what nobody reserves of the memory budget
 //! file           reading files
 //! level          the files of one level as one sorted run: level_scan reads them in key order
-//! pick           which files are compacted next
+//! pick           which files are compacted next; compaction_areas: beside those that are compacted now
 //! compact        files of some levels become files of one
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
@@ -26,6 +26,7 @@
 pub mod cache;
 pub mod commit_room;
 pub mod compact;
+pub mod compaction_areas;
 pub mod compactor;
 pub mod counters;
 pub mod durable;

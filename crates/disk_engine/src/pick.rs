@@ -34,11 +34,16 @@
 //! *Deletes* may be dropped if no deeper file overlaps the hull ([`Below::Nothing`]). Levels between L0 and
 //! the base level are empty.
 //!
+//! *Beside others.* A compaction is picked so that its area meets none of those that are under way (`compaction_areas.rs`);
+//! what those take out of a level is not counted there any more. Files of L0 mostly have keys of all subjects: while they
+//! wait for a compaction out of the base level, no further one is picked there, since there would always be one.
+//!
 //! Source: disk-engine, section 4; LSMGraph (SIGMOD 2024), section 4.3, takes all overlapping files of L0 at
 //! once. RocksDB's `level_compaction_dynamic_level_bytes` and its choice by least overlap (Dong et al., CIDR
 //! 2017, section 3).
 
-use crate::file_set::{DEEPER_LEVELS, FileSet};
+use crate::compaction_areas::CompactionArea;
+use crate::file_set::{DEEPER_LEVELS, FileSet, sorted_runs};
 use crate::format::file_head::FileStamps;
 use crate::merge::delete_rule::Below;
 use crate::stored_file::{KeyedFile, StoredFile};
@@ -107,6 +112,12 @@ impl<F: KeyedFile> PickedCompaction<F> {
     pub fn may_move(&self) -> bool {
         matches!(self.inputs.as_slice(), [input] if input.stored().stamps == FileStamps::Unstamped)
     }
+
+    /// What it reads and writes; `None` without inputs. Cost: a comparison of keys an input.
+    #[must_use]
+    pub fn area(&self) -> Option<CompactionArea> {
+        CompactionArea::of(self.input_level..=self.output_level, &self.inputs)
+    }
 }
 
 /// The compaction of `set` that is most urgent; `None` if none is due, or none is possible before more is
@@ -122,26 +133,33 @@ pub fn pick<F: KeyedFile>(
     readable: Timestamp,
     limits: &PickLimits,
 ) -> Option<PickedCompaction<F>> {
-    pick_within(set, readable, limits, FLUSHED_RUNS_MAX)
+    pick_beside(&[], set, readable, limits, FLUSHED_RUNS_MAX)
 }
 
-/// The same with at most `runs_max` runs of L0, and at least one: where memory is short.
+/// The same beside compactions that are under way, with areas that it does not meet; and with at most `runs_max` runs of L0,
+/// and at least one, where memory is short. `set` has what every compaction has installed that is not `under_way`.
+///
+/// Cost: as [`pick`], and for each file a look into each of the areas.
 #[must_use]
-pub fn pick_within<F: KeyedFile>(
+pub fn pick_beside<F: KeyedFile>(
+    under_way: &[Arc<CompactionArea>],
     set: &FileSet<F>,
     readable: Timestamp,
     limits: &PickLimits,
     runs_max: usize,
 ) -> Option<PickedCompaction<F>> {
     let sizes = LevelSizes::of(set, limits);
-    let picker = Picker { set, readable, limits, runs_max, base: sizes.base };
+    let picker = Picker { under_way, set, readable, limits, runs_max, base: sizes.base };
     let mut due: Vec<Due> = Vec::with_capacity(BOTTOM);
-    let flushed = set.flushed_runs();
+    let flushed = match under_way {
+        [] => set.flushed_runs(),
+        _ => sorted_runs(&picker.staying(0)),
+    };
     if flushed >= limits.flushed_files.max(1) {
         due.push(Due { level: 0, has: flushed as u64, wants: limits.flushed_files.max(1) as u64 });
     }
     for level in sizes.base..BOTTOM {
-        let (has, wants) = (sizes.bytes[level], sizes.targets[level]);
+        let (has, wants) = (sizes.bytes[level] - picker.leaving_bytes(level), sizes.targets[level]);
         if has > wants {
             due.push(Due { level, has, wants });
         }
@@ -155,7 +173,17 @@ pub fn pick_within<F: KeyedFile>(
             .then_with(|| right.overfull(left))
             .then(left.level.cmp(&right.level))
     });
-    due.into_iter().find_map(|due| if due.level == 0 { picker.flushed() } else { picker.deeper(due.level) })
+    let mut has_waiting = false;
+    due.into_iter().find_map(|due| match due.level {
+        0 => {
+            let picked = picker.flushed();
+            has_waiting = picked.is_none() && !under_way.is_empty();
+            picked
+        }
+        // L0 is compacted when those out of the base level have ended.
+        level if level == sizes.base && has_waiting => None,
+        level => picker.deeper(level),
+    })
 }
 
 /// The size of each level that the shape of the tree asks for. By level; nothing of L0.
@@ -252,6 +280,7 @@ impl<'a> Hull<'a> {
 }
 
 struct Picker<'a, F> {
+    under_way: &'a [Arc<CompactionArea>],
     set: &'a FileSet<F>,
     readable: Timestamp,
     limits: &'a PickLimits,
@@ -264,9 +293,29 @@ impl<F: KeyedFile> Picker<'_, F> {
         file.stored().last_ts <= self.readable
     }
 
+    /// Whether a compaction under way takes a file of `level` to another one.
+    fn is_leaving(&self, level: usize, file: &Arc<F>) -> bool {
+        self.under_way.iter().any(|area| area.takes_from(level, file.stored()))
+    }
+
+    /// The files of a level but for those that compactions under way take to another one.
+    fn staying(&self, level: usize) -> Vec<Arc<F>> {
+        self.set.level(level).iter().filter(|file| !self.is_leaving(level, file)).cloned().collect()
+    }
+
+    /// The bytes of those that they take.
+    fn leaving_bytes(&self, level: usize) -> u64 {
+        if self.under_way.is_empty() {
+            return 0;
+        }
+        let leaving = self.set.level(level).iter().filter(|file| self.is_leaving(level, file));
+        leaving.map(|file| file.stored().bytes()).sum()
+    }
+
     /// Of L0: the component with the most files that may be compacted.
     fn flushed(&self) -> Option<PickedCompaction<F>> {
-        let flushed = self.set.flushed();
+        // A compaction of what overlaps a file that is left out here would meet the one that takes it.
+        let flushed = self.staying(0);
         // What is newer than an unreadable file may stay above it, what is older must not be passed over.
         let unreadable = flushed.iter().rposition(|file| !self.is_readable(file)).map_or(0, |at| at + 1);
         let mut components = components(&flushed[unreadable..]);
@@ -316,16 +365,16 @@ impl<F: KeyedFile> Picker<'_, F> {
             return None;
         }
         let hull = Hull::of(inputs.iter())?;
+        // Levels are at most five.
+        let (first_level, last_level) = (input_level as u8, output_level as u8);
+        let area = CompactionArea::of(first_level..=last_level, &inputs)?;
+        if self.under_way.iter().any(|other| other.meets(&area)) {
+            return None;
+        }
         let has_older =
             (output_level + 1..=BOTTOM).any(|level| !hull.of_level(self.set.level(level)).is_empty());
         let below = if has_older { Below::OlderRecords } else { Below::Nothing };
-        // Levels are at most five.
-        Some(PickedCompaction {
-            inputs,
-            input_level: input_level as u8,
-            output_level: output_level as u8,
-            below,
-        })
+        Some(PickedCompaction { inputs, input_level: first_level, output_level: last_level, below })
     }
 }
 
@@ -607,7 +656,7 @@ mod tests {
     fn of_many_files_the_oldest_sixteen_go_first_or_fewer() {
         let set = set_of(&vec![sketch(0, 90, 1); 60], &[]);
         assert_eq!(inputs(&pick(&set, Timestamp(9), &LIMITS).unwrap()), (45..=60).collect::<Vec<_>>());
-        let fewer = |runs_max| inputs(&pick_within(&set, Timestamp(9), &LIMITS, runs_max).unwrap());
+        let fewer = |runs_max| inputs(&pick_beside(&[], &set, Timestamp(9), &LIMITS, runs_max).unwrap());
         assert_eq!((fewer(2), fewer(0)), (vec![59, 60], vec![60]));
     }
 
@@ -617,5 +666,65 @@ mod tests {
         flushed.iter_mut().zip(1..).for_each(|(sketch, ts)| (sketch.is_stamped, sketch.ts) = (false, ts));
         let picked = pick(&set_of(&flushed, &[]), Timestamp(9), &LIMITS).unwrap();
         assert!(picked.may_move() && picked.inputs.len() == 1);
+    }
+
+    /// The compaction that is picked beside those of `under_way`.
+    fn beside(
+        set: &FileSet<StoredFile>,
+        under_way: &[&PickedCompaction<StoredFile>],
+    ) -> Option<PickedCompaction<StoredFile>> {
+        let areas: Vec<_> = under_way.iter().map(|picked| Arc::new(picked.area().unwrap())).collect();
+        pick_beside(&areas, set, Timestamp(9), &LIMITS, FLUSHED_RUNS_MAX)
+    }
+
+    #[test]
+    fn what_others_compact_is_neither_picked_nor_counted() {
+        let level = vec![sketch(0, 9, 100), sketch(20, 29, 100), sketch(40, 49, 100), sketch(60, 69, 100)];
+        let bottom = vec![sketch(0, 15, 300), sketch(16, 35, 310), sketch(36, 69, 320)];
+        let set = set_of(&[], &[vec![], vec![], vec![], level, bottom]);
+        let first = pick(&set, Timestamp(9), &LIMITS).unwrap();
+        assert_eq!((inputs(&first), first.input_level), (vec![1, 5], 4));
+        let second = beside(&set, &[&first]).unwrap();
+        assert_eq!(inputs(&second), [2, 6]);
+        assert!(beside(&set, &[&first, &second]).is_none(), "200 bytes are left, of 232 that may be");
+    }
+
+    #[test]
+    fn files_of_level_0_that_do_not_overlap_are_compacted_at_once() {
+        let low = sketch(0, 90, 10);
+        let high = sketch(100, 190, 10);
+        let set = set_of(&[low, low, low, high, high, high], &[]);
+        let first = pick(&set, Timestamp(9), &LIMITS).unwrap();
+        let second = beside(&set, &[&first]).unwrap();
+        let mut both = [inputs(&first), inputs(&second)];
+        both.sort();
+        assert_eq!(both, [vec![1, 2, 3], vec![4, 5, 6]]);
+        assert!(beside(&set, &[&first, &second]).is_none());
+    }
+
+    #[test]
+    fn while_level_0_waits_no_more_is_picked_out_of_the_base_level() {
+        let base = vec![sketch(0, 9, 100), sketch(20, 29, 100), sketch(40, 49, 100)];
+        let bottom = vec![sketch(0, 15, 80), sketch(16, 35, 80), sketch(36, 69, 80)];
+        let files = |flushed: usize| {
+            set_of(&vec![sketch(0, 90, 1); flushed], &[vec![], vec![], vec![], base.clone(), bottom.clone()])
+        };
+        let few = files(2);
+        let first = pick(&few, Timestamp(9), &LIMITS).unwrap();
+        assert_eq!((first.input_level, first.output_level), (4, 5));
+        assert_eq!(beside(&few, &[&first]).map(|picked| picked.input_level), Some(4));
+        let many = files(6);
+        assert_eq!(pick(&many, Timestamp(9), &LIMITS).unwrap().input_level, 0);
+        // With the first one under way it must wait, and would for ever if another one began.
+        let first = Picker {
+            under_way: &[],
+            set: &many,
+            readable: Timestamp(9),
+            limits: &LIMITS,
+            runs_max: 1,
+            base: 4,
+        };
+        let first = first.deeper(4).unwrap();
+        assert!(beside(&many, &[&first]).is_none());
     }
 }

@@ -101,6 +101,7 @@ fn unattended_in(directory: &Arc<dyn Directory>, budget_bytes: u64, graph_bytes:
         groups: GroupTable::new(),
         indexes: IndexTable::new([], 1 << 24),
         background: Background::Threads,
+        compaction_threads: 1,
         graph_bytes,
         limits: PacingLimits::default(),
     })

@@ -61,6 +61,7 @@ fn engine(budget_bytes: u64, graph_bytes: u64) -> DiskEngine {
         groups: GroupTable::new(),
         indexes: IndexTable::new([], 1 << 24),
         background: Background::Stepped,
+        compaction_threads: 1,
         graph_bytes: Some(graph_bytes),
         limits: PacingLimits::UNCOMPACTED,
     })
@@ -172,7 +173,7 @@ fn a_compaction_with_memory_for_itself_alone_comes_to_its_end() {
     // So many pages that their index takes more than rounding.
     (0..2).for_each(|round| flush(&engine, &edges(round * 60_000..(round + 1) * 60_000)));
     let inputs = engine.tree().current().set.flushed().to_vec();
-    let job = CompactionJob::new(inputs, 5, DeleteRule::new(Below::Nothing, [])).within(LIMIT);
+    let job = CompactionJob::new(inputs, 5, DeleteRule::new(Below::Nothing, [])).within(LIMIT, 1);
     let others = take_all_but(&engine, job.memory_bytes());
     assert!(engine.compact_by(&limits).unwrap());
     assert!(engine.tree().current().set.flushed().is_empty());

@@ -53,6 +53,9 @@ pub struct Options {
     pub memory_limit_bytes: u64,
     /// Threads that read pages for others, in the disk engine; at least one. Default: 8.
     pub io_threads: usize,
+    /// Threads that merge files, in the disk engine: 1 to 16. Default: 1. More of them keep up with faster writers, on
+    /// machines with cores and a disk to spare.
+    pub compaction_threads: usize,
     /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
     pub checkpoint_after_bytes: u64,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
@@ -72,6 +75,7 @@ impl Default for Options {
             stall_max: open.stall_max,
             memory_limit_bytes: open.memory_limit_bytes,
             io_threads: open.io_threads,
+            compaction_threads: open.compaction_threads,
             checkpoint_after_bytes: open.checkpoint_after_bytes,
             log_file_bytes: open.log_file_bytes,
         }
@@ -83,8 +87,9 @@ impl Options {
     /// no long work is done before.
     ///
     /// # Errors
-    /// `invalid` if the memory limit is too low for the engine.
+    /// `invalid` if the memory limit is too low for the engine, or a number of threads out of its range.
     pub fn check_new(&self, path: &Path) -> Result<()> {
+        self.to_open_options().check()?;
         if self.would_create(path) {
             self.memory_limit_of_new()?;
         }
@@ -120,6 +125,7 @@ impl Options {
             stall_max: self.stall_max,
             memory_limit_bytes: self.memory_limit_bytes,
             io_threads: self.io_threads,
+            compaction_threads: self.compaction_threads,
             checkpoint_after_bytes: self.checkpoint_after_bytes,
             log_file_bytes: self.log_file_bytes,
             ..OpenOptions::default()

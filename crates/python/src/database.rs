@@ -54,6 +54,8 @@ pub struct OpenSettings {
     #[pyo3(item)]
     io_threads: Option<usize>,
     #[pyo3(item)]
+    compaction_threads: Option<usize>,
+    #[pyo3(item)]
     checkpoint_after_bytes: Option<u64>,
     #[pyo3(item)]
     log_file_bytes: Option<u64>,
@@ -99,6 +101,7 @@ impl OpenSettings {
             }
             options.io_threads = threads;
         }
+        options.compaction_threads = self.compaction_threads.unwrap_or(options.compaction_threads);
         Ok(options)
     }
 }
@@ -107,6 +110,7 @@ impl OpenSettings {
     fn in_words(&self) -> Vec<Setting> {
         let words = |number: Option<f64>| number.map(|number| number.to_string());
         let bytes = |number: Option<u64>| number.map(|number| number.to_string());
+        let threads = |number: Option<usize>| number.map(|number| number.to_string());
         let setting = |name, asked, default| Setting { name, asked, default };
         vec![
             setting("engine", self.engine.clone(), EngineKind::Memory.name()),
@@ -117,7 +121,8 @@ impl OpenSettings {
             setting("transaction_bytes_max", bytes(self.transaction_bytes_max), "1073741824"),
             setting("stall_max", words(self.stall_max), "10"),
             setting("memory_limit", bytes(self.memory_limit), "none"),
-            setting("io_threads", self.io_threads.map(|threads| threads.to_string()), "8"),
+            setting("io_threads", threads(self.io_threads), "8"),
+            setting("compaction_threads", threads(self.compaction_threads), "1"),
             setting("checkpoint_after_bytes", bytes(self.checkpoint_after_bytes), "33554432"),
             setting("log_file_bytes", bytes(self.log_file_bytes), "67108864"),
         ]

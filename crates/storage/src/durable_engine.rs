@@ -60,6 +60,8 @@ pub struct OpenContext<'a> {
     /// Threads that read pages for others, 1 or more, of an engine that reads while it is open. None where `background`
     /// says so.
     pub io_threads: usize,
+    /// Threads that merge files, 1 or more, of an engine that does so in the background. None where `background` says so.
+    pub compaction_threads: usize,
     /// What the engine's caches and records reserve from, as algorithms do.
     pub budget: &'a Arc<MemoryBudget>,
 }

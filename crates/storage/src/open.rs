@@ -55,6 +55,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+/// The most threads that merge files: of more, most would wait for memory and for each other's files.
+pub const COMPACTION_THREADS_MAX: usize = 16;
+
 /// How a database is opened.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
@@ -70,6 +73,8 @@ pub struct OpenOptions {
     pub memory_limit_bytes: u64,
     /// Threads that read pages for others, in an engine that reads while it is open; at least one. Default: 8.
     pub io_threads: usize,
+    /// Threads that merge files, in an engine that does so in the background: 1 to [`COMPACTION_THREADS_MAX`]. Default: 1.
+    pub compaction_threads: usize,
     /// Size that log files grow to, in bytes. Default: 64 MiB.
     pub log_file_bytes: u64,
     /// Bytes of commits in the log after which a checkpoint is made in the background. Default: 32 MiB.
@@ -105,6 +110,7 @@ impl Default for OpenOptions {
             durability: log.durability,
             memory_limit_bytes: u64::MAX,
             io_threads: READERS,
+            compaction_threads: 1,
             log_file_bytes: log.log_file_bytes,
             checkpoint_after_bytes: 32 << 20,
             attempts_max: store.attempts_max,
@@ -116,6 +122,21 @@ impl Default for OpenOptions {
             transaction_bytes_max: store.transaction_bytes_max,
             stall_max: store.stall_max,
         }
+    }
+}
+
+impl OpenOptions {
+    /// Refuses what no database is opened with.
+    ///
+    /// # Errors
+    /// `invalid` if `compaction_threads` is 0, or more than [`COMPACTION_THREADS_MAX`].
+    pub fn check(&self) -> Result<()> {
+        let threads = self.compaction_threads;
+        if (1..=COMPACTION_THREADS_MAX).contains(&threads) {
+            return Ok(());
+        }
+        let text = format!("compaction_threads is {threads}, but must be from 1 to {COMPACTION_THREADS_MAX}");
+        Err(Error::invalid(text))
     }
 }
 
@@ -179,10 +200,11 @@ impl<E: DurableEngine> OpenStore<E> {
     ///
     /// # Errors
     /// `busy` if it is open elsewhere, naming the process; `not_found` if there is no database and
-    /// `create` is off; `invalid` for a directory of something else, another engine, a newer format, or a memory limit
-    /// that is too low for the engine;
+    /// `create` is off; `invalid` for a directory of something else, another engine, a newer format, a memory limit
+    /// that is too low for the engine, or options that [`OpenOptions::check`] refuses;
     /// `corrupt`, naming file and offset; `io`.
     pub fn open(directory: Arc<dyn Directory>, options: &OpenOptions) -> Result<Self> {
+        options.check()?;
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
         let lock = directory.lock_exclusive(LOCK_NAME)?;
@@ -220,6 +242,7 @@ impl<E: DurableEngine> OpenStore<E> {
             timeline: &timeline,
             background,
             io_threads: options.io_threads.max(1),
+            compaction_threads: options.compaction_threads,
             budget: &budget,
         };
         let OpenedEngine { engine, bytes_count } = E::open(&opening)?;

@@ -211,6 +211,10 @@ bugs! {
     FreedWithoutFloor = "freed-without-floor";
     /// The inputs of a compaction are removed before a manifest without them is durable.
     InputsRemovedEarly = "inputs-removed-early";
+    /// Compactions that are under way at once may have levels and keys in common.
+    AreasMeet = "areas-meet";
+    /// A file whose name goes while a snapshot reads it is not kept open.
+    RemovedNotKept = "removed-not-kept";
     /// Snapshots from before a bulk load read its files.
     LoadSeenEarly = "load-seen-early";
 }

@@ -94,6 +94,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "level",
                 "level_scan",
                 "file_set",
+                "compaction_areas",
                 "pick",
             ],
             &["generation", "writer", "file", "graph_supply"],

@@ -68,11 +68,13 @@ impl CompactionJob {
         Self { inputs, output_level, deletes, kept_indexes, limits, buffer_bytes }
     }
 
-    /// The same with about an eighth of `budget_bytes` for its buffers, if that is less than it would take: at least
-    /// 8 MiB, at most 64. Outputs are shorter in a small budget, since levels are.
+    /// The same with about an eighth of `budget_bytes` for the buffers of as many jobs as may run at once, shared among them,
+    /// if that is less than it would take: at least 8 MiB for each, at most 64. Outputs are shorter in a small budget, since
+    /// levels are.
     #[must_use]
-    pub fn within(mut self, budget_bytes: u64) -> Self {
-        self.buffer_bytes = (budget_bytes / 8).clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
+    pub fn within(mut self, budget_bytes: u64, jobs_max: usize) -> Self {
+        let share = budget_bytes / 8 / jobs_max.max(1) as u64;
+        self.buffer_bytes = share.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
         self.limits.file_bytes = self.limits.file_bytes.min((budget_bytes / 16).max(FILE_BYTES_MIN));
         self.limits.waiting_bytes = self.limits.waiting_bytes.min(self.buffer_bytes / 2);
         self

@@ -4,17 +4,19 @@
 //! a graph is frozen ──> all of it readable ──> written, in the set ──> writers go on
 //!                          └ not yet: in a moment    └ fails: the cause is told to who waits; again after a second
 //! files are due ──> compacted, in the set ──> looks again
-//!                     └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes;
-//!                       without memory for it, after the next flush
+//!   (side by side)    └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes;
+//!                       without memory for it, after the next flush, or when others have ended
 //! ```
 //!
-//! Each has a thread: writers wait for flushes while a compaction takes minutes.
+//! Flushes have a thread and compactions one or more: writers wait for flushes while a compaction takes minutes. A failure
+//! pauses all compactions: each of the threads would pick the same one again. When one of the threads panics, all end.
 //!
 //! No manifest names what is flushed here before the next checkpoint does, and the log keeps it until then
 //! (`checkpoint.rs`).
 
 use crate::engine::DiskEngine;
 use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::sync::Mutex;
 use std::time::Duration;
 
 /// How long to wait for a graph that nobody announces, and look for graphs that may be freed.
@@ -24,9 +26,9 @@ const READABLE_AFTER: Duration = Duration::from_millis(2);
 /// How long to wait after a failure.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a compaction waits after its first failure.
+/// How long compactions wait after the first failure.
 const COMPACT_AGAIN_AFTER: Duration = Duration::from_secs(10);
-/// How long it waits at most.
+/// How long they wait at most.
 const COMPACT_AGAIN_AFTER_MAX: Duration = Duration::from_secs(300);
 
 /// What came of a look for work.
@@ -44,26 +46,85 @@ enum Look {
 
 /// Flushes and compacts until the engine is closed: as `DurableEngine::run_background`. A compaction that is under way
 /// then is given up.
+///
+/// # Panics
+/// If one of the threads did.
 pub fn run(engine: &DiskEngine) {
+    let pause = CompactionPause::new();
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("evergraph-compact".to_owned());
-        let compactions = thread.spawn_scoped(scope, || run_compactions(engine));
-        if let Err(error) = &compactions {
-            let failure = format!("the thread of compactions could not be started: {error}");
+        let _stop = StopOnPanic(engine);
+        let start = |_| {
+            let thread = std::thread::Builder::new().name("evergraph-compact".to_owned());
+            thread.spawn_scoped(scope, || run_compactions(engine, &pause))
+        };
+        let compactions: Vec<_> = (0..engine.compaction_threads()).map(start).collect();
+        for error in compactions.iter().filter_map(|started| started.as_ref().err()) {
+            let failure = format!("a thread of compactions could not be started: {error}");
             engine.pacing().note_compaction_failure(failure);
         }
-        // It ends before the engine is closed if it panicked. Then this scope ends, and panics too: nobody waits for
+        // One ends before the engine is closed if it panicked. Then this scope ends, and panics too: nobody waits for
         // compactions that never come.
-        let has_ended = || compactions.as_ref().is_ok_and(|thread| thread.is_finished());
+        let has_ended = || compactions.iter().flatten().any(|thread| thread.is_finished());
         run_flushes(engine, &has_ended);
     });
 }
 
-fn run_compactions(engine: &DiskEngine) {
-    let mut again_after = COMPACT_AGAIN_AFTER;
-    while !engine.pacing().is_closed() {
+/// Ends the other threads when the one that has it panics.
+struct StopOnPanic<'e>(&'e DiskEngine);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.compaction_areas().stop();
+        }
+    }
+}
+
+/// How long no compaction begins after one failed.
+struct CompactionPause(Mutex<PauseTimes>);
+
+#[derive(Clone, Copy)]
+struct PauseTimes {
+    /// Until when, on the engine's clock.
+    until: Duration,
+    /// How long the next pause is.
+    next: Duration,
+}
+
+impl CompactionPause {
+    fn new() -> Self {
+        Self(Mutex::new(PauseTimes { until: Duration::ZERO, next: COMPACT_AGAIN_AFTER }))
+    }
+
+    fn is_on(&self, now: Duration) -> bool {
+        now < self.0.lock().until
+    }
+
+    /// A compaction failed. Others that fail meanwhile make the pause no longer.
+    fn begin(&self, now: Duration) {
+        let mut times = self.0.lock();
+        if times.until <= now {
+            times.until = now.saturating_add(times.next);
+            times.next = (times.next * 2).min(COMPACT_AGAIN_AFTER_MAX);
+        }
+    }
+
+    /// A compaction succeeded.
+    fn shorten(&self) {
+        self.0.lock().next = COMPACT_AGAIN_AFTER;
+    }
+}
+
+fn run_compactions(engine: &DiskEngine, pause: &CompactionPause) {
+    let _stop = StopOnPanic(engine);
+    let clock = engine.timeline().clock();
+    while !engine.pacing().is_closed() && !engine.compaction_areas().is_stopped() {
+        if pause.is_on(clock.now()) {
+            engine.pacing().wait_for_progress(LOOK_EVERY);
+            continue;
+        }
         match engine.compact_once() {
-            Ok(true) => again_after = COMPACT_AGAIN_AFTER,
+            Ok(true) => pause.shorten(),
             Ok(false) => engine.pacing().wait_for_progress(LOOK_EVERY),
             Err(CheckpointError::Cancelled) => {}
             // Memory comes back sooner than a disk that fails: with the next flush.
@@ -73,19 +134,9 @@ fn run_compactions(engine: &DiskEngine) {
             }
             Err(error) => {
                 engine.pacing().note_compaction_failure(error.to_string());
-                wait_until_closed(engine, again_after);
-                again_after = (again_after * 2).min(COMPACT_AGAIN_AFTER_MAX);
+                pause.begin(clock.now());
             }
         }
-    }
-}
-
-/// Waits so long, unless the engine closes.
-fn wait_until_closed(engine: &DiskEngine, time: Duration) {
-    let clock = engine.timeline().clock();
-    let began = clock.now();
-    while !engine.pacing().is_closed() && clock.now().saturating_sub(began) < time {
-        engine.pacing().wait_for_progress(LOOK_EVERY);
     }
 }
 

@@ -185,6 +185,8 @@ impl DurableEngine for DiskEngine {
 
     fn close(&self) {
         self.pacing().close();
+        // Others may open the database from now on, and have other files of the same names.
+        self.page_reader().handles().close();
     }
 
     fn check_files(

@@ -29,7 +29,8 @@ use std::sync::Arc;
 
 /// Opens the engine of a database: as `DurableEngine::open`.
 pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {
-    let OpenContext { directory, manifest, timeline, background, io_threads, budget } = *opening;
+    let OpenContext { directory, manifest, timeline, background, io_threads, compaction_threads, budget } =
+        *opening;
     allow_many_files();
     let list = FileList::of(&**directory, manifest)?;
     let files = DatabaseFiles::open(directory, manifest, &list)?;
@@ -76,6 +77,7 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         groups,
         indexes: IndexTable::new(list.indexes.iter().copied(), list.next_subject),
         background,
+        compaction_threads,
         graph_bytes: None,
         limits: match background {
             Background::Threads => PacingLimits::default(),

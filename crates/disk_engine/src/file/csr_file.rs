@@ -2,7 +2,7 @@
 
 use crate::file::group_directory::GroupDirectory;
 use crate::file::page_reader::PageReader;
-use crate::file::paged_file::PagedFile;
+use crate::file::paged_file::{FileSource, PagedFile};
 use crate::format::directory::{DirectoryRow, decode_directory};
 use crate::format::file_name::{FileContent, FileNumber};
 use crate::format::page_index::columns::ColumnIndex;
@@ -13,6 +13,7 @@ use evergraph_graph::budget::{Budget as _, Reservation};
 use evergraph_graph::id::{GroupId, KeyId};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::IoError;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub const INDEXES_PURPOSE: &str = "page indexes";
 /// An open CSR file.
 ///
 /// # Concurrency
-/// Immutable. Any thread reads; the file may be removed meanwhile, since its handles stay open.
+/// Immutable. Any thread reads; the file may be removed meanwhile, when it is kept open.
 #[derive(Debug)]
 pub struct CsrFile {
     stored: StoredFile,
@@ -90,10 +91,10 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        Self::open_in(directory.as_ref(), stored, reader)
+        Self::open_counted(FileSource::Table(reader.handles(), directory), stored, reader)
     }
 
-    /// As [`CsrFile::open`], in a directory that is only lent.
+    /// As [`CsrFile::open`], in a directory that is only lent: the file stays open.
     ///
     /// # Errors
     /// As [`CsrFile::open`].
@@ -102,7 +103,15 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        let mut file = Self::open_uncounted(directory, stored, reader)?;
+        Self::open_counted(FileSource::Lent(directory), stored, reader)
+    }
+
+    fn open_counted(
+        source: FileSource<'_>,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
+        let mut file = Self::open_uncounted(source, stored, reader)?;
         let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
         file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
         Ok(file)
@@ -118,19 +127,20 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        let mut file = Self::open_uncounted(directory.as_ref(), stored, reader)?;
+        let source = FileSource::Table(reader.handles(), directory);
+        let mut file = Self::open_uncounted(source, stored, reader)?;
         let bytes = file.heap_bytes() as u64;
         file.memory = Some(IndexMemory(reader.budget().reserve_anyway(INDEXES_PURPOSE, bytes)));
         Ok(file)
     }
 
     fn open_uncounted(
-        directory: &dyn Directory,
+        source: FileSource<'_>,
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
-        let (topology, tail) = PagedFile::open(directory, stored, content, &stored.topology)?;
+        let (topology, tail) = PagedFile::open(source, stored, content, &stored.topology)?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
         let topology_index = index
             .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -139,7 +149,7 @@ impl CsrFile {
             topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
         })?;
         let columns = stored.columns.as_ref().map(|part| {
-            let (file, tail) = PagedFile::open(directory, stored, FileContent::Columns, part)?;
+            let (file, tail) = PagedFile::open(source, stored, FileContent::Columns, part)?;
             let index = ColumnIndex::decode(tail.index(), file.pages());
             let index = index
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -160,6 +170,15 @@ impl CsrFile {
                 is_replaced: AtomicBool::new(false),
             },
         })
+    }
+
+    /// Keeps both files open until this is dropped, and opens those that are not: before their names go.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep_open(&self) -> Result<(), IoError> {
+        self.topology.keep_open()?;
+        self.columns.as_ref().map_or(Ok(()), |columns| columns.file.keep_open())
     }
 
     /// Notes that others took its place: it counts as pinned, and its cached pages make room when the last one who holds

@@ -15,6 +15,7 @@ use crate::format::file_name::{FileNumber, PAGE_BYTES, PageNumber};
 use crate::format::page::PageBytes;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::environment::Background;
+use evergraph_storage::io::handle_table::HandleTable;
 use evergraph_storage::io::page::AlignedBuffer;
 use evergraph_storage::io::pool::{self, READERS, ReadPool};
 use evergraph_storage::memory_budget::MemoryBudget;
@@ -51,6 +52,7 @@ pub struct PageReader {
     cache: Arc<PageCache<VerifiedPage>>,
     pool: ReadPool,
     buffers: ReadBuffers,
+    handles: Arc<HandleTable>,
     budget: MemoryBudget,
     /// Relaxed, both: numbers for statistics, each by itself.
     pinned_files: AtomicU64,
@@ -100,12 +102,25 @@ impl PageReader {
         threads: usize,
         background: Background,
     ) -> CheckpointResult<Arc<Self>> {
+        Self::start_with_handles(budget, threads, background, HandleTable::of_process())
+    }
+
+    /// The same, for files that have their handles in a table of the caller's.
+    ///
+    /// # Errors
+    /// As [`PageReader::start_with`].
+    pub fn start_with_handles(
+        budget: &MemoryBudget,
+        threads: usize,
+        background: Background,
+        handles: Arc<HandleTable>,
+    ) -> CheckpointResult<Arc<Self>> {
         let pool = ReadPool::start(threads, background);
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
         let buffers = ReadBuffers::reserve(budget).map_err(CheckpointError::Refused)?;
         let (cache, budget) = (PageCache::new(budget, PAGE_BYTES), budget.clone());
         let (pinned_files, pinned_bytes) = Default::default();
-        Ok(Arc::new(Self { cache, pool, buffers, budget, pinned_files, pinned_bytes }))
+        Ok(Arc::new(Self { cache, pool, buffers, handles, budget, pinned_files, pinned_bytes }))
     }
 
     /// Pages that a reader of a batch may hold at once: `wanted` of them, or fewer.
@@ -117,6 +132,12 @@ impl PageReader {
     #[must_use]
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget
+    }
+
+    /// The open handles of its files. A page that is cached is read without them.
+    #[must_use]
+    pub fn handles(&self) -> &Arc<HandleTable> {
+        &self.handles
     }
 
     /// The threads that read, for reads past the cache.

@@ -5,7 +5,8 @@
 //! later    page after page, each verified for its place
 //! ```
 //!
-//! The handle stays open: a file that was removed meanwhile is readable for as long as somebody holds it.
+//! The handle is one of a table's, which closes it when others are read, and opens it again. Whoever removes the file's
+//! name keeps the file open before: it is readable for as long as somebody holds it.
 
 use crate::format::file_head::{FileHead, FileHeadError};
 use crate::format::file_name::{CsrFileName, FILE_HEAD_BYTES, FileContent, FileSeed, PAGE_BYTES, PageNumber};
@@ -15,9 +16,46 @@ use crate::stored_file::{StoredFile, StoredPart};
 use evergraph_graph::bytes::DecodeError;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::directory::{Directory, File, OpenMode};
+use evergraph_storage::io::error::IoError;
+use evergraph_storage::io::handle_table::{HandleTable, TableFile};
 use evergraph_storage::io::page::{ALIGNMENT_BYTES, AlignedBuffer};
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Where a file is opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum FileSource<'a> {
+    /// Its handle is one of a table's.
+    Table(&'a Arc<HandleTable>, &'a Arc<dyn Directory>),
+    /// In a directory that is only lent, so that it can't be opened again: it stays open.
+    Lent(&'a dyn Directory),
+}
+
+impl FileSource<'_> {
+    fn path(&self, name: &str) -> PathBuf {
+        match self {
+            Self::Table(_, directory) => directory.path(name),
+            Self::Lent(directory) => directory.path(name),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<OpenedFile, IoError> {
+        Ok(match self {
+            Self::Table(table, directory) => {
+                OpenedFile::InTable(Arc::new(table.open(directory, name, OpenMode::ReadDirect)?))
+            }
+            Self::Lent(directory) => OpenedFile::Lasting(directory.open(name, OpenMode::ReadDirect)?),
+        })
+    }
+}
+
+/// An open file, or one that is opened when it is read.
+#[derive(Clone, Debug)]
+enum OpenedFile {
+    InTable(Arc<TableFile>),
+    Lasting(Arc<dyn File>),
+}
 
 /// A file of pages.
 ///
@@ -25,6 +63,8 @@ use std::sync::Arc;
 /// Immutable. Any thread reads.
 #[derive(Clone, Debug)]
 pub struct PagedFile {
+    opened: OpenedFile,
+    /// The same, to read.
     handle: Arc<dyn File>,
     name: CsrFileName,
     seed: FileSeed,
@@ -76,21 +116,25 @@ impl PagedFile {
     /// [`CheckpointError::Corrupt`], also if the file is missing; [`CheckpointError::NewerFormat`]; what the system
     /// says.
     pub(super) fn open(
-        directory: &dyn Directory,
+        source: FileSource<'_>,
         stored: &StoredFile,
         content: FileContent,
         part: &StoredPart,
     ) -> CheckpointResult<(Self, FileTail)> {
         let name = CsrFileName::new(stored.number, content);
         let path = name.to_string();
-        let handle = match directory.open(&path, OpenMode::ReadDirect) {
+        let opened = match source.open(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                let (file, problem) = (directory.path(&path), "the file is missing".to_owned());
+                let (file, problem) = (source.path(&path), "the file is missing".to_owned());
                 return Err(CheckpointError::Corrupt { file, offset: 0, problem });
             }
             opened => opened?,
         };
-        let mut file = Self { handle, name, seed: name.seed(), pages: 0 };
+        let handle: Arc<dyn File> = match &opened {
+            OpenedFile::InTable(file) => Arc::clone(file) as _,
+            OpenedFile::Lasting(file) => Arc::clone(file),
+        };
+        let mut file = Self { opened, handle, name, seed: name.seed(), pages: 0 };
         let length = file.handle.len()?;
         let block = ALIGNMENT_BYTES as u64;
         if length != part.bytes || !length.is_multiple_of(block) || length < FILE_HEAD_BYTES as u64 + block {
@@ -117,11 +161,22 @@ impl PagedFile {
         self.pages
     }
 
-    /// The open file.
+    /// The file, to read. Cost: none; a read may open it again first.
     #[must_use]
     #[inline]
     pub const fn handle(&self) -> &Arc<dyn File> {
         &self.handle
+    }
+
+    /// Keeps the file open until it is dropped, and opens it if it isn't: before its name goes.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn keep_open(&self) -> Result<(), IoError> {
+        match &self.opened {
+            OpenedFile::InTable(file) => file.keep_open(),
+            OpenedFile::Lasting(_) => Ok(()),
+        }
     }
 
     /// Compares the checksum of a page that was read from `page`. Cost: about 1.5 us.

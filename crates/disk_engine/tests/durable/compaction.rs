@@ -2,6 +2,7 @@
 //! or a failing disk at any operation loses nothing.
 
 use crate::support::{Database, dump, files, open};
+use evergraph_disk_engine::compactor::BegunCompaction;
 use evergraph_disk_engine::durable::background::step;
 use evergraph_disk_engine::durable::section::file_parts;
 use evergraph_disk_engine::pick::PickLimits;
@@ -15,6 +16,7 @@ use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory, Unsynced};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::BackgroundStep;
+use std::collections::BTreeSet;
 use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
@@ -164,6 +166,80 @@ fn cached_pages_of_inputs_go_with_the_last_reader_of_them() {
     step(database.open.store().engine());
     assert_eq!(cached(&database), 0, "nobody read what was compacted");
     assert_eq!(&dump(&database.open.store().snapshot()), database.newest());
+}
+
+/// Commits, flushes and compactions, of which two are under way at once whenever that is possible; then they are written,
+/// and installed in one order or the other, with a checkpoint before, between or behind. How many pairs there were.
+fn compact_in_pairs(database: &mut Database, rounds: usize) -> Result<usize, Error> {
+    let mut pairs = 0;
+    for round in 0..rounds {
+        if !database.commit_some(3) {
+            return Ok(pairs);
+        }
+        flush(database)?;
+        let engine = database.open.store().engine();
+        let first = engine.begin_compaction(&LIMITS)?;
+        let second = engine.begin_compaction(&LIMITS)?;
+        if let (Some(first), Some(second)) = (first, second) {
+            let numbers = |begun: &BegunCompaction<'_>| -> BTreeSet<u64> {
+                begun.picked().inputs.iter().map(|file| file.number().0).collect()
+            };
+            assert!(numbers(&first).is_disjoint(&numbers(&second)), "round {round}");
+            let mut both = [first.write()?, second.write()?];
+            if pairs % 2 == 1 {
+                both.reverse();
+            }
+            for (at, written) in both.into_iter().enumerate() {
+                if pairs % 3 == at {
+                    database.checkpoint()?;
+                }
+                assert!(written.install()?, "round {round}: nobody else changes levels");
+                assert_eq!(&dump(&database.open.store().snapshot()), database.newest(), "round {round}");
+            }
+            pairs += 1;
+        } else {
+            engine.compact_by(&LIMITS)?;
+        }
+    }
+    Ok(pairs)
+}
+
+#[test]
+fn two_compactions_that_were_under_way_at_once_are_installed_in_either_order() {
+    let directory = MemoryDirectory::new("db");
+    let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 13).unwrap();
+    assert!(database.commit_some(10));
+    let reader = database.open.store().snapshot();
+    let pairs = compact_in_pairs(&mut database, 40).unwrap();
+    assert!(pairs >= 6, "only {pairs} pairs");
+    assert_eq!(dump(&reader), database.graphs[&reader.timestamp()]);
+    database.checkpoint().unwrap();
+    assert_eq!(files(&directory), names_in_set(&database));
+    let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+    database.check_image(&image, Durability::Sync, database.acknowledged, "after all");
+}
+
+#[test]
+fn a_power_cut_amid_two_compactions_loses_nothing() {
+    let mut stopped = 0;
+    // Each operation of some of the runs, so that all of them are met.
+    for changes in (1..).step_by(5) {
+        assert!(changes < 10_000, "without faults everything is done");
+        let directory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(directory.clone()));
+        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, 13) else { continue };
+        let pairs = compact_in_pairs(&mut database, 12);
+        let is_whole = pairs.is_ok_and(|pairs| pairs > 0) && database.checkpoint().is_ok();
+        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+        let at = format!("operation {changes}");
+        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+        if is_whole {
+            break;
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 10, "only {stopped} operations failed");
 }
 
 #[test]

@@ -218,6 +218,16 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         PinOutsideRegistry => ("schedules_tree", BESIDE_SWAP, &["a set has commit"]),
         FreedWithoutFloor => ("schedules_tree", BESIDE_FREEING, &[" since "]),
         InputsRemovedEarly => ("durable", COMPACTED, &["what a manifest names stays"]),
+        AreasMeet => (
+            "compactions_at_once",
+            "compactions_under_way_share_nothing_and_may_be_installed_in_any_order",
+            &["an input of two", "the outputs fit", "left: {"],
+        ),
+        RemovedNotKept => (
+            "few_handles",
+            "files_beyond_the_handles_are_read_and_removed_ones_too",
+            &["the file is missing"],
+        ),
         LoadSeenEarly => (
             "loads",
             "a_load_into_data_is_the_data_and_every_row",

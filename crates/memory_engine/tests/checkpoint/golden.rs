@@ -145,6 +145,7 @@ fn reads_back(directory: &MemoryDirectory, database: &Database) {
         timeline: &Arc::new(Timeline::new(manifest.need, Readable::Published)),
         background: Background::Threads,
         io_threads: 1,
+        compaction_threads: 1,
         budget: &Arc::new(MemoryBudget::new(u64::MAX)),
     };
     let engine = MemoryEngine::open(&opening).unwrap().engine;

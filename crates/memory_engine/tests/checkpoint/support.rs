@@ -266,6 +266,7 @@ impl Database {
             timeline: &timeline,
             background,
             io_threads: 1,
+            compaction_threads: 1,
             budget: &Arc::new(MemoryBudget::new(u64::MAX)),
         };
         let engine = MemoryEngine::open(&opening)?.engine;

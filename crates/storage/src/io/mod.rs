@@ -7,6 +7,7 @@
 //! - [`failing`]: any directory, with planned failures
 //! - [`clock`], [`random`]: time and chance
 //! - [`machine_memory`], [`open_files`]: how much memory and how many files a process can have
+//! - [`handle_table`]: many files with few open handles
 //! - [`page`]: buffers for direct I/O
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
@@ -17,6 +18,7 @@ pub mod disk;
 pub mod environment;
 pub mod error;
 pub mod failing;
+pub mod handle_table;
 pub mod machine_memory;
 pub mod memory;
 pub mod open_files;

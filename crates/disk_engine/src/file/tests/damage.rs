@@ -4,7 +4,7 @@ use super::answers::{directory, reader};
 use super::model::{HistorySize, KEYS, Model, NUMBER, below, subjects};
 use crate::file::csr_file::CsrFile;
 use crate::file::file_scan::FileScan;
-use crate::file::paged_file::PagedFile;
+use crate::file::paged_file::{FileSource, PagedFile};
 use crate::file::shared_window::SharedWindow;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{
@@ -184,7 +184,8 @@ fn no_changed_byte_of_a_page_passes() {
     let directory = fixture.with(FileContent::Topology, |_| {});
     let part = &fixture.stored.topology;
     let (file, _) =
-        PagedFile::open(directory.as_ref(), &fixture.stored, FileContent::Topology, part).unwrap();
+        PagedFile::open(FileSource::Lent(directory.as_ref()), &fixture.stored, FileContent::Topology, part)
+            .unwrap();
     let start = PageNumber(1).offset() as usize;
     let mut page: Box<PageBytes> =
         Box::new(*fixture.bytes[0][start..].first_chunk().expect("there are two pages"));

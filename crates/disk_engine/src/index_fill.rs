@@ -24,7 +24,7 @@ use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
 use crate::file::page_reader::PageReader;
 use crate::format::entries::entry::EntryRecord;
-use crate::format::file_head::FileStamps;
+use crate::format::file_head::{FileStamps, LEVEL_MAX};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::index_table::StoredIndexState;
@@ -50,8 +50,6 @@ use std::sync::Arc;
 
 /// What the memory of fills is called in a budget.
 const FILL_PURPOSE: &str = "index builds";
-/// The lowest level.
-const LOWEST: u8 = 5;
 /// Runs that are merged to one.
 const RUNS_MAX: usize = 16;
 /// Bytes of entries that are sorted at once: a thirty-second of the budget, within these bounds.
@@ -136,7 +134,7 @@ impl<'a> DiskIndexFill<'a> {
         self.entries.sort_unstable_by(|a, b| value(a).cmp(value(b)).then_with(|| a.item.cmp(&b.item)));
         let new = NewFile {
             number: self.engine.files().take_number(),
-            level: LOWEST,
+            level: LEVEL_MAX,
             stamps: FileStamps::Unstamped,
             first_ts: self.at,
             last_ts: self.at,
@@ -267,7 +265,7 @@ fn merge(
     kept: Option<BTreeSet<Subject>>,
 ) -> CheckpointResult<Vec<StoredFile>> {
     let mut job =
-        CompactionJob::new(inputs.to_vec(), LOWEST, deletes).within(engine.budget().limit_bytes(), 1);
+        CompactionJob::new(inputs.to_vec(), LEVEL_MAX, deletes).within(engine.budget().limit_bytes(), 1);
     job.kept_indexes = kept;
     let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
     let _reserved = reserved.map_err(CheckpointError::Refused)?;
@@ -298,7 +296,7 @@ impl DiskEngine {
         let overlaps = |file: &&Arc<CsrFile>| {
             file.stored().first_key <= *last_key && *first_key <= file.stored().last_key
         };
-        let overlapped: Vec<_> = set.level(usize::from(LOWEST)).iter().filter(overlaps).cloned().collect();
+        let overlapped: Vec<_> = set.level(usize::from(LEVEL_MAX)).iter().filter(overlaps).cloned().collect();
         drop(set);
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)
@@ -315,7 +313,7 @@ impl DiskEngine {
         };
         let replaced = {
             let _latch = self.timeline().latch();
-            self.tree().replace_compacted(&overlapped, LOWEST, &outputs)
+            self.tree().replace_compacted(&overlapped, LEVEL_MAX, &outputs)
         };
         if replaced.is_none() {
             if installed == Installed::Merged {

@@ -498,7 +498,7 @@ impl<E: DurableEngine> OpenStore<E> {
         // A checkpoint in the background ends early; what somebody asked for runs to its end.
         self.upkeep.close();
         self.operations.wait();
-        self.upkeep.fold_log_files();
+        self.upkeep.checkpoint_before_closing();
         // Who has not committed yet will not: nothing is acknowledged after the log's last sync.
         let closed = || "the database is closed".to_owned();
         self.store.timeline().latch().poisoned.get_or_insert_with(closed);

@@ -136,12 +136,12 @@ impl<E: DurableEngine> Upkeep<E> {
         log.files_count > LOG_FILES_MAX && log.disk_bytes > LOG_FILES_BYTES_MIN
     }
 
-    /// Before closing: makes a checkpoint if commits of this run leave many log files, or the engine would do again what
+    /// Makes a checkpoint if commits of this run leave many log files, or the engine would do again what
     /// it did. A program that opens, commits and closes within a fifth of a second never gets one otherwise, however often
     /// it runs.
     ///
     /// If it fails the checkpoint before stays valid, and closing the next time tries again.
-    pub fn fold_log_files(&self) {
+    pub fn checkpoint_before_closing(&self) {
         let log = self.store.log();
         let has_many_files = log.statistics().frames_count > 0 && self.has_many_files();
         if !log.is_poisoned() && (has_many_files || self.store.engine().wants_checkpoint(true)) {

@@ -1,10 +1,12 @@
-//! A disk that fills up below the disk engine while threads write and read: in a flush, and in a manifest. Writers stop
-//! with the file that had no room, reads go on, and with room again everything goes on.
+//! A disk that fills up below the disk engine while threads write and read: in a flush, in a compaction, and in a manifest.
+//! Writers stop with the file that had no room, reads go on, and with room again everything goes on.
 //!
 //! What a checkpoint, a compaction and a bulk load meet at each of their operations: `crates/disk_engine/tests`.
 
 use evergraph::engines::engine::AnyEngine;
 use evergraph::graph::transaction::Transaction as _;
+use evergraph::storage::io::clock::{Clock, SystemClock};
+use evergraph::storage::io::environment::Environment;
 use evergraph::storage::io::error::Operation;
 use evergraph::storage::io::failing::{FailingDirectory, Fault};
 use evergraph::storage::io::memory::MemoryDirectory;
@@ -13,8 +15,8 @@ use evergraph::{Durability, EngineKind, Error, ErrorKind, ReadByName, VertexId};
 use evergraph_tests::store::{assert_healthy, small_files};
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -24,7 +26,40 @@ const WRITERS: usize = 2;
 /// What no writer reaches before it is refused.
 const COMMITS_MAX: usize = 2000;
 
+/// Commits of a writer between two checkpoints that it makes, each of which is a file of level 0.
+const COMMITS_OF_FILE: usize = 2;
+
+/// The system's clock, which a test moves on.
+#[derive(Debug)]
+struct SkippingClock {
+    system: SystemClock,
+    skipped: Mutex<Duration>,
+}
+
+impl SkippingClock {
+    fn new() -> Self {
+        Self { system: SystemClock::new(), skipped: Mutex::default() }
+    }
+
+    fn skip(&self, time: Duration) {
+        *self.skipped.lock().unwrap() += time;
+    }
+}
+
+impl Clock for SkippingClock {
+    fn now(&self) -> Duration {
+        self.system.now() + *self.skipped.lock().unwrap()
+    }
+
+    fn wall(&self) -> i64 {
+        self.system.wall()
+    }
+}
+
 struct Live {
+    clock: Arc<SkippingClock>,
+    /// Commits of a writer between two checkpoints that it makes itself; none if it is 0.
+    commits_of_file: usize,
     faults: FailingDirectory,
     disk: MemoryDirectory,
     open: OpenStore<AnyEngine>,
@@ -44,8 +79,11 @@ impl Live {
     fn new() -> Self {
         let disk = MemoryDirectory::new("db");
         let faults = FailingDirectory::new(Arc::new(disk.clone()));
-        let open = OpenStore::open(Arc::new(faults.clone()), &options()).unwrap();
-        let live = Self { faults, disk, open, acknowledged: BTreeSet::new() };
+        let clock = Arc::new(SkippingClock::new());
+        let environment = Environment::default().with_clock(Arc::clone(&clock) as Arc<dyn Clock>);
+        let options = OpenOptions { environment, ..options() };
+        let open = OpenStore::open(Arc::new(faults.clone()), &options).unwrap();
+        let live = Self { clock, commits_of_file: 0, faults, disk, open, acknowledged: BTreeSet::new() };
         live.open.store().transact(|tx| tx.key("text").and(tx.label("Text"))).unwrap();
         live
     }
@@ -82,10 +120,13 @@ impl Live {
             });
             let write = || {
                 let mut written = Vec::new();
-                for _ in 0..COMMITS_MAX {
+                for count in 1..=COMMITS_MAX {
                     match self.commit() {
                         Ok(vertex) => written.push(vertex),
                         Err(error) => return (written, error),
+                    }
+                    if count.checked_rem(self.commits_of_file) == Some(0) {
+                        evergraph_tests::store::checkpoint(&self.open).unwrap();
                     }
                 }
                 panic!("a full disk takes {COMMITS_MAX} commits of {VALUE_BYTES} bytes");
@@ -134,6 +175,34 @@ fn writers_stop_when_a_flush_has_no_room_and_go_on_when_it_has() {
             assert!(text.contains(&format!("db/{prefix}")), "the file is named: {text}");
         }
         live.faults.heal();
+        live.go_on();
+        live.check(&live.open);
+    }
+    live.open.close().unwrap();
+    let again = OpenStore::open(Arc::new(live.disk.clone()), &options()).unwrap();
+    live.check(&again);
+}
+
+/// The log, flushes and manifests have room, and the outputs of a compaction, which are longer, don't.
+#[test]
+fn writers_stop_when_a_compaction_has_no_room_and_go_on_when_it_has() {
+    let mut live = Live::new();
+    live.commits_of_file = COMMITS_OF_FILE;
+    for (operation, prefix) in [(Operation::Create, "csr-"), (Operation::Write, "col-")] {
+        let fault = Fault::new(operation, prefix, io::ErrorKind::StorageFull);
+        live.faults.plan(fault.lasting().on_threads("evergraph-compact"));
+        for error in live.write_until_refused() {
+            let text = error.to_string();
+            assert_eq!(error.kind(), ErrorKind::Limit, "{text}");
+            assert!(text.contains("files of level 0 wait for their compaction"), "{text}");
+            assert!(text.contains(&format!("db/{prefix}")), "the file is named: {text}");
+        }
+        live.check(&live.open);
+        let image = OpenStore::open(Arc::new(live.disk.power_cut()), &options()).unwrap();
+        assert_healthy(&image);
+        live.faults.heal();
+        // It waits for 10 seconds after its first failure, and longer after others.
+        live.clock.skip(Duration::from_secs(600));
         live.go_on();
         live.check(&live.open);
     }

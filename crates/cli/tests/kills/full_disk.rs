@@ -1,50 +1,26 @@
 //! A full disk: a file system of a few megabytes in memory, which the log and a ballast fill.
-//!
-//! It is mounted in a namespace of its own, by root or where users may; elsewhere the test says that it is
-//! skipped.
 
 use crate::bank::Bank;
+use crate::file_system::in_file_system;
 use crate::moments::engines;
 use evergraph::EngineKind;
-use std::process::{Command, Stdio};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
-use std::{env, fs};
 
-/// Set for the test's own process inside the namespace: the mounted folder.
-const INSIDE: &str = "EVERGRAPH_SMALL_DISK";
 const NAME: &str = "full_disk::commits_on_a_full_disk_are_refused_and_what_was_acknowledged_stays";
 
 #[test]
 fn commits_on_a_full_disk_are_refused_and_what_was_acknowledged_stays() {
-    if let Some(folder) = env::var_os(INSIDE) {
-        engines().into_iter().for_each(|engine| fill(engine, folder.to_str().unwrap()));
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let unshare = |script: &str| {
-        let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]);
-        command.env(INSIDE, folder.path()).stdin(Stdio::null());
-        command
-    };
-    let mount = format!("mount -t tmpfs -o size=20m evergraph \"${INSIDE}\"");
-    let may_mount = unshare(&mount).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-    if !may_mount {
-        crate::moments::skipped("a file system may not be mounted here");
-        return;
-    }
-    let itself = env::current_exe().unwrap();
-    let script = format!("{mount} && exec \"$0\" --exact {NAME} --nocapture");
-    let inside = unshare(&script).arg(itself).output().unwrap();
-    let (out, error) = (String::from_utf8_lossy(&inside.stdout), String::from_utf8_lossy(&inside.stderr));
-    println!("{out}");
-    assert!(inside.status.success(), "inside the small file system: {}\n{error}", inside.status);
+    in_file_system(NAME, "tmpfs -o size=20m", |folder| {
+        engines().into_iter().for_each(|engine| fill(engine, folder));
+    });
 }
 
 /// How much is freed when the disk is full: what a checkpoint of all that fits in the log takes, and more.
 const BALLAST: usize = 6 << 20;
 
-fn fill(engine: EngineKind, folder: &str) {
+fn fill(engine: EngineKind, folder: &Path) {
     let mut bank = Bank::in_folder(engine, tempfile::tempdir_in(folder).unwrap());
     let ballast = bank.folder().join("ballast");
     for cycle in 0..3 {

@@ -8,6 +8,7 @@
 //! import       a load into a database with data
 //! faults       fdatasync, pwrite and rename that fail once, by strace
 //! full_disk    a file system of a few megabytes
+//! plain_io     a file system without direct I/O
 //! ```
 //!
 //! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
@@ -20,8 +21,11 @@
 mod bank;
 mod checkpoint;
 mod faults;
+mod file_system;
 mod full_disk;
 mod import;
 mod moments;
 mod opening;
+#[cfg(target_os = "linux")]
+mod plain_io;
 mod writing;

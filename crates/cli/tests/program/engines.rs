@@ -1,11 +1,9 @@
 //! Engines: a database on disk is made, read and changed as one in memory, and one becomes the other.
 
-use crate::support::{Folder, Ran, program};
+use crate::support::{Folder, Ran};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The bank of [`Folder::with_bank`], of the disk engine.
 fn on_disk(folder: &Folder, name: &str) {
@@ -162,17 +160,8 @@ fn an_interrupted_conversion_leaves_nothing() {
     folder.run(&["generate", "rmat", "web.eg", "--scale", "15"]).succeeded();
     let mut stopped = 0;
     for wait in [20, 60, 120, 250, 500] {
-        let began = Instant::now();
-        let child = program()
-            .args(["convert", "web.eg", "new.eg", "--engine", "disk", "--no-check"])
-            .current_dir(folder.root())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        sleep(Duration::from_millis(wait).saturating_sub(began.elapsed()));
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        let ran = Ran::of(child.wait_with_output().unwrap());
+        let convert = ["convert", "web.eg", "new.eg", "--engine", "disk", "--no-check"];
+        let ran = folder.interrupted(&convert, Duration::from_millis(wait));
         match ran.code {
             Some(130) => {
                 stopped += 1;
@@ -181,7 +170,7 @@ fn an_interrupted_conversion_leaves_nothing() {
             // Before it listened, or when it was done.
             None => drop(fs::remove_dir_all(folder.path("new.eg"))),
             _ => {
-                assert_eq!(ran.code, Some(0), "{sent} {ran:?}");
+                assert_eq!(ran.code, Some(0), "{ran:?}");
                 folder.run(&["check", "new.eg"]).succeeded();
                 fs::remove_dir_all(folder.path("new.eg")).unwrap();
             }
@@ -196,17 +185,8 @@ fn an_interrupted_conversion_leaves_nothing() {
 fn interrupt_imports(folder: &Folder, database: &str, mut after: impl FnMut(&Ran)) -> usize {
     let mut stopped = 0;
     for wait in [10, 80, 200, 400, 700, 1100] {
-        let began = Instant::now();
-        let child = program()
-            .args(["import", database, "csv", "--engine", "disk", "--memory", "256KiB"])
-            .current_dir(folder.root())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        sleep(Duration::from_millis(wait).saturating_sub(began.elapsed()));
-        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-        let ran = Ran::of(child.wait_with_output().unwrap());
+        let import = ["import", database, "csv", "--engine", "disk", "--memory", "256KiB"];
+        let ran = folder.interrupted(&import, Duration::from_millis(wait));
         stopped += usize::from(ran.code == Some(130));
         after(&ran);
     }

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A folder that goes away, in which the program runs.
@@ -118,6 +120,18 @@ impl Folder {
         let mut program = program();
         program.args(arguments).current_dir(self.root()).envs(variables.iter().copied());
         Ran::of(program.output().unwrap())
+    }
+
+    /// Starts it, and sends it SIGINT after so long: it may have ended before, or not listen yet.
+    pub fn interrupted(&self, arguments: &[&str], after: Duration) -> Ran {
+        let mut program = program();
+        program.args(arguments).current_dir(self.root()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let began = Instant::now();
+        let child = program.spawn().unwrap();
+        sleep(after.saturating_sub(began.elapsed()));
+        // It is not waited for yet, so the number is still its own.
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        Ran::of(child.wait_with_output().unwrap())
     }
 
     /// Runs it with `--json` besides; the document it printed.

@@ -2,7 +2,7 @@
 
 use crate::compact::chain::{ChainFiles, EntryChain, ListChain, chains_of};
 use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
-use crate::compact::property_copy::PropertyCopy;
+use crate::compact::property_copy::{COLUMN_BYTES, ColumnMemory, PropertyCopy};
 use crate::compact::property_plan::{PlannedPart, PropertyPlan};
 use crate::file::csr_file::CsrFile;
 use crate::file::page_scan::ScanWindow;
@@ -25,9 +25,13 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Records whose properties are copied at once: so many that a column is worth going to, so few that they are little
-/// memory, and that files are cut near their limit.
+/// Records whose properties are copied at once, at most: so many that a column is worth going to, so few that they are
+/// little memory, and that files are cut near their limit. Where records are large it is fewer.
 const PART_RECORDS: usize = 1024;
+/// Records of the first part of a subject: nothing is known of how large they are.
+const FIRST_PART_RECORDS: usize = 64;
+/// The fewest records of a part: a part of the largest ones is half a megabyte a property.
+const PART_RECORDS_MIN: usize = 16;
 /// Bytes for buffers with which a job is fast: of these, scans of all sources share a quarter, and columns of a subject
 /// an eighth; in half of them finished pages wait for the end of their subject.
 const BUFFER_BYTES: RangeInclusive<u64> = 8 << 20..=64 << 20;
@@ -37,6 +41,12 @@ const SCAN_PAGES_MIN: u64 = 4;
 const SOURCE_BYTES: u64 = 1 << 20;
 /// What a writer takes beside the pages that wait: a stretch of each file, and filters.
 const WRITER_BYTES: u64 = 4 << 20;
+/// What a writer takes for each property of a subject: the values of a page, and the page.
+const WRITER_COLUMN_BYTES: u64 = 48 << 10;
+/// The least memory, in bytes, that columns keep in small budgets: those of eight properties in eight sources.
+const KEPT_COLUMNS_BYTES_MIN: u64 = 4 << 20;
+/// The most memory, in bytes, that columns keep.
+const KEPT_COLUMNS_BYTES_MAX: u64 = 256 << 20;
 /// The least length of outputs in small budgets.
 const FILE_BYTES_MIN: u64 = 4 << 20;
 
@@ -55,6 +65,8 @@ pub struct CompactionJob {
     pub kept_indexes: Option<BTreeSet<Subject>>,
     /// How long outputs get.
     pub limits: OutputLimits,
+    /// Bytes that pages of columns may take, decoded, while records of other columns are copied.
+    pub kept_columns_bytes: u64,
     /// Bytes of buffers: scans of all sources share a quarter, and columns of a subject an eighth.
     buffer_bytes: u64,
 }
@@ -65,29 +77,54 @@ impl CompactionJob {
     pub fn new(inputs: Vec<Arc<CsrFile>>, output_level: u8, deletes: DeleteRule) -> Self {
         let limits = OutputLimits::default();
         let (kept_indexes, buffer_bytes) = (None, *BUFFER_BYTES.end());
-        Self { inputs, output_level, deletes, kept_indexes, limits, buffer_bytes }
+        let kept_columns_bytes = KEPT_COLUMNS_BYTES_MAX;
+        Self { inputs, output_level, deletes, kept_indexes, limits, kept_columns_bytes, buffer_bytes }
     }
 
     /// The same with about an eighth of `budget_bytes` for the buffers of as many jobs as may run at once, shared among them,
-    /// if that is less than it would take: at least 8 MiB for each, at most 64. Outputs are shorter in a small budget, since
-    /// levels are.
+    /// if that is less than it would take: at least 8 MiB for each, at most 64. Decoded pages of columns take a sixteenth, if
+    /// there are so many, shared too. Outputs are shorter in a small budget, since levels are.
     #[must_use]
     pub fn within(mut self, budget_bytes: u64, jobs_max: usize) -> Self {
         let share = budget_bytes / 8 / jobs_max.max(1) as u64;
         self.buffer_bytes = share.clamp(*BUFFER_BYTES.start(), *BUFFER_BYTES.end());
         self.limits.file_bytes = self.limits.file_bytes.min((budget_bytes / 16).max(FILE_BYTES_MIN));
         self.limits.waiting_bytes = self.limits.waiting_bytes.min(self.buffer_bytes / 2);
+        self.kept_columns_bytes = (share / 2).clamp(KEPT_COLUMNS_BYTES_MIN, KEPT_COLUMNS_BYTES_MAX);
         self
     }
 
     /// The memory that [`CompactionJob::run`] takes, about, for the caller to reserve: its buffers, without those of
-    /// columns if there are none, some 4 MB, and a megabyte a source. Decoded pages of columns come on top: some 50 KB a property and source.
+    /// columns if there are none, some 4 MB, a megabyte a source, 48 KB a property, and 64 KB a property and source as far
+    /// as columns are kept. A long value comes on top, several times.
+    ///
+    /// Cost: binary searches, a few for each property and file.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         let sources = chains_of(&self.inputs).len() as u64;
         let has_columns = self.inputs.iter().any(|file| file.stored().columns.is_some());
-        let columns = if has_columns { self.buffer_bytes / 8 + self.limits.waiting_bytes } else { 0 };
+        let columns = if has_columns { self.columns_bytes(sources) } else { 0 };
         sources * (self.scan_window(sources).bytes() + SOURCE_BYTES) + WRITER_BYTES + columns
+    }
+
+    /// What columns take: those that are read, those that are written, and pages that wait.
+    fn columns_bytes(&self, sources: u64) -> u64 {
+        let files = || self.inputs.iter();
+        let subjects: BTreeSet<_> = files().flat_map(|file| file.property_subjects()).collect();
+        let properties = |subject| {
+            let keys: BTreeSet<_> = files().flat_map(|file| file.property_keys(subject)).collect();
+            keys.len() as u64
+        };
+        let properties = subjects.into_iter().map(properties).max().unwrap_or(0);
+        let kept =
+            (properties * sources * COLUMN_BYTES).min(self.kept_columns_bytes + sources * COLUMN_BYTES);
+        let waiting = self.limits.waiting_bytes + self.part_bytes();
+        self.buffer_bytes / 8 + kept + properties * WRITER_COLUMN_BYTES + waiting
+    }
+
+    /// Bytes that the properties of the records of a part shall take about: so much is written beyond what may wait.
+    fn part_bytes(&self) -> u64 {
+        self.limits.waiting_bytes / 4
     }
 
     /// Merges the inputs: gives the files that take their place, by key, all durable; none if nothing is left. Inputs stay
@@ -127,7 +164,9 @@ impl CompactionJob {
         let mut output = OutputFiles::new(directory, form, numbers);
         let kept_indexes = self.kept_indexes.as_ref();
         let rules = MergeRules { window, until: form.last_ts, deletes: &self.deletes, kept_indexes };
-        merge_lists(&chains, self.buffer_bytes / 8, rules, &mut output, stop)?;
+        let windows = self.buffer_bytes / 8;
+        let memory = ColumnMemory { windows, kept: windows + self.kept_columns_bytes };
+        merge_lists(&chains, (memory, self.part_bytes()), rules, &mut output, stop)?;
         merge_entries(chains, rules, &mut output, stop)?;
         output.keep()
     }
@@ -156,7 +195,7 @@ struct MergeRules<'a> {
 
 fn merge_lists(
     chains: &[ChainFiles],
-    column_bytes: u64,
+    (memory, part_bytes): (ColumnMemory, u64),
     MergeRules { window, until, deletes, .. }: MergeRules<'_>,
     output: &mut OutputFiles<'_>,
     stop: &dyn Fn() -> bool,
@@ -167,8 +206,10 @@ fn merge_lists(
     let mut lists = ListOutput {
         output,
         stop,
-        copy: PropertyCopy::new(chains.to_vec(), column_bytes),
+        copy: PropertyCopy::new(chains.to_vec(), memory),
         plan: PropertyPlan::default(),
+        part_records: FIRST_PART_RECORDS,
+        part_bytes,
         subject: Subject::VERTICES,
         last: None,
     };
@@ -242,6 +283,10 @@ struct ListOutput<'a, 'o> {
     stop: &'a dyn Fn() -> bool,
     copy: PropertyCopy,
     plan: PropertyPlan,
+    /// How many records shall be planned before they are written.
+    part_records: usize,
+    /// How many bytes those shall have.
+    part_bytes: u64,
     /// The subject of the plan.
     subject: Subject,
     /// The key that was written last.
@@ -256,6 +301,7 @@ impl ListOutput<'_, '_> {
             self.write_properties()?;
             self.copy.go_to(subject);
             self.subject = subject;
+            self.part_records = FIRST_PART_RECORDS;
         }
         let is_in = matches!(subject.kind(), SubjectKind::Edges { side: EdgeSide::In, .. });
         let has_properties = !is_in && self.copy.has_properties();
@@ -266,11 +312,12 @@ impl ListOutput<'_, '_> {
                 self.write_properties()?;
                 self.output.cut()?;
             }
-            let count = (run.neighbors.len() - at).min(PART_RECORDS);
+            let part = if has_properties { self.part_records } else { PART_RECORDS };
+            let count = (run.neighbors.len() - at).min(part);
             let first_rank = self.output.writer()?.push_run(&run.keys(at..at + count))?;
             if has_properties {
                 self.plan.add(chains, run, &mut done, count, first_rank)?;
-                if self.plan.records >= PART_RECORDS {
+                if self.plan.records >= self.part_records {
                     self.write_properties()?;
                 }
             }
@@ -303,11 +350,27 @@ impl ListOutput<'_, '_> {
         if let Some(writer) = self.output.in_hand()
             && self.plan.records > 0
         {
+            let before = writer.bytes();
             self.copy.copy(&self.plan, writer)?;
+            let (planned, bytes) = (self.plan.records, writer.bytes() - before);
+            self.part_records = next_part(self.part_records, (planned, bytes), self.part_bytes);
         }
         self.plan.clear();
         Ok(())
     }
+}
+
+/// How many records shall be planned next, where `part` were to be planned and `planned` of them took so many bytes of
+/// pages. Pages get full now and then, so that more and more are planned until some do.
+fn next_part(part: usize, (planned, bytes): (usize, u64), bytes_wanted: u64) -> usize {
+    let next = if bytes > bytes_wanted {
+        (planned as u64 * bytes_wanted / bytes) as usize
+    } else if bytes > bytes_wanted / 2 {
+        part
+    } else {
+        part * 2
+    };
+    next.clamp(PART_RECORDS_MIN, PART_RECORDS)
 }
 
 fn check_running(stop: &dyn Fn() -> bool) -> CheckpointResult<()> {

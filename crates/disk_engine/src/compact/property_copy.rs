@@ -1,5 +1,10 @@
 //! Property copy: the values of planned records, column by column, into an output.
 
+//!
+//! A column of each property and chain stays open from plan to plan: the page that it is at is read and decoded once. Where
+//! all of them together would take more memory than they may, those of the first properties stay open, and the others
+//! are closed after each plan.
+
 use crate::compact::chain::ChainFiles;
 use crate::compact::property_plan::{PropertyPiece, PropertyPlan, PropertySource};
 use crate::file::column_scan::{ColumnPosition, ColumnScan};
@@ -15,12 +20,25 @@ use std::collections::BTreeSet;
 /// The most pages that a column is read by.
 const READ_PAGES_MAX: u64 = 64;
 
+/// What an open column takes, about, if it reads a page at a time: that page, and what is decoded of it.
+pub(super) const COLUMN_BYTES: u64 = 64 << 10;
+
+/// How much memory columns take, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ColumnMemory {
+    /// Of pages that are read at once, all columns of a subject together; a page of each at least.
+    pub(super) windows: u64,
+    /// Of all that columns hold from plan to plan. Those of one property come on top while it is copied.
+    pub(super) kept: u64,
+}
+
 /// Copies values of one subject after the other.
 #[derive(Debug)]
 pub(super) struct PropertyCopy {
     chains: Vec<ChainFiles>,
-    /// Bytes of pages that all columns of a subject may hold together.
-    window_bytes: u64,
+    memory: ColumnMemory,
+    /// Bytes that the columns hold, about.
+    open_bytes: u64,
     subject: Subject,
     /// The properties that the subject has in any file, ascending.
     keys: Vec<KeyId>,
@@ -59,10 +77,10 @@ impl OpenColumn {
 }
 
 impl PropertyCopy {
-    pub(super) fn new(chains: Vec<ChainFiles>, window_bytes: u64) -> Self {
+    pub(super) fn new(chains: Vec<ChainFiles>, memory: ColumnMemory) -> Self {
         let subject = Subject::VERTICES;
-        let mut copy =
-            Self { chains, window_bytes, subject, keys: Vec::new(), read_pages: 1, columns: Vec::new() };
+        let (keys, columns) = (Vec::new(), Vec::new());
+        let mut copy = Self { chains, memory, open_bytes: 0, subject, keys, read_pages: 1, columns };
         copy.go_to(subject);
         copy
     }
@@ -75,8 +93,9 @@ impl PropertyCopy {
         self.keys = keys.into_iter().collect();
         self.columns.clear();
         self.columns.resize_with(self.keys.len() * self.chains.len(), OpenColumn::default);
+        self.open_bytes = 0;
         let columns = self.columns.len().max(1) as u64;
-        let pages = self.window_bytes / columns / PAGE_BYTES as u64;
+        let pages = self.memory.windows / columns / PAGE_BYTES as u64;
         self.read_pages = pages.clamp(1, READ_PAGES_MAX) as u32;
     }
 
@@ -86,13 +105,15 @@ impl PropertyCopy {
     }
 
     /// Writes the properties of all records of `plan`, which are of the subject and ascend from plan to plan. Cost: some
-    /// 100 ns a value; for each property, a look at each piece.
+    /// 100 ns a value; for each property, a look at each piece; for each column that was closed and that a piece is in, the
+    /// read and decoding of a page.
     ///
     /// # Errors
     /// Those of columns, and of the writer.
     pub(super) fn copy(&mut self, plan: &PropertyPlan, writer: &mut FileWriter) -> CheckpointResult<()> {
-        let Self { chains, subject, keys, read_pages, columns, .. } = self;
+        let Self { chains, memory, open_bytes, subject, keys, read_pages, columns } = self;
         for (key, columns) in keys.iter().zip(columns.chunks_mut(chains.len())) {
+            *open_bytes -= heap_bytes(columns);
             let mut column =
                 Column { chains, of: (*subject, *key), read_pages: *read_pages, columns, writer };
             for piece in &plan.pieces {
@@ -102,9 +123,19 @@ impl PropertyCopy {
                     column.copy_newest(piece, &plan.sets[piece.sets.clone()])?;
                 }
             }
+            let bytes = heap_bytes(columns);
+            if *open_bytes + bytes <= memory.kept {
+                *open_bytes += bytes;
+            } else {
+                columns.fill_with(OpenColumn::default);
+            }
         }
         Ok(())
     }
+}
+
+fn heap_bytes(columns: &[OpenColumn]) -> u64 {
+    columns.iter().flat_map(|column| &column.scan).map(|scan| scan.heap_bytes() as u64).sum()
 }
 
 /// One property, and who has it.

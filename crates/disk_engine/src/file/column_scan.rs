@@ -182,6 +182,15 @@ impl ColumnScan {
         }
     }
 
+    /// Bytes on the heap: the pages of a read, and the decoded one.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let records = (self.positions.capacity() + self.stamps.capacity()) * size_of::<u64>();
+        let long_values = self.long_values.capacity() * size_of::<(usize, LongReference)>();
+        let values = self.values.as_ref().map_or(0, PackedColumn::heap_bytes);
+        self.window.len() + records + long_values + values
+    }
+
     #[inline]
     fn at_record(&self, at: usize) -> Option<ColumnPosition> {
         let stamp = self.stamps.get(at).copied().unwrap_or(Timestamp::ZERO);

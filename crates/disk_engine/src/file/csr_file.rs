@@ -219,6 +219,11 @@ impl CsrFile {
         &self.topology_index
     }
 
+    /// The subjects that have properties in the file, ascending. Cost: a binary search a subject.
+    pub fn property_subjects(&self) -> impl Iterator<Item = Subject> + '_ {
+        self.columns.iter().flat_map(|columns| columns.index.subjects())
+    }
+
     /// The properties of `subject` that have columns in the file, ascending. Cost: two binary searches a property.
     pub fn property_keys(&self, subject: Subject) -> impl Iterator<Item = KeyId> + '_ {
         self.columns.iter().flat_map(move |columns| columns.index.property_keys(subject))

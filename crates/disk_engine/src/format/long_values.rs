@@ -31,6 +31,9 @@ use std::ops::Range;
 /// The longest payload of a value that stands in its column, in bytes.
 pub const PAYLOAD_BYTES_MAX: usize = 2048;
 
+/// Room for values that a builder keeps, in bytes.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// Whether `value` is too long for a page of its column. Cost: constant, but for large numbers and
 /// collections.
 #[must_use]
@@ -80,8 +83,9 @@ pub struct LongValuesBuilder {
     first_page: PageNumber,
     /// Bytes of the run so far, those in finished pages included.
     length: u64,
-    /// What is in no finished page yet.
-    pending: VecDeque<u8>,
+    /// The newest bytes, of which those of finished pages are the first `finished`.
+    pending: Vec<u8>,
+    finished: usize,
     /// Where values begin that are in no finished page yet, in bytes of the run.
     starts: VecDeque<u64>,
 }
@@ -91,8 +95,8 @@ impl LongValuesBuilder {
     /// of them, or zero.
     #[must_use]
     pub fn new(subject: Subject, property_key: KeyId, first_page: PageNumber) -> Self {
-        let (pending, starts) = (VecDeque::new(), VecDeque::new());
-        Self { subject, property_key, first_page, length: 0, pending, starts }
+        let (pending, starts) = (Vec::new(), VecDeque::new());
+        Self { subject, property_key, first_page, length: 0, pending, finished: 0, starts }
     }
 
     /// Adds a value; take the pages that are full afterwards. Cost: a copy of its bytes.
@@ -100,17 +104,17 @@ impl LongValuesBuilder {
     /// # Panics
     /// If its stable form has 2^32 bytes or more, or the run 2^32 pages: commits are smaller.
     pub fn push(&mut self, value: &Value) -> LongReference {
-        let mut bytes = Vec::new();
-        value.encode(&mut bytes);
+        let before = self.pending.len();
+        value.encode(&mut self.pending);
+        let bytes = self.pending.len() - before;
         let page = u64::from(self.first_page.0) + self.length / PAGE_BODY_BYTES as u64;
         let reference = LongReference {
             page: PageNumber(u32::try_from(page).expect("a file has fewer than 2^32 pages")),
             offset: (self.length % PAGE_BODY_BYTES as u64) as u16,
-            length: u32::try_from(bytes.len()).expect("a value has less than 4 GiB"),
+            length: u32::try_from(bytes).expect("a value has less than 4 GiB"),
         };
         self.starts.push_back(self.length);
-        self.length += bytes.len() as u64;
-        self.pending.extend(bytes);
+        self.length += bytes as u64;
         reference
     }
 
@@ -118,13 +122,19 @@ impl LongValuesBuilder {
     #[must_use]
     #[inline]
     pub fn has_full_page(&self) -> bool {
-        self.pending.len() >= PAGE_BODY_BYTES
+        self.unfinished() >= PAGE_BODY_BYTES
+    }
+
+    /// Bytes that are in no finished page yet.
+    #[inline]
+    fn unfinished(&self) -> usize {
+        self.pending.len() - self.finished
     }
 
     /// Whether nothing is left to take, neither a full page nor the last one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pending.is_empty()
+        self.unfinished() == 0
     }
 
     /// Writes the next full page, all but its checksum; `None` if there is none.
@@ -138,22 +148,28 @@ impl LongValuesBuilder {
     /// # Panics
     /// If a full page is left.
     pub fn finish(mut self, page: &mut PageBytes) -> Option<PageHead> {
-        assert!(self.pending.len() < PAGE_BODY_BYTES, "full pages are taken before the last one");
-        (!self.pending.is_empty()).then(|| self.take_page(page))
+        assert!(!self.has_full_page(), "full pages are taken before the last one");
+        (!self.is_empty()).then(|| self.take_page(page))
     }
 
     fn take_page(&mut self, page: &mut PageBytes) -> PageHead {
-        let end = self.length - self.pending.len() as u64 + PAGE_BODY_BYTES as u64;
+        let end = self.length - self.unfinished() as u64 + PAGE_BODY_BYTES as u64;
         let begun = self.starts.partition_point(|start| *start < end);
         self.starts.drain(..begun);
-        let body: Vec<u8> = self.pending.drain(..self.pending.len().min(PAGE_BODY_BYTES)).collect();
+        let body = &self.pending[self.finished..][..self.unfinished().min(PAGE_BODY_BYTES)];
         let head = PageHead {
             items: begun as u16,
             values: body.len() as u16,
             property_key: self.property_key,
             ..PageHead::new(PageKind::LongValues, self.subject)
         };
-        head.write_with_body(&body, page);
+        head.write_with_body(body, page);
+        self.finished += body.len();
+        if !self.has_full_page() {
+            self.pending.drain(..self.finished);
+            self.finished = 0;
+            self.pending.shrink_to(KEPT_BYTES);
+        }
         head
     }
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Bytes sort as values do but for *long* ones, of which the first 48 bytes are the value's own and the rest a hash.
-//! Pairs whose first 48 bytes are the same are gathered, their values read, and sorted. So a range over texts that begin
-//! alike takes memory for all of these.
+//! Pairs whose first 48 bytes are the same are a *block*: their values are read and sorted. A block keeps as many pairs as
+//! may still be asked for, and the next question reads it again.
 //!
 //! Source: disk-engine, section 7.
 
@@ -123,8 +123,42 @@ fn prefix_of(bytes: &[u8]) -> Option<&[u8; LONG_PREFIX_BYTES]> {
     bytes.first_chunk()
 }
 
-/// Pairs whose value bytes begin alike.
-type Block<I> = (Vec<u8>, Vec<(Value, I)>);
+/// Pairs whose value bytes begin alike: of those that came, the first in order.
+struct Block<I> {
+    prefix: Vec<u8>,
+    /// As many as are wanted and as many again, at most. Not in order.
+    pairs: Vec<(Value, I)>,
+    order: EntryOrder,
+    wanted: usize,
+}
+
+impl<I: IndexItem> Block<I> {
+    fn new(prefix: &[u8], order: EntryOrder, wanted: usize) -> Self {
+        Self { prefix: prefix.to_vec(), pairs: Vec::new(), order, wanted }
+    }
+
+    /// Cost: a comparison or a few; now and then those of sorting all.
+    fn push(&mut self, pair: (Value, I)) {
+        self.pairs.push(pair);
+        if self.pairs.len() >= self.wanted.saturating_mul(2) {
+            self.sort();
+        }
+    }
+
+    /// Sorts the pairs, and keeps those that are wanted.
+    fn sort(&mut self) {
+        match self.order {
+            EntryOrder::Ascending => self.pairs.sort_unstable(),
+            EntryOrder::Descending => self.pairs.sort_unstable_by(|a, b| b.cmp(a)),
+        }
+        self.pairs.truncate(self.wanted);
+    }
+
+    fn into_sorted(mut self) -> Vec<(Value, I)> {
+        self.sort();
+        self.pairs
+    }
+}
 
 impl<L: Layers> DiskView<'_, L> {
     /// As [`View::candidates`], of the index whose entries lie under `index`.
@@ -181,20 +215,21 @@ impl<L: Layers> DiskView<'_, L> {
         while pairs.len() < end {
             let next = walk.next_pair()?;
             let goes_on = |prefix: &[u8]| next.as_ref().is_some_and(|(bytes, _)| bytes.starts_with(prefix));
-            if let Some((_, mut values)) = block.take_if(|(prefix, _)| !goes_on(prefix)) {
-                values.sort_unstable();
-                if order == EntryOrder::Descending {
-                    values.reverse();
-                }
-                pairs.extend(values.into_iter().filter(&is_inside).take(end - pairs.len()));
+            if let Some(ended) = block.take_if(|block| !goes_on(&block.prefix)) {
+                pairs.extend(ended.into_sorted());
             }
             let Some((bytes, item)) = next else { break };
             let Some(value) = self.value_of(index, key, &bytes, item)? else { continue };
             let pair = (value, item_of(index, item)?);
+            let wanted = end - pairs.len();
+            if wanted == 0 || !is_inside(&pair) {
+                continue;
+            }
             match prefix_of(&bytes) {
-                Some(prefix) => block.get_or_insert_with(|| (prefix.to_vec(), Vec::new())).1.push(pair),
-                None if pairs.len() < end && is_inside(&pair) => pairs.push(pair),
-                None => {}
+                Some(prefix) => {
+                    block.get_or_insert_with(|| Block::new(prefix, order, wanted)).push(pair);
+                }
+                None => pairs.push(pair),
             }
         }
         Ok(IndexAnswer::Exact)
@@ -221,5 +256,37 @@ impl<L: Layers> DiskView<'_, L> {
             StoredItem::Edge(edge) => self.edge_property(edge, key)?,
         };
         Ok(value.filter(|value| ValueBytes::of(value) == stored))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph_graph::id::VertexId;
+    use evergraph_storage::io::random::{Random, SplitMix64};
+
+    #[test]
+    fn a_block_keeps_no_more_pairs_than_are_wanted_and_as_many_again() {
+        let mut random = SplitMix64::new(5);
+        let any = |_| {
+            (Value::from(format!("text {}", random.next_u64() % 700)), VertexId(random.next_u64() as u32))
+        };
+        let pairs: Vec<(Value, VertexId)> = (0..2000).map(any).collect();
+        for wanted in [1, 7, 3000] {
+            for order in [EntryOrder::Ascending, EntryOrder::Descending] {
+                let mut block = Block::new(b"text", order, wanted);
+                for pair in &pairs {
+                    block.push(pair.clone());
+                    assert!(block.pairs.len() <= 2 * wanted);
+                }
+                let mut expected = pairs.clone();
+                expected.sort_unstable();
+                if order == EntryOrder::Descending {
+                    expected.reverse();
+                }
+                expected.truncate(wanted);
+                assert_eq!(block.into_sorted(), expected);
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Compactions of a database: readers see what they saw, inputs stay until a manifest without them is durable, a power cut
 //! or a failing disk at any operation loses nothing.
 
-use crate::support::{Database, dump, files, open};
+use crate::support::{Database, cut_at_every_operation, dump, files, open};
 use evergraph_disk_engine::compactor::BegunCompaction;
 use evergraph_disk_engine::durable::background::step;
 use evergraph_disk_engine::durable::section::file_parts;
@@ -244,22 +244,7 @@ fn a_power_cut_amid_two_compactions_loses_nothing() {
 
 #[test]
 fn a_power_cut_at_any_operation_loses_nothing() {
-    let mut stopped = 0;
-    for changes in 1.. {
-        assert!(changes < 10_000, "without faults everything is done");
-        let directory = MemoryDirectory::new("db");
-        let failing = FailingDirectory::new(Arc::new(directory.clone()));
-        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
-        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, 5) else { continue };
-        let is_whole = work(&mut database);
-        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
-        let at = format!("operation {changes}");
-        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
-        if is_whole {
-            break;
-        }
-        stopped += 1;
-    }
+    let stopped = cut_at_every_operation(5, work);
     assert!(stopped > 20, "only {stopped} operations failed");
 }
 

@@ -7,7 +7,7 @@
 //! steered    one history for each fault of the model that a random one meets rarely
 //! ```
 
-use crate::support::{Database, go_on, open};
+use crate::support::{Database, cut_at_every_operation, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::catalogue::Owner;
@@ -20,14 +20,12 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use evergraph_storage::indexing::{IndexProgress, IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
-use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenStore;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
-use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
 /// One file of L0 is due, and every level below has more than it should.
@@ -441,24 +439,9 @@ fn indexed_work(database: &mut Database) -> bool {
         && database.commit_some(2)
 }
 
+/// The check of an image compares each index with a scan.
 #[test]
 fn a_power_cut_at_any_operation_leaves_indexes_that_say_what_the_graph_is() {
-    let mut stopped = 0;
-    for changes in 1.. {
-        assert!(changes < 10_000, "without faults everything is done");
-        let directory = MemoryDirectory::new("db");
-        let failing = FailingDirectory::new(Arc::new(directory.clone()));
-        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
-        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, 9) else { continue };
-        let is_whole = indexed_work(&mut database);
-        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
-        // Its check compares each index with a scan.
-        let at = format!("operation {changes}");
-        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
-        if is_whole {
-            break;
-        }
-        stopped += 1;
-    }
+    let stopped = cut_at_every_operation(9, indexed_work);
     assert!(stopped > 40, "only {stopped} operations failed");
 }

@@ -10,10 +10,13 @@ use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor
 use evergraph_storage::checkpoint::contract::CheckpointOutcome;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::Environment;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use std::collections::BTreeMap;
+use std::io::ErrorKind as IoKind;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -183,6 +186,27 @@ impl Database {
             again.checkpoint(&mut |progress| go_on(progress)).unwrap_or_else(|error| panic!("{at}: {error}"));
         }
     }
+}
+
+/// Does `work` on a new database whose disk lets one change less through each time than the next, and then no more, until
+/// it says that all was done; the database shows what it acknowledged after each such power cut. How often it was stopped.
+pub fn cut_at_every_operation(seed: u64, work: impl Fn(&mut Database) -> bool) -> usize {
+    let mut stopped = 0;
+    for changes in 1..10_000 {
+        let directory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(directory.clone()));
+        failing.plan(Fault::any_change(IoKind::Other).nth(changes).lasting());
+        let Ok(mut database) = Database::open(Arc::new(failing), Durability::Sync, seed) else { continue };
+        let is_whole = work(&mut database);
+        let image: Arc<dyn Directory> = Arc::new(directory.power_cut());
+        let at = format!("operation {changes}");
+        database.check_image(&image, Durability::Sync, database.acknowledged, &at);
+        if is_whole {
+            return stopped;
+        }
+        stopped += 1;
+    }
+    panic!("without faults everything is done");
 }
 
 /// The engine's files in a directory.

@@ -141,17 +141,21 @@ impl Graph {
         let named = |list: Vec<(KeyId, Value)>| list.into_iter().map(|(key, value)| (key.0, value)).collect();
         for group in (0..view.group_count()).map(GroupId).filter(|group| view.group_label(*group).is_some()) {
             let live = view.live(group).unwrap();
-            for row in 0..4096u16 {
-                let vertex = VertexId::new(group, row);
-                if live[usize::from(row) / 64] >> (row % 64) & 1 == 1 {
-                    graph.vertices.insert(vertex.0, named(view.vertex_property_map(vertex).unwrap()));
+            let rows: Vec<_> = (0..4096u16).map(|row| VertexId::new(group, row)).collect();
+            for (row, vertex) in rows.iter().enumerate() {
+                if live[row / 64] >> (row % 64) & 1 == 1 {
+                    graph.vertices.insert(vertex.0, named(view.vertex_property_map(*vertex).unwrap()));
                 }
-                for side in [Direction::Out, Direction::In] {
-                    for edge_type in view.edge_types(group, side) {
-                        let mut list = Vec::new();
-                        view.all_neighbors(vertex, edge_type, side, &mut list).unwrap();
-                        assert_eq!(view.degree(vertex, edge_type, side).unwrap(), list.len() as u64);
-                        for (neighbor, discriminator) in list {
+            }
+            for side in [Direction::Out, Direction::In] {
+                for edge_type in view.edge_types(group, side) {
+                    let mut degrees = vec![0; rows.len()];
+                    view.degrees(&rows, edge_type, side, &mut degrees).unwrap();
+                    let mut list = Vec::new();
+                    for (vertex, degree) in rows.iter().zip(degrees) {
+                        view.all_neighbors(*vertex, edge_type, side, &mut list).unwrap();
+                        assert_eq!(degree, list.len() as u64);
+                        for (neighbor, discriminator) in list.drain(..) {
                             if side == Direction::In {
                                 reversed.insert((neighbor.0, edge_type.0, vertex.0, discriminator));
                                 continue;

@@ -65,6 +65,12 @@ impl Environment {
         Self { background: Background::Stepped, clock, seeds }
     }
 
+    /// The same with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
     /// Who does background work.
     #[must_use]
     pub fn background(&self) -> Background {

@@ -23,6 +23,8 @@ pub struct Fault {
     kind: ErrorKind,
     lasting: bool,
     panics: bool,
+    /// How the names of threads begin whose operations count; all do if there is none.
+    threads: Option<String>,
 }
 
 impl Fault {
@@ -32,7 +34,15 @@ impl Fault {
     #[must_use]
     pub fn new(operation: Operation, prefix: &str, kind: ErrorKind) -> Self {
         let prefix = prefix.to_owned();
-        Self { operation: Some(operation), prefix, nth: 1, kind, lasting: false, panics: false }
+        Self {
+            operation: Some(operation),
+            prefix,
+            nth: 1,
+            kind,
+            lasting: false,
+            panics: false,
+            threads: None,
+        }
     }
 
     /// The next operation that would change anything, or make a change durable, fails once.
@@ -62,9 +72,19 @@ impl Fault {
         self
     }
 
+    /// Only operations of threads whose names begin with `prefix`: of one kind of background work.
+    #[must_use]
+    pub fn on_threads(mut self, prefix: &str) -> Self {
+        self.threads = Some(prefix.to_owned());
+        self
+    }
+
     fn matches(&self, operation: Operation, name: &str) -> bool {
         self.operation.map_or(operation.changes(), |planned| planned == operation)
             && name.starts_with(&self.prefix)
+            && self.threads.as_deref().is_none_or(|prefix| {
+                std::thread::current().name().is_some_and(|thread| thread.starts_with(prefix))
+            })
     }
 }
 
@@ -312,6 +332,19 @@ mod tests {
         assert_eq!(file.read_at(&mut buffer, 0).unwrap_err().kind(), ErrorKind::Other);
         file.read_at(&mut buffer, 0).unwrap();
         assert_eq!(file.read_at(&mut buffer[..1], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[cfg(not(any(shuttle, loom)))]
+    #[test]
+    fn a_fault_of_some_threads_meets_no_others() {
+        let directory = failing();
+        directory.plan(Fault::new(Operation::Create, "", ErrorKind::Other).lasting().on_threads("work"));
+        let create = |thread: &str, name: &'static str| {
+            let directory = directory.clone();
+            let thread = std::thread::Builder::new().name(thread.to_owned());
+            thread.spawn(move || directory.create(name).is_ok()).unwrap().join().unwrap()
+        };
+        assert_eq!([create("work-1", "a"), create("rest", "b"), create("work-2", "c")], [false, true, false]);
     }
 
     #[test]

@@ -142,6 +142,16 @@ impl ColumnIndex {
         &pages[start..end.max(start)]
     }
 
+    /// The subjects that have columns in the file, ascending. Cost: a binary search a subject.
+    pub fn subjects(&self) -> impl Iterator<Item = Subject> + '_ {
+        let mut rest = &*self.pages;
+        std::iter::from_fn(move || {
+            let subject = rest.first()?.subject;
+            rest = &rest[rest.partition_point(|page| page.subject == subject)..];
+            Some(subject)
+        })
+    }
+
     /// The properties of `subject` that have columns in the file, ascending. Cost: two binary searches a
     /// property.
     pub fn property_keys(&self, subject: Subject) -> impl Iterator<Item = KeyId> + '_ {
@@ -204,6 +214,7 @@ mod tests {
         assert_eq!(pages(EDGES, 1, 0..=u64::MAX), [6]);
         assert_eq!(index.property_keys(Subject::VERTICES).collect::<Vec<_>>(), [KeyId(1), KeyId(4)]);
         assert_eq!(index.property_keys(Subject::index(0).unwrap()).count(), 0);
+        assert_eq!(index.subjects().collect::<Vec<_>>(), [Subject::VERTICES, EDGES]);
     }
 
     #[test]

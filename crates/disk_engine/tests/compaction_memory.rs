@@ -80,7 +80,7 @@ impl Shape {
         let stored: Vec<_> = (0..self.files).rev().map(|file| self.write(file, &directory)).collect();
         let open = |stored: &StoredFile| CsrFile::open(&directory, stored, &reader).unwrap();
         let inputs = stored.iter().map(|stored| Arc::new(open(stored))).collect();
-        let job = CompactionJob::new(inputs, 5, DeleteRule::new(Below::Nothing, [])).within(LIMIT_BYTES);
+        let job = CompactionJob::new(inputs, 5, DeleteRule::new(Below::Nothing, [])).within(LIMIT_BYTES, 1);
         let mut number = 100;
         let mut numbers = || {
             number += 1;

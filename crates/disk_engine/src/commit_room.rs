@@ -184,7 +184,7 @@ impl DiskEngine {
         if self.catch_up(flusher, patience, || self.backlog().is_none())? {
             return Ok(());
         }
-        Err(self.behind(self.backlog().unwrap_or(backlog), patience))
+        Err(self.stall_error(self.backlog().unwrap_or(backlog), patience))
     }
 
     /// What `reserve` returns, which the budget may refuse: then memory graphs go, one after the other, and it is called
@@ -271,7 +271,7 @@ impl DiskEngine {
     }
 
     #[cold]
-    fn behind(&self, backlog: Backlog, patience: Duration) -> Error {
+    fn stall_error(&self, backlog: Backlog, patience: Duration) -> Error {
         let what = match backlog {
             Backlog::FrozenGraphs(count) => format!("{count} memory graphs wait to be written to files"),
             Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),

@@ -1,7 +1,7 @@
 //! Compactor: what is due is compacted, and its outputs take the place of its inputs in the set.
 //!
 //! ```text
-//! set, R ──pick──> inputs ──job──> outputs, durable ──> checkpointer's place, latch: outputs in place of inputs
+//! set, R ──pick──> inputs ──job──> outputs, durable ──> checkpoint lock, latch: outputs in place of inputs
 //!                    └ one that overlaps nothing: moves to the next level as it is
 //! manifest   the next checkpoint names the outputs; when it is durable, the inputs that one named are removed
 //! ```
@@ -10,7 +10,7 @@
 //!   the log has after C comes on top of the inputs. Inputs that no manifest ever named, such as outputs of
 //!   compactions since the last one, are removed at once: the log, or files that are named, have all of them.
 //! - A checkpoint is due when nothing else is, when replaced files take much space, and before closing.
-//! - The swap holds the checkpointer's place. A checkpoint through C takes the files of the set whose last commit is at
+//! - The swap holds the checkpoint lock. A checkpoint through C takes the files of the set whose last commit is at
 //!   most C. An output has the commits of all its inputs, and must not mix those before C with later ones while a
 //!   checkpoint is made; at the next one all of them are before C, since they are readable now.
 //! - Older snapshots keep the inputs in the sets that they pinned, open, whatever becomes of their names.
@@ -196,7 +196,7 @@ impl DiskEngine {
         level: u8,
         outputs: &[Arc<CsrFile>],
     ) -> CheckpointResult<bool> {
-        let mut on_disk = self.files().hold();
+        let mut on_disk = self.files().lock_checkpoint();
         let replaced = {
             let _latch = self.timeline().latch();
             self.tree().replace_compacted(inputs, level, outputs)

@@ -9,7 +9,7 @@
 //! What it does with them stands above: commits and reads in `transactions`, room for a commit in `commit_room`,
 //! flushes in `flusher`, compactions in `compactor`, checkpoints in `durable`.
 //!
-//! Lock order: the checkpointer's place, the place of the flush, the log's leader, latch, registry; leaves below them:
+//! Lock order: the checkpoint lock, the flush lock, the log's leader, latch, registry; leaves below them:
 //! the graph that follows the open one, what writers and background wait at, areas of compactions, cache shards, the memory
 //! budget. No I/O
 //! and no freeing of graphs under latch or registry.
@@ -30,7 +30,7 @@ use crate::index_table::IndexTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
 use crate::pacing::{Pacing, PacingLimits};
 use crate::pick::PickLimits;
-use crate::tree::{Pin, Replaced, SourceHandle, Tree};
+use crate::tree::{Pin, ReplacedState, SourceHandle, Tree};
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::Directory;
@@ -104,24 +104,24 @@ impl fmt::Debug for DiskEngine {
 #[derive(Debug)]
 pub struct DisplacedState {
     _appended: Option<Box<AppendedCommit>>,
-    _replaced: Option<Replaced<CsrFile>>,
+    _replaced: Option<ReplacedState<CsrFile>>,
     /// A graph that was to follow a large commit's, and wasn't needed.
     _unused: Option<Box<MemoryGraph>>,
 }
 
 impl DisplacedState {
     /// What a commit replaced, if its graph was another one, and what is left of it.
-    pub(crate) fn of_commit(appended: AppendedCommit, replaced: Option<Replaced<CsrFile>>) -> Self {
+    pub(crate) fn of_commit(appended: AppendedCommit, replaced: Option<ReplacedState<CsrFile>>) -> Self {
         Self { _appended: Some(Box::new(appended)), _replaced: replaced, _unused: None }
     }
 
     /// What a commit with a graph of its own replaced, and the next graph if it wasn't needed.
-    pub(crate) fn of_large_commit(replaced: Replaced<CsrFile>, unused: Option<MemoryGraph>) -> Self {
+    pub(crate) fn of_large_commit(replaced: ReplacedState<CsrFile>, unused: Option<MemoryGraph>) -> Self {
         Self { _appended: None, _replaced: Some(replaced), _unused: unused.map(Box::new) }
     }
 
     /// What a bulk load replaced.
-    pub(crate) fn of_load(replaced: Replaced<CsrFile>) -> Self {
+    pub(crate) fn of_load(replaced: ReplacedState<CsrFile>) -> Self {
         Self { _appended: None, _replaced: Some(replaced), _unused: None }
     }
 }
@@ -232,7 +232,7 @@ impl DiskEngine {
         &self.reader
     }
 
-    /// Where files lie, their numbers, and the checkpointer's place.
+    /// Where files lie, their numbers, and the checkpoint lock.
     #[must_use]
     pub fn files(&self) -> &DatabaseFiles {
         &self.files

@@ -12,13 +12,13 @@
 //! Source: disk-engine, sections 1 and 5; LSMGraph (SIGMOD 2024), section 4.3, which counts references to
 //! versions of a multi-level index.
 
-use crate::format::file_head::{FileStamps, LEVEL_MAX};
+use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
 use crate::level::Level;
 use crate::stored_file::KeyedFile;
 use std::sync::Arc;
 
 /// Levels below L0.
-pub const DEEPER_LEVELS: usize = LEVEL_MAX as usize;
+pub const DEEPER_LEVELS: usize = BOTTOMMOST_LEVEL as usize;
 
 /// All files of one moment. The file is a type parameter: a set knows nothing of what is in it.
 #[derive(Debug)]

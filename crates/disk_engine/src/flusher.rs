@@ -1,14 +1,14 @@
 //! Flusher: frozen memory graphs become files of the set, one after the other, oldest first.
 //!
 //! ```text
-//! place of the flush ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
+//! flush lock ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
 //! ```
 //!
 //! The background flushes, a checkpoint, and a writer who would wait for nobody: in a store without threads, and while a
 //! log is replayed. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is safe: until
 //! then a crash loses the file and not the log, which a checkpoint alone prunes.
 //!
-//! Lock order: the checkpointer's place, that of the flush, latch, registry. Nothing is locked but the places while
+//! Lock order: the checkpoint lock, the flush lock, latch, registry. No other lock is held while
 //! a file is written.
 //!
 //! Source: disk-engine, section 4 (flush).
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// What the memory of flushes is called in a budget.
 pub const FLUSH_PURPOSE: &str = "flushes";
-/// What a flush takes: a stretch of each file, filters, and the records of a long list. Pages of columns that wait for the
+/// What a flush takes: a span of each file, filters, and the records of a long list. Pages of columns that wait for the
 /// end of their subject come on top.
 const FLUSH_BYTES: u64 = 4 << 20;
 /// Bytes for such pages that are reserved at once.
@@ -105,8 +105,8 @@ impl DiskEngine {
         }
     }
 
-    /// Flushes the oldest frozen graph, if all of its commits are readable; returns whether it did. Waits for the place
-    /// of the flush.
+    /// Flushes the oldest frozen graph, if all of its commits are readable; returns whether it did. Waits for the flush
+    /// lock.
     ///
     /// # Errors
     /// What the writer and the system say. The graph is as it was then, and is written to another file the next time;
@@ -128,7 +128,7 @@ impl DiskEngine {
         &self,
         is_due: impl Fn(&Generation<CsrFile>) -> bool,
     ) -> CheckpointResult<Option<FlushedGeneration>> {
-        let _place = self.files().flush_place();
+        let _lock = self.files().lock_flush();
         let oldest = self.tree().with_current(|current| current.frozen().first().cloned());
         let Some(generation) = oldest.filter(|oldest| is_due(oldest)) else { return Ok(None) };
         let graph = generation.graph().expect("a graph is freed when it has a file");

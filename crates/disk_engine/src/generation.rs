@@ -43,7 +43,7 @@ struct Written<F> {
     last: Option<Timestamp>,
 }
 
-/// The commits of one stretch of time, in memory or in a file of type `F`.
+/// Consecutive commits, in memory or in a file of type `F`.
 ///
 /// # Concurrency
 /// Any thread reads. The flush sets the file, once; whoever frees the graph does so after that, at any time. A reader

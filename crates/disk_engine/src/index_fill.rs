@@ -3,13 +3,13 @@
 //! ```text
 //! push ──> buffer ──full: sorted──> run, run, run ... ──16: merged──> one run
 //! finish   one run of all; duplicates are neighbours in it
-//! install  the files of the lowest level that the run overlaps, merged above it, take their place with it
+//! install  the files of the bottommost level that the run overlaps, merged above it, take their place with it
 //! ```
 //!
-//! - *Below everything*: commits have entered and left since the build began, and some of that may lie in the lowest
+//! - *Below everything*: commits have entered and left since the build began, and some of that may lie in the bottommost
 //!   level already. The run is older than all of it, whatever its scan saw: entries that it has once more change
 //!   nothing, and Deletes were kept for it (`merge/delete_rule`).
-//! - The swap holds the checkpointer's place, as a compaction's: the lowest level stays as it is meanwhile. A compaction
+//! - The swap holds the checkpoint lock, as a compaction's: the bottommost level stays as it is meanwhile. A compaction
 //!   of these files that is under way finds its inputs gone, and is picked anew.
 //! - Rule D1: the scan's snapshot was readable, so who pins the set from now on sees all of it.
 //!
@@ -24,25 +24,23 @@ use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
 use crate::file::page_reader::PageReader;
 use crate::format::entries::entry::EntryRecord;
-use crate::format::file_head::{FileStamps, LEVEL_MAX};
+use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::index_table::StoredIndexState;
 use crate::merge::delete_rule::{Below, DeleteRule};
 use crate::merge::entry_merge::EntrySource;
 use crate::stored_file::StoredFile;
-use crate::view::index_reads::{item_id, stored_item};
 use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::index::IndexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::index::fill::{IndexFill, OnSameValue};
-use evergraph_storage::index::item_id::ItemId;
 use evergraph_storage::io::directory::Directory;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -62,14 +60,14 @@ const ENTRY_BYTES: usize = size_of::<BufferedEntry>();
 struct BufferedEntry {
     start: u32,
     length: u8,
-    item: IndexItem,
+    item: ItemId,
 }
 
 /// Files in the order of their keys, which don't overlap.
-pub(crate) type Run = Vec<Arc<CsrFile>>;
+pub(crate) type FileRun = Vec<Arc<CsrFile>>;
 
 /// What becomes of the files of a fill that is finished. It removes those that it doesn't keep.
-pub(crate) type OnFilled<'a> = dyn FnOnce(Run) -> Result<()> + 'a;
+pub(crate) type OnFilled<'a> = dyn FnOnce(FileRun) -> Result<()> + 'a;
 
 /// The entries of a scan on their way into files.
 pub(crate) struct DiskIndexFill<'a> {
@@ -83,7 +81,7 @@ pub(crate) struct DiskIndexFill<'a> {
     value_bytes: Vec<u8>,
     buffer_bytes: usize,
     _memory: Reservation,
-    runs: Vec<Run>,
+    runs: Vec<FileRun>,
 }
 
 impl<'a> DiskIndexFill<'a> {
@@ -113,7 +111,7 @@ impl<'a> DiskIndexFill<'a> {
         })
     }
 
-    fn take(&mut self, value: &ValueBytes, item: IndexItem) -> CheckpointResult<()> {
+    fn take(&mut self, value: &ValueBytes, item: ItemId) -> CheckpointResult<()> {
         let value = value.as_slice();
         if (self.entries.len() + 1) * ENTRY_BYTES + self.value_bytes.len() + value.len() > self.buffer_bytes {
             self.spill()?;
@@ -134,7 +132,7 @@ impl<'a> DiskIndexFill<'a> {
         self.entries.sort_unstable_by(|a, b| value(a).cmp(value(b)).then_with(|| a.item.cmp(&b.item)));
         let new = NewFile {
             number: self.engine.files().take_number(),
-            level: LEVEL_MAX,
+            level: BOTTOMMOST_LEVEL,
             stamps: FileStamps::Unstamped,
             first_ts: self.at,
             last_ts: self.at,
@@ -171,7 +169,7 @@ impl<'a> DiskIndexFill<'a> {
             while let Some((_, record)) = scan.entry() {
                 match first {
                     Some(first) if value == record.value => {
-                        on_same_value(item_id(first), item_id(record.item))?;
+                        on_same_value(first, record.item)?;
                     }
                     _ => {
                         first = Some(record.item);
@@ -196,7 +194,7 @@ impl Drop for DiskIndexFill<'_> {
 
 impl IndexFill for DiskIndexFill<'_> {
     fn push(&mut self, value: &Value, item: ItemId) -> Result<()> {
-        Ok(self.take(&ValueBytes::of(value), stored_item(item))?)
+        Ok(self.take(&ValueBytes::of(value), item)?)
     }
 
     fn finish(&mut self, on_same_value: Option<&mut OnSameValue<'_>>) -> Result<()> {
@@ -232,12 +230,12 @@ pub(crate) fn remove(engine: &DiskEngine, files: &[Arc<CsrFile>]) {
 }
 
 /// Opens files that were just written; removes them if that fails.
-fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
+fn open(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<FileRun> {
     open_by(engine, stored, CsrFile::open)
 }
 
 /// The same, of outputs of a merge, which take the place of its inputs.
-fn open_merged(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<Run> {
+fn open_merged(engine: &DiskEngine, stored: &[StoredFile]) -> CheckpointResult<FileRun> {
     open_by(engine, stored, CsrFile::open_in_place)
 }
 
@@ -245,9 +243,9 @@ fn open_by(
     engine: &DiskEngine,
     stored: &[StoredFile],
     open: impl Fn(&Arc<dyn Directory>, &StoredFile, &Arc<PageReader>) -> CheckpointResult<CsrFile>,
-) -> CheckpointResult<Run> {
+) -> CheckpointResult<FileRun> {
     let directory = engine.files().directory();
-    let opened: CheckpointResult<Run> =
+    let opened: CheckpointResult<FileRun> =
         stored.iter().map(|stored| open(directory, stored, engine.page_reader()).map(Arc::new)).collect();
     if opened.is_err() {
         for stored in stored {
@@ -257,7 +255,7 @@ fn open_by(
     opened
 }
 
-/// Merges `inputs`, newest first, to files of the lowest level; entries of indexes that aren't `kept` are left out.
+/// Merges `inputs`, newest first, to files of the bottommost level; entries of indexes that aren't `kept` are left out.
 fn merge(
     engine: &DiskEngine,
     inputs: &[Arc<CsrFile>],
@@ -265,7 +263,7 @@ fn merge(
     kept: Option<BTreeSet<Subject>>,
 ) -> CheckpointResult<Vec<StoredFile>> {
     let mut job =
-        CompactionJob::new(inputs.to_vec(), LEVEL_MAX, deletes).within(engine.budget().limit_bytes(), 1);
+        CompactionJob::new(inputs.to_vec(), BOTTOMMOST_LEVEL, deletes).within(engine.budget().limit_bytes(), 1);
     job.kept_indexes = kept;
     let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
     let _reserved = reserved.map_err(CheckpointError::Refused)?;
@@ -276,8 +274,8 @@ fn merge(
 impl DiskEngine {
     /// Puts the run of an index that is being built below everything; from now on views answer for the index.
     ///
-    /// Cost: a merge with the files of the lowest level that it overlaps, which are mostly none.
-    pub(crate) fn install_fill(&self, index: IndexId, subject: Subject, run: Run) -> Result<()> {
+    /// Cost: a merge with the files of the bottommost level that it overlaps, which are mostly none.
+    pub(crate) fn install_fill(&self, index: IndexId, subject: Subject, run: FileRun) -> Result<()> {
         let installed = self.install_run(subject, &run);
         if !matches!(installed, Ok(Installed::AsItIs)) {
             remove(self, &run);
@@ -288,15 +286,15 @@ impl DiskEngine {
         Ok(())
     }
 
-    fn install_run(&self, subject: Subject, run: &Run) -> Result<Installed> {
+    fn install_run(&self, subject: Subject, run: &FileRun) -> Result<Installed> {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Installed::AsItIs) };
         let (first_key, last_key) = (&first.stored().first_key, &last.stored().last_key);
-        let mut on_disk = self.files().hold();
+        let mut on_disk = self.files().lock_checkpoint();
         let set = Arc::clone(&self.tree().current().set);
         let overlaps = |file: &&Arc<CsrFile>| {
             file.stored().first_key <= *last_key && *first_key <= file.stored().last_key
         };
-        let overlapped: Vec<_> = set.level(usize::from(LEVEL_MAX)).iter().filter(overlaps).cloned().collect();
+        let overlapped: Vec<_> = set.level(usize::from(BOTTOMMOST_LEVEL)).iter().filter(overlaps).cloned().collect();
         drop(set);
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)
@@ -313,13 +311,13 @@ impl DiskEngine {
         };
         let replaced = {
             let _latch = self.timeline().latch();
-            self.tree().replace_compacted(&overlapped, LEVEL_MAX, &outputs)
+            self.tree().replace_compacted(&overlapped, BOTTOMMOST_LEVEL, &outputs)
         };
         if replaced.is_none() {
             if installed == Installed::Merged {
                 remove(self, &outputs);
             }
-            let text = "the lowest level changed while an index was put into it: build it again";
+            let text = "the bottommost level changed while an index was put into it: build it again";
             return Err(Error::new(ErrorKind::Busy, text));
         }
         self.retire(&mut on_disk, &overlapped);

@@ -15,11 +15,10 @@ use crate::format::subject::Subject;
 use crate::groups::GroupTable;
 use crate::index_table::{IndexTable, StoredIndexes};
 use crate::memory_graph::index_entries::IndexRecord;
-use crate::view::index_reads::stored_item;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::index::{IndexId, IndexKind};
-use evergraph_graph::index_entry::{IndexItem, LeavingEntry};
+use evergraph_graph::index_entry::{ItemId, LeavingEntry};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
@@ -37,7 +36,7 @@ pub fn records_of_changes(
     let mut leaving = Vec::with_capacity(changes.leaving.len());
     let stored = |entry: &KeptEntry| {
         let subject = indexes.get(&entry.index)?.subject;
-        Some((subject, ValueBytes::of(&entry.value), stored_item(entry.item)))
+        Some((subject, ValueBytes::of(&entry.value), entry.item))
     };
     for (subject, value, item) in changes.leaving.iter().filter_map(stored) {
         records.push(record(subject, &value, item, RecordOperation::Delete));
@@ -49,7 +48,7 @@ pub fn records_of_changes(
     (records, leaving)
 }
 
-fn record(subject: Subject, value: &ValueBytes, item: IndexItem, operation: RecordOperation) -> IndexRecord {
+fn record(subject: Subject, value: &ValueBytes, item: ItemId, operation: RecordOperation) -> IndexRecord {
     IndexRecord { subject, value: value.as_slice().into(), item, operation }
 }
 
@@ -74,19 +73,19 @@ pub fn records_of_replayed<'m>(
             }
             _ if indexes.is_empty() => {}
             Mutation::InsertVertex { vertex, label, properties } => {
-                let item = IndexItem::Vertex(*vertex);
+                let item = ItemId::Vertex(*vertex);
                 enter(&indexes, Owner::Label(*label), item, properties, &mut records);
             }
             Mutation::SetVertexProperties { vertex, properties } => {
                 if let Some(label) = groups.label(vertex.group()) {
-                    let item = IndexItem::Vertex(*vertex);
+                    let item = ItemId::Vertex(*vertex);
                     enter(&indexes, Owner::Label(label), item, properties, &mut records);
                 }
             }
             Mutation::InsertEdge { edge, properties }
             | Mutation::ReplaceEdge { edge, properties }
             | Mutation::SetEdgeProperties { edge, properties } => {
-                let item = IndexItem::Edge(*edge);
+                let item = ItemId::Edge(*edge);
                 enter(&indexes, Owner::EdgeType(edge.edge_type), item, properties, &mut records);
             }
             Mutation::DeleteVertex { .. } | Mutation::DeleteEdge { .. } | Mutation::Schema(_) => {}
@@ -98,7 +97,7 @@ pub fn records_of_replayed<'m>(
 fn enter(
     indexes: &StoredIndexes,
     owner: Owner,
-    item: IndexItem,
+    item: ItemId,
     properties: &Properties,
     records: &mut Vec<IndexRecord>,
 ) {

@@ -155,7 +155,7 @@ mod tests {
     use crate::format::subject::EdgeSide;
     use crate::stored_file::{StoredPart, entry_key, list_key};
     use evergraph_graph::id::TypeId;
-    use evergraph_graph::index_entry::IndexItem;
+    use evergraph_graph::index_entry::ItemId;
     use evergraph_graph::timestamp::Timestamp;
     use proptest::prelude::*;
 
@@ -186,7 +186,7 @@ mod tests {
         );
         let entry = (0..2u32, proptest::collection::vec(0..3u8, 0..12), 0..3u32).prop_map(
             |(index, value, vertex)| {
-                entry_key(Subject::index(index).unwrap(), &value, IndexItem::Vertex(VertexId(vertex)))
+                entry_key(Subject::index(index).unwrap(), &value, ItemId::Vertex(VertexId(vertex)))
             },
         );
         prop_oneof![4 => list, 1 => entry]

@@ -55,7 +55,7 @@ use std::sync::Arc;
 pub const FLUSHED_RUNS_MAX: usize = 16;
 
 /// The level below which there is none.
-const BOTTOM: usize = DEEPER_LEVELS;
+const BOTTOMMOST: usize = DEEPER_LEVELS;
 
 /// When levels are compacted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,18 +150,18 @@ pub fn pick_beside<F: KeyedFile>(
 ) -> Option<PickedCompaction<F>> {
     let sizes = LevelSizes::of(set, limits);
     let picker = Picker { under_way, set, readable, limits, runs_max, base: sizes.base };
-    let mut due: Vec<Due> = Vec::with_capacity(BOTTOM);
+    let mut due: Vec<LevelScore> = Vec::with_capacity(BOTTOMMOST);
     let flushed = match under_way {
         [] => set.flushed_runs(),
         _ => sorted_runs(&picker.staying(0)),
     };
     if flushed >= limits.flushed_files.max(1) {
-        due.push(Due { level: 0, has: flushed as u64, wants: limits.flushed_files.max(1) as u64 });
+        due.push(LevelScore { level: 0, has: flushed as u64, wants: limits.flushed_files.max(1) as u64 });
     }
-    for level in sizes.base..BOTTOM {
+    for level in sizes.base..BOTTOMMOST {
         let (has, wants) = (sizes.bytes[level] - picker.leaving_bytes(level), sizes.targets[level]);
         if has > wants {
-            due.push(Due { level, has, wants });
+            due.push(LevelScore { level, has, wants });
         }
     }
     // The most overfull first; of equal ones L0, which every read looks at file by file. Twice as many files
@@ -189,9 +189,9 @@ pub fn pick_beside<F: KeyedFile>(
 /// The size of each level that the shape of the tree asks for. By level; nothing of L0.
 #[derive(Debug)]
 struct LevelSizes {
-    bytes: [u64; BOTTOM + 1],
-    /// Of the bottom and of levels above the base: no bound.
-    targets: [u64; BOTTOM + 1],
+    bytes: [u64; BOTTOMMOST + 1],
+    /// Of the bottommost level and of levels above the base: no bound.
+    targets: [u64; BOTTOMMOST + 1],
     /// Where L0 is compacted to; no level above it has files.
     base: usize,
 }
@@ -200,24 +200,24 @@ impl LevelSizes {
     /// As RocksDB's `CalculateBaseBytes`.
     fn of<F: KeyedFile>(set: &FileSet<F>, limits: &PickLimits) -> Self {
         let ratio = limits.size_ratio.max(2);
-        let mut bytes = [0_u64; BOTTOM + 1];
+        let mut bytes = [0_u64; BOTTOMMOST + 1];
         for (level, size) in bytes.iter_mut().enumerate().skip(1) {
             *size = set.level(level).iter().map(|file| file.stored().bytes()).sum();
         }
-        let mut targets = [u64::MAX; BOTTOM + 1];
-        let Some(first) = (1..=BOTTOM).find(|level| !set.level(*level).is_empty()) else {
-            return Self { bytes, targets, base: BOTTOM };
+        let mut targets = [u64::MAX; BOTTOMMOST + 1];
+        let Some(first) = (1..=BOTTOMMOST).find(|level| !set.level(*level).is_empty()) else {
+            return Self { bytes, targets, base: BOTTOMMOST };
         };
-        // The bottom may be smaller than another level for a while.
+        // The bottommost level may be smaller than another level for a while.
         let largest = bytes.iter().copied().max().unwrap_or(0);
-        let mut size = (first..BOTTOM).fold(largest, |size, _| size / ratio);
+        let mut size = (first..BOTTOMMOST).fold(largest, |size, _| size / ratio);
         let mut base = first;
         while base > 1 && size > limits.base_bytes {
             base -= 1;
             size /= ratio;
         }
         let mut size = size.min(limits.base_bytes);
-        for target in &mut targets[base..BOTTOM] {
+        for target in &mut targets[base..BOTTOMMOST] {
             *target = size.max(limits.base_bytes);
             size = size.max(limits.base_bytes / ratio).saturating_mul(ratio);
         }
@@ -225,16 +225,16 @@ impl LevelSizes {
     }
 }
 
-/// A level that has more than it should.
+/// How much a level has, beside how much it should have: a compaction score.
 #[derive(Clone, Copy, Debug)]
-struct Due {
+struct LevelScore {
     level: usize,
     /// Files of L0, bytes of another level.
     has: u64,
     wants: u64,
 }
 
-impl Due {
+impl LevelScore {
     fn is_urgent(&self) -> bool {
         self.level == 0 && self.has >= self.wants.saturating_mul(2)
     }
@@ -248,12 +248,12 @@ impl Due {
 
 /// A range of keys, both ends included.
 #[derive(Clone, Copy, Debug)]
-struct Hull<'a> {
+struct KeyRange<'a> {
     first: &'a [u8],
     last: &'a [u8],
 }
 
-impl<'a> Hull<'a> {
+impl<'a> KeyRange<'a> {
     fn of_file(file: &'a StoredFile) -> Self {
         Self { first: &file.first_key, last: &file.last_key }
     }
@@ -338,7 +338,7 @@ impl<F: KeyedFile> Picker<'_, F> {
     fn deeper(&self, level: usize) -> Option<PickedCompaction<F>> {
         let (files, below) = (self.set.level(level), self.set.level(level + 1));
         let overlap = |file: &Arc<F>| -> u64 {
-            let overlapping = Hull::of_file(file.stored()).of_level(below);
+            let overlapping = KeyRange::of_file(file.stored()).of_level(below);
             overlapping.iter().map(|other| other.stored().bytes()).sum()
         };
         let mut by_overlap: Vec<_> =
@@ -359,12 +359,12 @@ impl<F: KeyedFile> Picker<'_, F> {
         output_level: usize,
         mut inputs: Vec<Arc<F>>,
     ) -> Option<PickedCompaction<F>> {
-        let overlapped = Hull::of(inputs.iter())?.of_level(self.set.level(output_level));
+        let overlapped = KeyRange::of(inputs.iter())?.of_level(self.set.level(output_level));
         inputs.extend(overlapped.iter().cloned());
         if !inputs.iter().all(|file| self.is_readable(file)) {
             return None;
         }
-        let hull = Hull::of(inputs.iter())?;
+        let hull = KeyRange::of(inputs.iter())?;
         // Levels are at most five.
         let (first_level, last_level) = (input_level as u8, output_level as u8);
         let area = CompactionArea::of(first_level..=last_level, &inputs)?;
@@ -372,7 +372,7 @@ impl<F: KeyedFile> Picker<'_, F> {
             return None;
         }
         let has_older =
-            (output_level + 1..=BOTTOM).any(|level| !hull.of_level(self.set.level(level)).is_empty());
+            (output_level + 1..=BOTTOMMOST).any(|level| !hull.of_level(self.set.level(level)).is_empty());
         let below = if has_older { Below::OlderRecords } else { Below::Nothing };
         Some(PickedCompaction { inputs, input_level: first_level, output_level: last_level, below })
     }
@@ -382,9 +382,9 @@ impl<F: KeyedFile> Picker<'_, F> {
 fn components<F: KeyedFile>(files: &[Arc<F>]) -> Vec<Vec<&Arc<F>>> {
     let mut by_key: Vec<usize> = (0..files.len()).collect();
     by_key.sort_by(|a, b| files[*a].stored().first_key.cmp(&files[*b].stored().first_key));
-    let mut components: Vec<(Hull<'_>, Vec<usize>)> = Vec::new();
+    let mut components: Vec<(KeyRange<'_>, Vec<usize>)> = Vec::new();
     for at in by_key {
-        let range = Hull::of_file(files[at].stored());
+        let range = KeyRange::of_file(files[at].stored());
         match components.last_mut().filter(|(hull, _)| hull.overlaps(range)) {
             Some((hull, places)) => {
                 *hull = hull.with(range);
@@ -454,8 +454,8 @@ mod tests {
         for (at, sketches) in deeper.iter().enumerate() {
             for sketch in sketches {
                 let new = file(next(), at + 1, *sketch);
-                let range = Hull::of_file(&new);
-                if !levels[at].iter().any(|other| range.overlaps(Hull::of_file(other))) {
+                let range = KeyRange::of_file(&new);
+                if !levels[at].iter().any(|other| range.overlaps(KeyRange::of_file(other))) {
                     levels[at].push(new);
                 }
             }
@@ -493,7 +493,7 @@ mod tests {
         let (input, output) = (usize::from(picked.input_level), usize::from(picked.output_level));
         let input_numbers: BTreeSet<u64> = picked.inputs.iter().map(|file| file.number.0).collect();
         let is_input = |number: u64| input_numbers.contains(&number);
-        prop_assert!(input < output && output <= BOTTOM);
+        prop_assert!(input < output && output <= BOTTOMMOST);
         prop_assert!(picked.inputs.iter().all(|file| file.last_ts <= readable));
         prop_assert!(picked.inputs.iter().all(|file| [input, output].contains(&usize::from(file.level))));
         let order: Vec<u64> =
@@ -538,8 +538,8 @@ mod tests {
                 }
             }
         }
-        let is_overlapped = |file: &Arc<StoredFile>| Hull::of_file(file).overlaps(Hull::of_file(&widest));
-        let is_below = (output + 1..=BOTTOM).any(|level| set.level(level).iter().any(is_overlapped));
+        let is_overlapped = |file: &Arc<StoredFile>| KeyRange::of_file(file).overlaps(KeyRange::of_file(&widest));
+        let is_below = (output + 1..=BOTTOMMOST).any(|level| set.level(level).iter().any(is_overlapped));
         prop_assert_eq!(picked.below, if is_below { Below::OlderRecords } else { Below::Nothing });
         if picked.may_move() {
             prop_assert!(set.with_compacted(&picked.inputs, picked.output_level, &picked.inputs).is_some());
@@ -585,7 +585,7 @@ mod tests {
             }
             prop_assert!(set.flushed_runs() < LIMITS.flushed_files);
             let sizes = LevelSizes::of(&set, &LIMITS);
-            for level in sizes.base..BOTTOM {
+            for level in sizes.base..BOTTOMMOST {
                 prop_assert!(sizes.bytes[level] <= sizes.targets[level], "level {}", level);
             }
         }
@@ -615,7 +615,7 @@ mod tests {
         let sizes = |bottom| {
             let set = set_of(&[], &[vec![], vec![], vec![], vec![], vec![sketch(0, 9, bottom)]]);
             let LevelSizes { base, targets, .. } = LevelSizes::of(&set, &limits);
-            (base, targets[base..BOTTOM].to_vec())
+            (base, targets[base..BOTTOMMOST].to_vec())
         };
         assert_eq!(sizes(60), (5, vec![]));
         assert_eq!(sizes(61), (4, vec![60]), "never below the base");

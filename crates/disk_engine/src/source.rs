@@ -16,7 +16,7 @@
 //! Source: disk-engine, section 5, rule D5; LSMGraph (SIGMOD 2024), section 4.1, where a read looks at each level in
 //! turn.
 
-use crate::format::entries::place::{EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryRange, VisibleEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use evergraph_graph::error::Result;
@@ -48,7 +48,7 @@ pub struct ListedItem {
 }
 
 /// Sorts the items from `start` on and keeps of those that are the same the first one: appended newest source first,
-/// that is the one that counts. Cost: a merge of the ascending stretches that there are.
+/// that is the one that counts. Cost: a merge of the ascending runs that there are.
 pub(crate) fn keep_newest(items: &mut Vec<ListedItem>, start: usize) {
     // A stable sort, so that of equal items the first one stays first.
     items[start..].sort_by_key(|listed| listed.item);
@@ -183,14 +183,14 @@ pub trait RecordSource {
     /// How much it has of an index, what is not visible included. Nothing is read.
     fn index_size(&self, index: Subject) -> EntriesSize;
 
-    /// Appends the pairs of an index in `stretch` that visible records speak of, in its order, each once, with what the
+    /// Appends the pairs of an index in `range` that visible records speak of, in its order, each once, with what the
     /// newest of them says: at most `count_max`, the first ones. Fewer say that these are all.
     fn index_entries(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> Result<()>;
 }
 

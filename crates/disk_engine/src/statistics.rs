@@ -9,7 +9,7 @@ use crate::format::subject::{EdgeSide, SubjectKind};
 use crate::generation::Generation;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::pacing::StallStatistics;
-use crate::tree::Current;
+use crate::tree::TreeState;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::EngineStatistics;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ fn size(graph: &MemoryGraph) -> u64 {
 }
 
 /// Inserts minus Deletes in out sides, by the directories of all files: edges of the set.
-fn edges_in_files(current: &Current<CsrFile>) -> u64 {
+fn edges_in_files(current: &TreeState<CsrFile>) -> u64 {
     let is_out = |kind| matches!(kind, SubjectKind::Edges { side: EdgeSide::Out, .. });
     let rows = current.set.iter().flat_map(|file| file.directory_rows());
     let sum: i64 = rows.filter(|row| is_out(row.subject.kind())).map(|row| row.difference).sum();

@@ -13,7 +13,7 @@ use crate::format::file_head::FileStamps;
 use crate::format::file_name::FileNumber;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// A CSR file, as the manifest names it.
@@ -81,7 +81,7 @@ pub fn list_key(list: ListId, item: ItemKey) -> Vec<u8> {
 
 /// The order bytes of an entry of the index `subject`. Cost: an allocation of at most 80 bytes.
 #[must_use]
-pub fn entry_key(subject: Subject, value: &[u8], item: IndexItem) -> Vec<u8> {
+pub fn entry_key(subject: Subject, value: &[u8], item: ItemId) -> Vec<u8> {
     let mut key = Vec::with_capacity(4 + value.len() + 12);
     key.extend_from_slice(&subject.number().to_be_bytes());
     key.extend_from_slice(value);
@@ -115,10 +115,10 @@ mod tests {
         )
     }
 
-    fn any_entry_key() -> impl Strategy<Value = (Subject, Value, IndexItem)> {
+    fn any_entry_key() -> impl Strategy<Value = (Subject, Value, ItemId)> {
         let item = (any_number(), any_number(), any::<u16>()).prop_map(|(source, target, discriminator)| {
             let (source, target) = (VertexId(source), VertexId(target));
-            IndexItem::Edge(EdgeId { source, edge_type: TypeId(1), target, discriminator })
+            ItemId::Edge(EdgeId { source, edge_type: TypeId(1), target, discriminator })
         });
         (0..300u32, any_value(), item)
             .prop_map(|(index, value, item)| (Subject::index(index).unwrap(), value, item))
@@ -132,10 +132,10 @@ mod tests {
 
         #[test]
         fn bytes_of_keys_sort_as_entries_do(left in any_entry_key(), right in any_entry_key(), list in any_list_key()) {
-            let key = |(subject, value, item): &(Subject, Value, IndexItem)| {
+            let key = |(subject, value, item): &(Subject, Value, ItemId)| {
                 entry_key(*subject, ValueBytes::of(value).as_slice(), *item)
             };
-            let parts = |(subject, value, item): &(Subject, Value, IndexItem)| {
+            let parts = |(subject, value, item): &(Subject, Value, ItemId)| {
                 (*subject, ValueBytes::of(value).as_slice().to_vec(), *item)
             };
             prop_assert_eq!(key(&left).cmp(&key(&right)), parts(&left).cmp(&parts(&right)));

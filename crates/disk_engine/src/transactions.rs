@@ -22,10 +22,10 @@ use crate::index_records::{records_of_changes, records_of_replayed};
 use crate::memory_graph::sorted_commit::SortedCommit;
 use crate::source::RecordSource;
 use crate::topology::disk_topology::DiskTopology;
-use crate::tree::{Pin, Replaced};
+use crate::tree::{Pin, ReplacedState};
 use crate::view::disk_view::DiskView;
-use crate::view::layer::Layer;
-use crate::view::view_layers::ViewLayers;
+use crate::view::read_source::ReadSource;
+use crate::view::view_sources::ViewSources;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -43,7 +43,7 @@ use std::time::Duration;
 impl DiskEngine {
     /// Freezes the open graph if it is full and another one was opened; under the latch. Else it grows on: so much was
     /// promised in it. Not beyond the frozen graphs that pacing allows, which writers wait for anyway.
-    fn switch_if_full(&self) -> Option<Replaced<CsrFile>> {
+    fn switch_if_full(&self) -> Option<ReplacedState<CsrFile>> {
         let is_due = self.tree().with_current(|current| {
             let open = current.open_graph();
             open.is_full()
@@ -140,7 +140,7 @@ impl Engine for DiskEngine {
 
     #[inline]
     fn view<'a>(&'a self, pin: &'a Pin<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(self.groups(), ViewLayers::Pin(pin), timestamp).with_indexes(self.indexes().load())
+        DiskView::new(self.groups(), ViewSources::Pin(pin), timestamp).with_indexes(self.indexes().load())
     }
 
     fn freeze(

@@ -19,7 +19,7 @@
 //! A switch needs no registry: the graph that it adds has no commit yet, and who sees a commit of it (W, Acquire)
 //! sees the swap before it.
 //!
-//! Lock order: the place of the flush, latch, registry. No I/O under latch or registry, and nothing large is freed
+//! Lock order: the flush lock, latch, registry. No I/O under latch or registry, and nothing large is freed
 //! there: what a swap replaced is returned, to be dropped outside.
 //!
 //! Source: disk-engine, section 5, and its model.
@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 /// Files and memory graphs of one moment.
 #[derive(Debug)]
-pub struct Current<F> {
+pub struct TreeState<F> {
     /// The files.
     pub set: Arc<FileSet<F>>,
     /// The generations that are not yet in the set, newest last. The last one is open, the others are frozen.
@@ -50,7 +50,7 @@ pub struct Current<F> {
     pub covered_through: Timestamp,
 }
 
-impl<F> Clone for Current<F> {
+impl<F> Clone for TreeState<F> {
     fn clone(&self) -> Self {
         Self {
             set: Arc::clone(&self.set),
@@ -61,7 +61,7 @@ impl<F> Clone for Current<F> {
     }
 }
 
-impl<F> Current<F> {
+impl<F> TreeState<F> {
     /// The graph that commits go to.
     ///
     /// # Panics
@@ -114,7 +114,7 @@ impl<F> FileSet<F> {
 
 /// What a snapshot holds: the files and generations of the moment when it began. Not the memory of a generation that
 /// was flushed since (rule D2).
-pub struct Pin<F>(Arc<Current<F>>);
+pub struct Pin<F>(Arc<TreeState<F>>);
 
 impl<F> Clone for Pin<F> {
     fn clone(&self) -> Self {
@@ -172,7 +172,7 @@ impl<F> Pin<F> {
 /// What a swap replaced: perhaps the last to hold files and graphs, so it is dropped outside of all locks.
 #[must_use = "dropped outside of latch and registry"]
 #[derive(Debug)]
-pub struct Replaced<F>(#[expect(dead_code, reason = "held until it may be dropped")] Arc<Current<F>>);
+pub struct ReplacedState<F>(#[expect(dead_code, reason = "held until it may be dropped")] Arc<TreeState<F>>);
 
 /// The present files and memory graphs of one engine.
 ///
@@ -183,7 +183,7 @@ pub struct Replaced<F>(#[expect(dead_code, reason = "held until it may be droppe
 pub struct Tree<F> {
     timeline: Arc<Timeline>,
     /// A swap releases what it publishes; a load acquires it.
-    current: ArcCell<Current<F>>,
+    current: ArcCell<TreeState<F>>,
 }
 
 impl<F> Tree<F> {
@@ -198,7 +198,7 @@ impl<F> Tree<F> {
         let open = Arc::new(Generation::new(Arc::new(open)));
         let mut retained = RetainedGenerations::new(covered_through);
         retained.push(Arc::clone(&open));
-        let current = Current { set: Arc::new(set), generations: vec![open], retained, covered_through };
+        let current = TreeState { set: Arc::new(set), generations: vec![open], retained, covered_through };
         Self { timeline, current: ArcCell::new(Arc::new(current)) }
     }
 
@@ -210,13 +210,13 @@ impl<F> Tree<F> {
 
     /// The present state, to keep.
     #[must_use]
-    pub fn current(&self) -> Arc<Current<F>> {
+    pub fn current(&self) -> Arc<TreeState<F>> {
         self.current.load_full()
     }
 
     /// Calls `read` with the present state. Cost: no reference count, so `read` is short.
     #[inline]
-    pub fn with_current<T>(&self, read: impl FnOnce(&Current<F>) -> T) -> T {
+    pub fn with_current<T>(&self, read: impl FnOnce(&TreeState<F>) -> T) -> T {
         read(&self.current.load())
     }
 
@@ -231,7 +231,7 @@ impl<F> Tree<F> {
     #[must_use]
     #[inline]
     pub fn open_graph(&self) -> Arc<MemoryGraph> {
-        self.with_current(Current::open_graph)
+        self.with_current(TreeState::open_graph)
     }
 
     /// Whether `key` changed after `since`: as [`RetainedGenerations::newer`].
@@ -241,16 +241,16 @@ impl<F> Tree<F> {
         self.with_current(|current| current.retained.newer(key, since))
     }
 
-    fn swap(&self, current: Current<F>) -> Replaced<F> {
-        Replaced(self.current.swap(Arc::new(current)))
+    fn swap(&self, current: TreeState<F>) -> ReplacedState<F> {
+        ReplacedState(self.current.swap(Arc::new(current)))
     }
 
     /// Freezes the open graph and goes on with `next`. Under the latch. Cost: O(1) in the graph.
     ///
     /// # Panics
     /// If the open graph has no commit: it need not be frozen, and generations are ordered by their commits.
-    pub fn switch(&self, next: MemoryGraph) -> Replaced<F> {
-        let mut current = Current::clone(&self.current.load());
+    pub fn switch(&self, next: MemoryGraph) -> ReplacedState<F> {
+        let mut current = TreeState::clone(&self.current.load());
         let open = current.open_graph();
         assert!(open.last().is_some(), "an empty graph stays open");
         open.freeze();
@@ -265,10 +265,10 @@ impl<F> Tree<F> {
         timestamp: Timestamp,
         large: Arc<MemoryGraph>,
         next: MemoryGraph,
-    ) -> (Replaced<F>, Option<MemoryGraph>) {
+    ) -> (ReplacedState<F>, Option<MemoryGraph>) {
         large.set_timestamp(timestamp);
         let large = Arc::new(Generation::new(large));
-        let mut current = Current::clone(&self.current.load());
+        let mut current = TreeState::clone(&self.current.load());
         let open = current.open_graph();
         if open.last().is_some() {
             open.freeze();
@@ -302,11 +302,11 @@ impl<F> Tree<F> {
         generation: &Arc<Generation<F>>,
         file: Option<Arc<F>>,
         is_newer: impl Fn(&F) -> bool,
-    ) -> Replaced<F> {
+    ) -> ReplacedState<F> {
         // R only grows, so what is readable now is readable under the locks.
         assert!(self.is_readable(generation), "a generation is installed when all of it is readable");
         let _latch = self.timeline.latch();
-        let mut current = Current::clone(&self.current.load());
+        let mut current = TreeState::clone(&self.current.load());
         let oldest = current.frozen().first().expect("a generation is installed once, and never an open one");
         assert!(Arc::ptr_eq(oldest, generation), "generations are installed in the order of their commits");
         current.generations.remove(0);
@@ -324,7 +324,7 @@ impl<F> Tree<F> {
         if let Some(file) = file {
             generation.set_file(file);
         }
-        Replaced(self.current.swap(current))
+        ReplacedState(self.current.swap(current))
     }
 
     /// Puts what `change` makes of the present set in its place: after a compaction, or for a load. Under the latch;
@@ -332,9 +332,9 @@ impl<F> Tree<F> {
     ///
     /// The new set has, for every S that may still pin it, what the old one has (rule D1): `change` lets go of a held
     /// R, if it must.
-    pub fn replace_set(&self, change: impl FnOnce(&FileSet<F>) -> FileSet<F>) -> Replaced<F> {
+    pub fn replace_set(&self, change: impl FnOnce(&FileSet<F>) -> FileSet<F>) -> ReplacedState<F> {
         let _registry = self.timeline.registry();
-        let mut current = Current::clone(&self.current.load());
+        let mut current = TreeState::clone(&self.current.load());
         current.set = Arc::new(change(&current.set));
         current.retained.prune();
         self.swap(current)
@@ -350,7 +350,7 @@ impl<F> Tree<F> {
         inputs: &[Arc<F>],
         output_level: u8,
         outputs: &[Arc<F>],
-    ) -> Option<Replaced<F>>
+    ) -> Option<ReplacedState<F>>
     where
         F: KeyedFile,
     {
@@ -374,7 +374,7 @@ impl<F> Tree<F> {
     }
 }
 
-impl<F> Current<F> {
+impl<F> TreeState<F> {
     /// Adds an empty graph, open.
     fn push(&mut self, next: MemoryGraph) {
         let next = Arc::new(Generation::new(Arc::new(next)));
@@ -560,7 +560,7 @@ mod tests {
                 columns: None,
             })
         };
-        let numbers = |current: &Current<StoredFile>| -> Vec<u64> {
+        let numbers = |current: &TreeState<StoredFile>| -> Vec<u64> {
             current.set.iter().map(|file| file.number.0).collect()
         };
         let (newer, older, below) = (file(3, 0, (0, 9)), file(2, 0, (5, 20)), file(1, 5, (0, 30)));

@@ -22,7 +22,7 @@ use evergraph_disk_engine::source::{PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_disk_engine::stored_file::StoredFile;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -94,7 +94,7 @@ fn stamped(directory: &Arc<dyn Directory>) -> StoredFile {
                 target: VertexId(1),
                 discriminator: at as u16 - 10,
             };
-            let item = if number == 0 { IndexItem::Vertex(VertexId(0)) } else { IndexItem::Edge(id) };
+            let item = if number == 0 { ItemId::Vertex(VertexId(0)) } else { ItemId::Edge(id) };
             let record =
                 EntryRecord { value: value.as_bytes(), item, operation: Insert, stamp: Timestamp(at) };
             file.push_entry(Subject::index(number).unwrap(), &record).unwrap();

@@ -8,7 +8,7 @@
 
 #![cfg(not(any(shuttle, loom)))]
 
-use evergraph_disk_engine::format::entries::place::{EntryOrder, EntryPlace};
+use evergraph_disk_engine::format::entries::range::{EntryOrder, BytesBound};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
@@ -19,7 +19,7 @@ use evergraph_disk_engine::memory_graph::record::GraphRecord;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::memory_graph::visible::CommittedIndexRecord;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -180,7 +180,7 @@ impl Model {
 fn index_record(timestamp: u64) -> IndexRecord {
     let operation =
         if (timestamp / 16).is_multiple_of(2) { RecordOperation::Insert } else { RecordOperation::Delete };
-    let item = IndexItem::Vertex(VertexId(timestamp as u32 % 4));
+    let item = ItemId::Vertex(VertexId(timestamp as u32 % 4));
     IndexRecord { subject: INDEX, value: [(timestamp % 16) as u8].as_slice().into(), item, operation }
 }
 
@@ -443,13 +443,13 @@ proptest! {
             let visible = graph.at(last);
             prop_assert_eq!(visible.index_subjects(), [INDEX]);
             let mut entries = Vec::new();
-            let all = (&EntryPlace::Start, &EntryPlace::End);
+            let all = (&BytesBound::Start, &BytesBound::End);
             visible.index_entries(INDEX, all, EntryOrder::Ascending, usize::MAX, &mut entries);
             for entry in entries {
                 let found = visible.index_entry(INDEX, &entry.value, entry.item);
                 prop_assert_eq!(found, Some(entry.operation));
             }
-            let (mut visited, mut batch, mut after) = (0, Vec::new(), None::<(Arc<[u8]>, IndexItem)>);
+            let (mut visited, mut batch, mut after) = (0, Vec::new(), None::<(Arc<[u8]>, ItemId)>);
             loop {
                 batch.clear();
                 let from = after.as_ref().map(|(value, item)| (&**value, *item));

@@ -13,7 +13,7 @@
 
 #![cfg(shuttle)]
 
-use evergraph_disk_engine::format::entries::place::{EntryOrder, EntryPlace};
+use evergraph_disk_engine::format::entries::range::{EntryOrder, BytesBound};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
@@ -23,7 +23,7 @@ use evergraph_disk_engine::memory_graph::index_entries::IndexRecord;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{EdgeId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -84,7 +84,7 @@ fn turn(timestamp: u64) -> (Mutation, IndexRecord) {
             (insert, RecordOperation::Insert)
         }
     };
-    let item = IndexItem::Vertex(VertexId(target));
+    let item = ItemId::Vertex(VertexId(target));
     (mutation, IndexRecord { subject: INDEX, value: [1u8].as_slice().into(), item, operation })
 }
 
@@ -95,7 +95,7 @@ fn check_prefix(graph: &MemoryGraph, timestamp: Timestamp) {
     let group = HUB.group();
     assert_eq!(visible.segment_difference(hub().subject, group), wanted.len() as i64, "a sum at {timestamp}");
     let mut entries = Vec::new();
-    let all = (&EntryPlace::Start, &EntryPlace::End);
+    let all = (&BytesBound::Start, &BytesBound::End);
     visible.index_entries(INDEX, all, EntryOrder::Ascending, usize::MAX, &mut entries);
     let present = entries.iter().filter(|entry| entry.operation == RecordOperation::Insert).count();
     assert_eq!(present, wanted.len(), "index entries at {timestamp}");

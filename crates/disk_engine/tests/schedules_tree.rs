@@ -55,7 +55,7 @@ struct Fixture {
     durable: Arc<AtomicU64>,
     promises: Arc<Promises>,
     tree: Tree<Stretch>,
-    /// The place of the flush.
+    /// The flush lock.
     flushing: Mutex<()>,
 }
 

@@ -11,7 +11,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
-use evergraph_storage::index::item_id::IndexItem;
+use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View};
 
 /// An engine as a snapshot sees it. What has a default in [`View`] is forwarded too: engines do better.

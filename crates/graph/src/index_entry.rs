@@ -19,16 +19,16 @@ pub const VERTEX_ITEM_BYTES: usize = 4;
 /// Bytes of an edge as an item.
 pub const EDGE_ITEM_BYTES: usize = 12;
 
-/// What an entry of an index finds.
+/// The id of a vertex or of an edge: what an entry of an index finds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum IndexItem {
+pub enum ItemId {
     /// A vertex.
     Vertex(VertexId),
     /// An edge.
     Edge(EdgeId),
 }
 
-impl IndexItem {
+impl ItemId {
     /// Appends the bytes of the item, which sort as items of its kind do.
     #[inline]
     pub fn put_order_bytes(&self, out: &mut Vec<u8>) {
@@ -68,7 +68,7 @@ pub struct LeavingEntry {
     /// The place of the value that the item had.
     pub value: ValueBytes,
     /// The item.
-    pub item: IndexItem,
+    pub item: ItemId,
 }
 
 #[cfg(test)]
@@ -76,12 +76,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn any_item() -> impl Strategy<Value = IndexItem> {
+    fn any_item() -> impl Strategy<Value = ItemId> {
         let few = || prop_oneof![0..3_u32, any::<u32>()];
         let edge = (few(), 0..300_u16, few(), 0..300_u16);
         (few(), proptest::option::of(edge)).prop_map(|(vertex, edge)| match edge {
-            None => IndexItem::Vertex(VertexId(vertex)),
-            Some((source, edge_type, target, discriminator)) => IndexItem::Edge(EdgeId {
+            None => ItemId::Vertex(VertexId(vertex)),
+            Some((source, edge_type, target, discriminator)) => ItemId::Edge(EdgeId {
                 source: VertexId(source),
                 edge_type: TypeId(edge_type),
                 target: VertexId(target),
@@ -93,16 +93,16 @@ mod tests {
     proptest! {
         #[test]
         fn items_come_back_and_sort_as_their_bytes(left in any_item(), right in any_item()) {
-            let bytes = |item: IndexItem| {
+            let bytes = |item: ItemId| {
                 let mut bytes = Vec::new();
                 item.put_order_bytes(&mut bytes);
                 bytes
             };
-            prop_assert_eq!(IndexItem::from_order_bytes(&bytes(left)), Some(left));
+            prop_assert_eq!(ItemId::from_order_bytes(&bytes(left)), Some(left));
             if bytes(left).len() == bytes(right).len() {
                 prop_assert_eq!(bytes(left).cmp(&bytes(right)), left.cmp(&right));
             }
-            prop_assert_eq!(IndexItem::from_order_bytes(&bytes(left)[1..]), None);
+            prop_assert_eq!(ItemId::from_order_bytes(&bytes(left)[1..]), None);
         }
     }
 }

@@ -37,14 +37,14 @@
 //! Numbers are little-endian; a varint is LEB128. A unique hash index of a label is always written as 20,
 //! so that there is one form of each change; 22 is every other index.
 //!
-//! 26 is written only for an engine that keeps its indexes on disk (required feature `index-entries` of its manifest):
+//! 26 is written only for an engine that keeps its indexes on disk (required feature `index_entries` of its manifest):
 //! the value that leaves is an old one, which replay could not read any more. Subjects are that engine's own
 //! numbers; an engine that keeps no indexes skips the change.
 
 use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
 use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
-use crate::index_entry::{IndexItem, LeavingEntry};
+use crate::index_entry::{ItemId, LeavingEntry};
 use crate::owner::Owner;
 use crate::properties::Properties;
 use crate::schema_change::SchemaChange;
@@ -215,11 +215,11 @@ fn put_leaving(out: &mut Vec<u8>, entry: &LeavingEntry) {
     out.extend_from_slice(&entry.subject.to_le_bytes());
     put_bytes(out, entry.value.as_slice());
     match &entry.item {
-        IndexItem::Vertex(vertex) => {
+        ItemId::Vertex(vertex) => {
             out.push(VERTEX_ITEM);
             out.extend_from_slice(&vertex.0.to_le_bytes());
         }
-        IndexItem::Edge(edge) => put_edge(out, EDGE_ITEM, edge),
+        ItemId::Edge(edge) => put_edge(out, EDGE_ITEM, edge),
     }
 }
 
@@ -230,8 +230,8 @@ fn take_leaving(reader: &mut Reader<'_>) -> Decoded<LeavingEntry> {
     let value = ValueBytes::from_stored(reader.bytes()?).map_err(|error| start.error(error.expected))?;
     let start = reader.clone();
     let item = match reader.u8()? {
-        VERTEX_ITEM => IndexItem::Vertex(VertexId(reader.u32()?)),
-        EDGE_ITEM => IndexItem::Edge(take_edge(reader)?),
+        VERTEX_ITEM => ItemId::Vertex(VertexId(reader.u32()?)),
+        EDGE_ITEM => ItemId::Edge(take_edge(reader)?),
         found => return Err(start.error(format!("a kind of item expected, found {found}"))),
     };
     Ok(LeavingEntry { subject, value, item })
@@ -483,7 +483,7 @@ mod tests {
             ),
             (any::<u32>(), any_value(), any::<u32>(), proptest::option::of(any_edge())).prop_map(
                 |(subject, value, vertex, edge)| {
-                    let item = edge.map_or(IndexItem::Vertex(VertexId(vertex)), IndexItem::Edge);
+                    let item = edge.map_or(ItemId::Vertex(VertexId(vertex)), ItemId::Edge);
                     let value = ValueBytes::of(&value);
                     Mutation::LeaveIndex(Box::new(LeavingEntry { subject, value, item }))
                 }
@@ -547,12 +547,12 @@ mod tests {
         let mut bytes = Vec::new();
         let value = ValueBytes::of(&Value::from("a"));
         let mut entry =
-            LeavingEntry { subject: (1 << 24) + 5, value, item: IndexItem::Vertex(VertexId(0x0403_0201)) };
+            LeavingEntry { subject: (1 << 24) + 5, value, item: ItemId::Vertex(VertexId(0x0403_0201)) };
         Mutation::LeaveIndex(Box::new(entry.clone())).encode(&mut bytes);
         assert_eq!(bytes, [26, 5, 0, 0, 1, 4, 0x18, b'a', 0, 11, 0, 1, 2, 3, 4]);
         bytes.clear();
         let (source, target) = (VertexId(1), VertexId(3));
-        entry.item = IndexItem::Edge(EdgeId { source, edge_type: TypeId(2), target, discriminator: 300 });
+        entry.item = ItemId::Edge(EdgeId { source, edge_type: TypeId(2), target, discriminator: 300 });
         Mutation::LeaveIndex(Box::new(entry)).encode(&mut bytes);
         assert_eq!(
             bytes,

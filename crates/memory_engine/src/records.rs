@@ -219,7 +219,7 @@ mod tests {
     use crate::segment::body::Body;
     use crate::segment::vertex_body::VertexBody;
     use evergraph_graph::id::{GroupId, LabelId, TypeId};
-    use evergraph_graph::index_entry::{IndexItem, LeavingEntry};
+    use evergraph_graph::index_entry::{ItemId, LeavingEntry};
     use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 
     fn edge(source: u32, target: u32) -> EdgeId {
@@ -232,7 +232,7 @@ mod tests {
         let entry = LeavingEntry {
             subject: 1 << 24,
             value: ValueBytes::of(&7_i64.into()),
-            item: IndexItem::Vertex(VertexId(9000)),
+            item: ItemId::Vertex(VertexId(9000)),
         };
         let commit = [Mutation::LeaveIndex(Box::new(entry))];
         let prepared = Prepared::new(&GroupTable::default(), &commit).unwrap();

@@ -10,7 +10,7 @@
 //! or a machine once for all of them. Questions about one item are derived from these, here, for every engine.
 
 use crate::index::entry_bound::EntryBound;
-use crate::index::item_id::IndexItem;
+use crate::index::index_item::IndexItem;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};

@@ -11,7 +11,7 @@ use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::page::{PageBytes, PageFlags, Pushed};
 use evergraph_disk_engine::format::subject::Subject;
 use evergraph_graph::id::{EdgeId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// The target.
@@ -21,7 +21,7 @@ pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 4 <<
 #[derive(Clone, PartialEq, Debug)]
 struct Entry {
     value: Vec<u8>,
-    item: IndexItem,
+    item: ItemId,
     operation: RecordOperation,
     stamp: Timestamp,
 }
@@ -40,7 +40,7 @@ impl Entry {
 fn seeds() -> Vec<Vec<u8>> {
     let vertex = |value: &str, vertex, operation, stamp| Entry {
         value: value.as_bytes().to_vec(),
-        item: IndexItem::Vertex(VertexId(vertex)),
+        item: ItemId::Vertex(VertexId(vertex)),
         operation,
         stamp: Timestamp(stamp),
     };
@@ -60,7 +60,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let edges: Vec<_> = (0..60)
         .map(|at| Entry {
             value: format!("https://example.org/{:03}", at / 3).into_bytes(),
-            item: IndexItem::Edge(edge(at)),
+            item: ItemId::Edge(edge(at)),
             operation: RecordOperation::Insert,
             stamp: Timestamp::ZERO,
         })

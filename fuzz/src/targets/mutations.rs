@@ -5,7 +5,7 @@ use crate::target::{Memory, Target};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
-use evergraph_graph::index_entry::{IndexItem, LeavingEntry};
+use evergraph_graph::index_entry::{ItemId, LeavingEntry};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
@@ -47,13 +47,13 @@ fn seeds() -> Vec<Vec<u8>> {
         Mutation::Schema(SchemaChange::DropIndex(index)),
         Mutation::Schema(SchemaChange::OrderNewestFirst { edge_type: TypeId(2), key: KeyId(0) }),
         Mutation::Schema(SchemaChange::Join { edge_type: TypeId(2), source: LabelId(1), target: LabelId(1) }),
-        leaving(Value::from(7_i64), IndexItem::Vertex(VertexId(7))),
-        leaving(Value::from("long ".repeat(20)), IndexItem::Edge(edge)),
+        leaving(Value::from(7_i64), ItemId::Vertex(VertexId(7))),
+        leaving(Value::from("long ".repeat(20)), ItemId::Edge(edge)),
     ];
     mutations.chunks(1).chain([&mutations[..]]).map(encode).collect()
 }
 
-fn leaving(value: Value, item: IndexItem) -> Mutation {
+fn leaving(value: Value, item: ItemId) -> Mutation {
     Mutation::LeaveIndex(Box::new(LeavingEntry { subject: 1 << 24, value: ValueBytes::of(&value), item }))
 }
 

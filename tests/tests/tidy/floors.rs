@@ -39,7 +39,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["io", "timeline"],
             &["log"],
             &["checkpoint::error"],
-            &["index::item_id", "index::entry_bound"],
+            &["index::index_item", "index::entry_bound"],
             &["index::changes", "index::fill"],
             &["error", "view", "engine", "transaction::payload"],
             &["checkpoint::arrays", "checkpoint::column_form", "checkpoint::manifest"],

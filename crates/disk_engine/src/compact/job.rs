@@ -39,7 +39,7 @@ const BUFFER_BYTES: RangeInclusive<u64> = 8 << 20..=64 << 20;
 const SCAN_PAGES_MIN: u64 = 4;
 /// What a source takes beside its window: a decoded page, and its records in the merge.
 const SOURCE_BYTES: u64 = 1 << 20;
-/// What a writer takes beside the pages that wait: a stretch of each file, and filters.
+/// What a writer takes beside the pages that wait: a span of each file, and filters.
 const WRITER_BYTES: u64 = 4 << 20;
 /// What a writer takes for each property of a subject: the values of a page, and the page.
 const WRITER_COLUMN_BYTES: u64 = 48 << 10;

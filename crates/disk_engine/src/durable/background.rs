@@ -31,9 +31,9 @@ const COMPACT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How long they wait at most.
 const COMPACT_AGAIN_AFTER_MAX: Duration = Duration::from_secs(300);
 
-/// What came of a look for work.
+/// What became of one attempt to flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Look {
+enum FlushOutcome {
     /// A graph was flushed.
     Flushed,
     /// There is none.
@@ -143,10 +143,10 @@ fn run_compactions(engine: &DiskEngine, pause: &CompactionPause) {
 fn run_flushes(engine: &DiskEngine, has_ended: &dyn Fn() -> bool) {
     while !engine.pacing().is_closed() && !has_ended() {
         let pause = match flush_one(engine) {
-            Look::Flushed => continue,
-            Look::Nothing => LOOK_EVERY,
-            Look::NotReadable => READABLE_AFTER,
-            Look::Failed => AGAIN_AFTER,
+            FlushOutcome::Flushed => continue,
+            FlushOutcome::Nothing => LOOK_EVERY,
+            FlushOutcome::NotReadable => READABLE_AFTER,
+            FlushOutcome::Failed => AGAIN_AFTER,
         };
         engine.free_graphs();
         engine.pacing().wait_for_work(pause);
@@ -156,8 +156,8 @@ fn run_flushes(engine: &DiskEngine, has_ended: &dyn Fn() -> bool) {
 /// Does what is due now: as `DurableEngine::step`. A checkpoint may be what steps, so a compaction, which would wait for
 /// its end, is left for the next step then.
 pub fn step(engine: &DiskEngine) {
-    while flush_one(engine) == Look::Flushed {}
-    if !engine.files().is_held()
+    while flush_one(engine) == FlushOutcome::Flushed {}
+    if !engine.files().is_checkpoint_locked()
         && let Err(error) = engine.compact_once()
     {
         engine.pacing().note_compaction_failure(error.to_string());
@@ -165,18 +165,18 @@ pub fn step(engine: &DiskEngine) {
     engine.free_graphs();
 }
 
-fn flush_one(engine: &DiskEngine) -> Look {
+fn flush_one(engine: &DiskEngine) -> FlushOutcome {
     let has_frozen = || engine.tree().with_current(|current| !current.frozen().is_empty());
     if !has_frozen() {
-        return Look::Nothing;
+        return FlushOutcome::Nothing;
     }
     match engine.flush_oldest() {
-        Ok(true) => Look::Flushed,
-        Ok(false) if has_frozen() => Look::NotReadable,
-        Ok(false) => Look::Nothing,
+        Ok(true) => FlushOutcome::Flushed,
+        Ok(false) if has_frozen() => FlushOutcome::NotReadable,
+        Ok(false) => FlushOutcome::Nothing,
         Err(error) => {
             engine.pacing().note_failure(error.to_string());
-            Look::Failed
+            FlushOutcome::Failed
         }
     }
 }

@@ -44,7 +44,7 @@ use evergraph_storage::timeline::clock::LatchState;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Makes a checkpoint of `engine`: as `DurableEngine::checkpoint`. Takes the checkpointer's place.
+/// Makes a checkpoint of `engine`: as `DurableEngine::checkpoint`. Takes the checkpoint lock.
 ///
 /// # Errors
 /// As `DurableEngine::checkpoint`.
@@ -54,9 +54,9 @@ pub fn checkpoint(
     progress: &mut OnCheckpointProgress<'_>,
 ) -> CheckpointResult<CheckpointOutcome> {
     let files = engine.files();
-    let mut on_disk = files.hold();
+    let mut on_disk = files.lock_checkpoint();
     let (done, flushed) = (CheckpointProgress::default(), 0);
-    let mut run = Run { engine, files, sources, progress, done, flushed };
+    let mut run = CheckpointRun { engine, files, sources, progress, done, flushed };
     loop {
         let Some((mut manifest, list)) = run.gather()? else { continue };
         list.put_into(&mut manifest)?;
@@ -67,7 +67,7 @@ pub fn checkpoint(
 }
 
 /// One checkpoint under way.
-struct Run<'a> {
+struct CheckpointRun<'a> {
     engine: &'a DiskEngine,
     files: &'a DatabaseFiles,
     sources: &'a CheckpointSources<'a>,
@@ -77,7 +77,7 @@ struct Run<'a> {
     flushed: u64,
 }
 
-impl Run<'_> {
+impl CheckpointRun<'_> {
     /// A manifest, but for the files, and the files; `None` if a bulk load overtook the checkpoint.
     fn gather(&mut self) -> CheckpointResult<Option<(Manifest, FileList)>> {
         let (sources, timeline) = (self.sources, self.engine.tree().timeline());

@@ -15,7 +15,7 @@ use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
 use crate::index_fill::{DiskIndexFill, OnFilled, used_up};
 use crate::view::disk_view::DiskView;
-use crate::view::view_layers::ViewLayers;
+use crate::view::view_sources::ViewSources;
 use evergraph_graph::budget::Budget as _;
 use evergraph_graph::error::Result;
 use evergraph_graph::index::IndexId;
@@ -98,7 +98,7 @@ impl DurableEngine for DiskEngine {
     }
 
     fn holding<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _place = self.files().hold();
+        let _lock = self.files().lock_checkpoint();
         work()
     }
 
@@ -125,7 +125,7 @@ impl DurableEngine for DiskEngine {
         let context = LoadContext {
             directory,
             next_number: &|| self.files().take_number(),
-            layers: &Self::sources(&pin, newest),
+            sources: &Self::sources(&pin, newest),
             newest,
             groups: self.groups(),
             set: pin.set(),
@@ -135,7 +135,7 @@ impl DurableEngine for DiskEngine {
     }
 
     fn view_load<'a>(&'a self, load: &'a BuiltLoad<CsrFile>, timestamp: Timestamp) -> Self::View<'a> {
-        DiskView::new(load.groups(), ViewLayers::List(load.sources()), timestamp)
+        DiskView::new(load.groups(), ViewSources::List(load.sources()), timestamp)
     }
 
     fn fill_load<'a>(

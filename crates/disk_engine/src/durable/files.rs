@@ -5,8 +5,8 @@
 //!                    └ failed: removed                                                    └ not removed: tried again
 //! ```
 //!
-//! The lock of what is on disk is the *checkpointer's place*: who holds it may replace the manifest, and nobody else
-//! removes a file that a manifest named. It comes before the log's locks, the place of the flush and the latch.
+//! The lock of what is on disk is the *checkpoint lock*: who holds it may replace the manifest, and nobody else
+//! removes a file that a manifest named. It comes before the log's locks, the flush lock and the latch.
 
 use crate::durable::section::{FileList, file_parts};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// The files of one open database.
 ///
 /// # Concurrency
-/// Any thread takes numbers. One at a time has the checkpointer's place, the others wait for it.
+/// Any thread takes numbers. One at a time has the checkpoint lock, the others wait for it.
 #[derive(Debug)]
 pub struct DatabaseFiles {
     directory: Arc<dyn Directory>,
@@ -99,7 +99,7 @@ impl DatabaseFiles {
     /// What the system says.
     pub fn remove_unnamed(&self, list: &FileList) -> CheckpointResult<()> {
         remove_if_there(&*self.directory, NEW_FILE_NAME)?;
-        match self.hold().remove_unnamed(&*self.directory, list) {
+        match self.lock_checkpoint().remove_unnamed(&*self.directory, list) {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
@@ -122,18 +122,18 @@ impl DatabaseFiles {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Takes the place of the flush: whoever holds it is the only one that installs files of generations.
-    pub fn flush_place(&self) -> MutexGuard<'_, ()> {
+    /// Takes the flush lock: whoever holds it is the only one that installs files of generations.
+    pub fn lock_flush(&self) -> MutexGuard<'_, ()> {
         self.flushing.lock()
     }
 
-    /// Takes the checkpointer's place: the manifest on disk stays while it is held, with every file that it names.
-    pub fn hold(&self) -> MutexGuard<'_, FilesOnDisk> {
+    /// Takes the checkpoint lock: the manifest on disk stays while it is held, with every file that it names.
+    pub fn lock_checkpoint(&self) -> MutexGuard<'_, FilesOnDisk> {
         self.on_disk.lock()
     }
 
-    /// Whether somebody has the checkpointer's place just now.
-    pub fn is_held(&self) -> bool {
+    /// Whether the checkpoint lock is held at this moment.
+    pub fn is_checkpoint_locked(&self) -> bool {
         self.on_disk.try_lock().is_none()
     }
 
@@ -143,7 +143,7 @@ impl DatabaseFiles {
         self.has_unnamed_outputs.store(true, Ordering::Relaxed);
     }
 
-    /// A durable manifest names the files of the set; called with the checkpointer's place.
+    /// A durable manifest names the files of the set; called with the checkpoint lock.
     pub fn note_named(&self) {
         self.replaced_bytes.store(0, Ordering::Relaxed);
         self.has_unnamed_outputs.store(false, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! source:  vertices, group by group | out edges, in edges of type 0 | of type 1 | ...
-//! files:   the same order, without stamps, all in the deepest level
+//! files:   the same order, without stamps, all in the bottommost level
 //! ```
 //!
 //! A source hands out groups and lists in the order of keys, so that nothing is sorted. Every record is of the commit

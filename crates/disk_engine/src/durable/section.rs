@@ -18,7 +18,7 @@
 //! Source: disk-engine, section 3 (Manifest). Differs: timestamps and stamps are there too, so that what a file must be
 //! is known before it is opened.
 
-use crate::format::file_head::{FileStamps, LEVEL_MAX};
+use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::subject::Subject;
 use crate::stored_file::{StoredFile, StoredPart};
@@ -182,7 +182,7 @@ impl FileList {
             if file.first_key > file.last_key {
                 return Err(format!("{name} ends before it begins"));
             }
-            if file.level > LEVEL_MAX || (file.level > 0 && file.stamps == FileStamps::Stamped) {
+            if file.level > BOTTOMMOST_LEVEL || (file.level > 0 && file.stamps == FileStamps::Stamped) {
                 return Err(format!("{name} can't be in level {}", file.level));
             }
         }
@@ -270,7 +270,7 @@ mod tests {
         let key = || proptest::collection::vec(any::<u8>(), 0..20);
         let part =
             || (any::<u64>(), any::<u32>()).prop_map(|(bytes, footer_crc)| StoredPart { bytes, footer_crc });
-        let file = (0..=LEVEL_MAX, key(), key(), part(), proptest::option::of(part()));
+        let file = (0..=BOTTOMMOST_LEVEL, key(), key(), part(), proptest::option::of(part()));
         let files = proptest::collection::vec(file, 0..40);
         (files, FIRST_INDEX_SUBJECT..).prop_map(|(mut files, next_subject)| {
             files.sort_by_key(|file| file.0);

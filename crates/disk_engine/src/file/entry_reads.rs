@@ -1,7 +1,7 @@
-//! Entry reads: what a file says of the pairs of an index in a stretch, through the cache.
+//! Entry reads: what a file says of the pairs of an index in a range, through the cache.
 //!
 //! ```text
-//! keys of the file ──> filter, if one value is asked for ──> pages, in the stretch's order ──> newest visible record
+//! keys of the file ──> filter, if one value is asked for ──> pages, in the range's order ──> newest visible record
 //! ```
 //!
 //! Of the records of one pair the newest comes first in the file, and they may go on over pages.
@@ -12,9 +12,9 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::format::entries::entry::Separator;
 use crate::format::entries::page::EntryPage;
-use crate::format::entries::place::{EntryOrder, EntryPlace, EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryOrder, BytesBound, EntryRange, VisibleEntry};
 use crate::format::filter::{FilterPage, KeyHash};
-use crate::format::page_index::topology::{FilterPlace, IndexedPage};
+use crate::format::page_index::topology::{FilterAnswer, IndexedPage};
 use crate::format::subject::Subject;
 use evergraph_graph::bytes::DecodeError;
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -29,29 +29,29 @@ impl FileRecords<'_> {
     pub(super) fn entries_in(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> CheckpointResult<()> {
-        let (low, high) = stretch.low_and_high();
-        if !self.may_reach(index, (&low, &high)) || !self.may_have_value(index, stretch.only_value())? {
+        let (low, high) = range.low_and_high();
+        if !self.may_reach(index, (&low, &high)) || !self.may_have_value(index, range.only_value())? {
             return Ok(());
         }
         let start = match low {
-            EntryPlace::Start => Separator::FIRST,
-            EntryPlace::At(value, item) => Separator { value, item: Some(item) },
-            EntryPlace::Before(value) | EntryPlace::After(value) => Separator { value, item: None },
-            EntryPlace::End => return Ok(()),
+            BytesBound::Start => Separator::FIRST,
+            BytesBound::At(value, item) => Separator { value, item: Some(item) },
+            BytesBound::Before(value) | BytesBound::After(value) => Separator { value, item: None },
+            BytesBound::End => return Ok(()),
         };
         let end = match high {
-            EntryPlace::Start => return Ok(()),
-            EntryPlace::End => None,
-            EntryPlace::Before(value) | EntryPlace::At(value, _) | EntryPlace::After(value) => Some(value),
+            BytesBound::Start => return Ok(()),
+            BytesBound::End => None,
+            BytesBound::Before(value) | BytesBound::At(value, _) | BytesBound::After(value) => Some(value),
         };
         let pages = self.file.topology_index.pages_of_values(index, &start, end);
         let first = entries.len();
         let enough = first.saturating_add(count_max);
-        match stretch.order {
+        match range.order {
             EntryOrder::Ascending => {
                 for page in pages {
                     self.read_page(page, &start, (&low, &high), first..enough, entries)?;
@@ -66,7 +66,7 @@ impl FileRecords<'_> {
                 for page in pages.iter().rev() {
                     of_page.clear();
                     self.read_page(page, &start, (&low, &high), 0..usize::MAX, &mut of_page)?;
-                    let is_same = |last: &IndexEntry, other: &IndexEntry| {
+                    let is_same = |last: &VisibleEntry, other: &VisibleEntry| {
                         (&last.value, last.item) == (&other.value, other.item)
                     };
                     // The page before has the newer records of a pair that goes on here.
@@ -87,7 +87,7 @@ impl FileRecords<'_> {
     }
 
     /// Whether keys of the file lie between two places.
-    fn may_reach(&self, index: Subject, (low, high): (&EntryPlace<'_>, &EntryPlace<'_>)) -> bool {
+    fn may_reach(&self, index: Subject, (low, high): (&BytesBound<'_>, &BytesBound<'_>)) -> bool {
         let stored = self.file.stored();
         let key = |value: &[u8]| [&index.number().to_be_bytes()[..], value].concat();
         let is_above = low.value().is_some_and(|value| {
@@ -106,9 +106,9 @@ impl FileRecords<'_> {
     fn may_have_value(&self, index: Subject, value: Option<&[u8]>) -> CheckpointResult<bool> {
         let Some(value) = value else { return Ok(true) };
         match self.file.topology_index.filter_of_value(index, value) {
-            FilterPlace::Unfiltered => Ok(true),
-            FilterPlace::Absent => Ok(false),
-            FilterPlace::Page(number) => {
+            FilterAnswer::Unfiltered => Ok(true),
+            FilterAnswer::Absent => Ok(false),
+            FilterAnswer::Page(number) => {
                 let page = self.file.reader.page(&self.file.topology, number, PageWorth::Filter)?;
                 let filter =
                     FilterPage::open(page.bytes()).map_err(|error| self.page_error(number, &error))?;
@@ -123,9 +123,9 @@ impl FileRecords<'_> {
         &self,
         indexed: &IndexedPage,
         start: &Separator<'_>,
-        (low, high): (&EntryPlace<'_>, &EntryPlace<'_>),
+        (low, high): (&BytesBound<'_>, &BytesBound<'_>),
         room: Range<usize>,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> CheckpointResult<()> {
         let page = self.topology_page(indexed.page)?;
         let damaged = |error: DecodeError| self.page_error(indexed.page, &error);
@@ -141,7 +141,7 @@ impl FileRecords<'_> {
                 return Ok(());
             }
             let is_behind = low.cmp_pair(record.value, record.item) == Ordering::Less;
-            let is_known = |last: &IndexEntry| (&*last.value, last.item) == record.key();
+            let is_known = |last: &VisibleEntry| (&*last.value, last.item) == record.key();
             if !is_behind
                 || !self.visibility.sees(record.stamp)
                 || entries[room.start..].last().is_some_and(is_known)
@@ -149,7 +149,7 @@ impl FileRecords<'_> {
                 continue;
             }
             let (value, item, operation) = (record.value.into(), record.item, record.operation);
-            entries.push(IndexEntry { value, item, operation });
+            entries.push(VisibleEntry { value, item, operation });
             if entries.len() > room.end {
                 return Ok(());
             }

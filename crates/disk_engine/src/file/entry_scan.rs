@@ -11,7 +11,7 @@ use crate::format::operation::RecordOperation;
 use crate::format::subject::{Subject, SubjectKind};
 use crate::merge::entry_merge::EntrySource;
 use evergraph_graph::bytes::DecodeError;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use std::ops::{Range, RangeInclusive};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 struct ScannedEntry {
     subject: Subject,
     value: Range<usize>,
-    item: IndexItem,
+    item: ItemId,
     operation: RecordOperation,
     stamp: Timestamp,
 }

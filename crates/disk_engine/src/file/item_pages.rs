@@ -15,7 +15,7 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::file::page_reader::{PageToRead, VerifiedPage};
 use crate::format::file_name::PageNumber;
-use crate::format::page_index::topology::FilterPlace;
+use crate::format::page_index::topology::FilterAnswer;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use std::ops::Range;
@@ -32,14 +32,14 @@ pub fn read_ahead(files: &[(FileRecords<'_>, Range<usize>)], items: &[(ListId, I
     }
     reader.read_ahead(pages.drain(..));
     for (file, range) in files {
-        file.lists_behind_filters(&items[range.clone()], &mut pages);
+        file.lists_past_filters(&items[range.clone()], &mut pages);
     }
     reader.read_ahead(pages);
 }
 
 impl<'f> FileRecords<'f> {
     /// The filter that is asked about an edge; `None` of vertices, which the directory knows.
-    fn filter_of_item(&self, (list, item): (ListId, ItemKey)) -> Option<FilterPlace> {
+    fn filter_of_item(&self, (list, item): (ListId, ItemKey)) -> Option<FilterAnswer> {
         let is_asked = list.subject != Subject::VERTICES && !self.sees_nothing();
         is_asked.then(|| self.filter_of(list, item.neighbor()))
     }
@@ -47,7 +47,7 @@ impl<'f> FileRecords<'f> {
     fn filters_of(&self, items: &[(ListId, ItemKey)], pages: &mut Vec<PageToRead<'f>>) {
         let mut last = None;
         for item in items {
-            if let Some(FilterPlace::Page(page)) = self.filter_of_item(*item)
+            if let Some(FilterAnswer::Page(page)) = self.filter_of_item(*item)
                 && last.replace(page) != Some(page)
             {
                 pages.push(self.page_to_read(page, PageWorth::Filter));
@@ -55,14 +55,14 @@ impl<'f> FileRecords<'f> {
         }
     }
 
-    fn lists_behind_filters(&self, items: &[(ListId, ItemKey)], pages: &mut Vec<PageToRead<'f>>) {
+    fn lists_past_filters(&self, items: &[(ListId, ItemKey)], pages: &mut Vec<PageToRead<'f>>) {
         let mut filter: Option<(PageNumber, Option<Arc<VerifiedPage>>)> = None;
         let mut last = None;
         for (list, item) in items {
             let passes = match self.filter_of_item((*list, *item)) {
-                None | Some(FilterPlace::Absent) => false,
-                Some(FilterPlace::Unfiltered) => true,
-                Some(FilterPlace::Page(number)) => {
+                None | Some(FilterAnswer::Absent) => false,
+                Some(FilterAnswer::Unfiltered) => true,
+                Some(FilterAnswer::Page(number)) => {
                     let (_, page) = match &filter {
                         Some(known) if known.0 == number => known,
                         _ => filter.insert((number, self.file.reader.cached(&self.file.topology, number))),

@@ -8,7 +8,7 @@ use crate::format::file_name::PageNumber;
 use crate::format::filter::{FilterPage, KeyHash};
 use crate::format::lists::page::ListPage;
 use crate::format::operation::RecordOperation;
-use crate::format::page_index::topology::{FilterPlace, IndexedPage};
+use crate::format::page_index::topology::{FilterAnswer, IndexedPage};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::format::vertices::VertexPage;
@@ -123,12 +123,12 @@ impl<'f> FileRecords<'f> {
     }
 
     /// Which filter is asked before the pages of an item; absent if the directory knows of no records.
-    pub(super) fn filter_of(&self, list: ListId, neighbor: VertexId) -> FilterPlace {
+    pub(super) fn filter_of(&self, list: ListId, neighbor: VertexId) -> FilterAnswer {
         if !self.file.directory.has_list(list) {
-            return FilterPlace::Absent;
+            return FilterAnswer::Absent;
         }
         if list.subject == Subject::VERTICES {
-            return FilterPlace::Unfiltered;
+            return FilterAnswer::Unfiltered;
         }
         self.file.topology_index.filter_of_edge(list.subject, list.vertex, neighbor)
     }
@@ -147,9 +147,9 @@ impl<'f> FileRecords<'f> {
     /// Whether a list may have edges to a neighbour. Cost: a page of a filter, if the file has one.
     pub(super) fn may_have(&self, list: ListId, neighbor: VertexId) -> CheckpointResult<bool> {
         match self.filter_of(list, neighbor) {
-            FilterPlace::Unfiltered => Ok(true),
-            FilterPlace::Absent => Ok(false),
-            FilterPlace::Page(number) => {
+            FilterAnswer::Unfiltered => Ok(true),
+            FilterAnswer::Absent => Ok(false),
+            FilterAnswer::Page(number) => {
                 let page = self.file.reader.page(&self.file.topology, number, PageWorth::Filter)?;
                 self.filter_passes(list, neighbor, (number, &page))
             }

@@ -148,7 +148,7 @@ impl FileRecords<'_> {
                 let Some(values) = page.find(vertex).map_err(damaged)? else { continue };
                 let from = match after {
                     None => values.start,
-                    Some(after) => behind(&page, values.clone(), after).map_err(damaged)?,
+                    Some(after) => first_after(&page, values.clone(), after).map_err(damaged)?,
                 };
                 if !listed.take(&page, values, from, self.first_ts()).map_err(damaged)? {
                     return Ok(true);
@@ -337,8 +337,8 @@ impl FileRecords<'_> {
     }
 }
 
-/// The first of `values`, a list, that is behind `after`.
-fn behind(page: &ListPage<'_>, values: Range<usize>, after: ItemKey) -> Decoded<usize> {
+/// The first of `values`, a list, after `after`.
+fn first_after(page: &ListPage<'_>, values: Range<usize>, after: ItemKey) -> Decoded<usize> {
     let parallel = page.find_neighbor(values, after.neighbor())?;
     let discriminators = page.discriminators();
     Ok(partition_point(parallel, |at| discriminators.get(at) <= after.discriminator()))

@@ -11,10 +11,10 @@ use crate::file::item_records::StampUse;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
 use crate::format::directory::INDEX_GROUP;
-use crate::format::entries::place::{EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryRange, VisibleEntry};
 use crate::format::file_name::PAGE_BYTES;
 use crate::format::operation::RecordOperation;
-use crate::format::page_index::topology::FilterPlace;
+use crate::format::page_index::topology::FilterAnswer;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
@@ -35,9 +35,9 @@ impl FileRecords<'_> {
         for place in places {
             let (list, item) = items[place];
             match self.filter_of(list, item.neighbor()) {
-                FilterPlace::Unfiltered => passing.push(place),
-                FilterPlace::Absent => {}
-                FilterPlace::Page(page) => filtered.push((place, page)),
+                FilterAnswer::Unfiltered => passing.push(place),
+                FilterAnswer::Absent => {}
+                FilterAnswer::Page(page) => filtered.push((place, page)),
             }
         }
         if filtered.is_empty() {
@@ -241,13 +241,13 @@ impl RecordSource for FileRecords<'_> {
     fn index_entries(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
         if self.sees_nothing() {
             return Ok(());
         }
-        Ok(self.entries_in(index, stretch, count_max, entries)?)
+        Ok(self.entries_in(index, range, count_max, entries)?)
     }
 }

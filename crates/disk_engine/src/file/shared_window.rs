@@ -1,7 +1,7 @@
 //! Shared window: pages that all visits of one topology read together, by reads of up to 1 MiB, eight of them ahead.
 //!
 //! ```text
-//! file        | span 7      | span 8      | span 9      | ...     64 pages each; fewer where many layers are read
+//! file        | span 7      | span 8      | span 9      | ...     64 pages each; fewer where many sources are read
 //! worker 1      ..^                         ahead ..............   whoever enters a span begins those behind it
 //! worker 2          ..^                                            a page is verified once and decoded by each
 //! page        in the page cache: taken from there    else in its span, and offered to the cache if that has free room

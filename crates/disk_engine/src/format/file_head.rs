@@ -23,8 +23,8 @@ use std::fmt;
 /// The newest format that this version reads, and the one that it writes.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// The bottom: the level below which there is none.
-pub const LEVEL_MAX: u8 = 5;
+/// The bottommost level: there is none below it.
+pub const BOTTOMMOST_LEVEL: u8 = 5;
 
 const TOPOLOGY_MAGIC: [u8; 8] = *b"EVGRCSR\n";
 const COLUMNS_MAGIC: [u8; 8] = *b"EVGRCOL\n";

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A column takes 1.1 bits a key, and halves how many absent keys pass. What a filter saves is a read; what it costs is
-//! memory for reads: filters that are larger than the cache are read themselves. So the bottom level, which has nine tenths
+//! memory for reads: filters that are larger than the cache are read themselves. So the bottommost level, which has nine tenths
 //! of all keys, takes six columns, 6.6 bits a key, and those above it three more each, at most twelve: their files are
 //! many, and together small. A blocked Bloom filter of 10 bits a key lets 1 % pass, this one of 6.6 bits 1.6 %, of 8.8
 //! bits 0.4 %.
@@ -17,7 +17,7 @@
 //! Source: Dillinger and Walzer, Ribbon filter (2021); Dayan, Athanassoulis and Idreos, Monkey: optimal navigable
 //! key-value store (SIGMOD 2017), for the bits of each level.
 
-use crate::format::file_head::LEVEL_MAX;
+use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::PAGE_BYTES;
 use crate::format::page::{PAGE_HEAD_BYTES, PageBytes, PageHead, PageKind, Pushed};
 use crate::format::ribbon::{BLOCK_SLOTS, COLUMNS_MAX, Equation, RibbonSystem, WORD_BYTES};
@@ -29,8 +29,8 @@ use evergraph_graph::id::VertexId;
 const WORDS_OFFSET: usize = PAGE_HEAD_BYTES + WORD_BYTES;
 /// Words of a page.
 const WORDS: usize = (PAGE_BYTES - WORDS_OFFSET) / WORD_BYTES;
-/// Columns of the bottom level's filters.
-const COLUMNS_BOTTOM: u8 = 6;
+/// Columns of the bottommost level's filters.
+const COLUMNS_BOTTOMMOST: u8 = 6;
 /// How many more the filters of each level above it have: a level has a tenth of the keys of the next, so that of those
 /// absent each level lets about as many pass in all as the others.
 const COLUMNS_A_LEVEL: u8 = 3;
@@ -42,11 +42,11 @@ const COLUMNS_TOP: u8 = 12;
 pub struct FilterColumns(u8);
 
 impl FilterColumns {
-    /// Those of the files of a level, 0 to [`LEVEL_MAX`].
+    /// Those of the files of a level, 0 to [`BOTTOMMOST_LEVEL`].
     #[must_use]
     pub const fn of_level(level: u8) -> Self {
-        let above = LEVEL_MAX.saturating_sub(level);
-        let columns = COLUMNS_BOTTOM + COLUMNS_A_LEVEL * above;
+        let above = BOTTOMMOST_LEVEL.saturating_sub(level);
+        let columns = COLUMNS_BOTTOMMOST + COLUMNS_A_LEVEL * above;
         Self(if columns < COLUMNS_TOP { columns } else { COLUMNS_TOP })
     }
 
@@ -283,14 +283,14 @@ mod tests {
     use proptest::prelude::*;
 
     const OUT: Subject = Subject::edges(TypeId(3), EdgeSide::Out);
-    const BOTTOM: FilterColumns = FilterColumns::of_level(LEVEL_MAX);
+    const BOTTOMMOST: FilterColumns = FilterColumns::of_level(BOTTOMMOST_LEVEL);
 
     fn key(vertex: u32, neighbor: u32) -> KeyHash {
         KeyHash::of_edge(OUT, VertexId(vertex), VertexId(neighbor))
     }
 
     fn page_of(edges: impl IntoIterator<Item = (u32, u32)>) -> (PageHead, Box<PageBytes>) {
-        let (mut builder, mut page) = (FilterPageBuilder::new(OUT, BOTTOM), dirty_page());
+        let (mut builder, mut page) = (FilterPageBuilder::new(OUT, BOTTOMMOST), dirty_page());
         for (vertex, neighbor) in edges {
             assert_eq!(builder.push_edge(VertexId(vertex), VertexId(neighbor)), Pushed::Taken);
         }
@@ -338,7 +338,7 @@ mod tests {
     fn levels_above_the_bottom_know_more_of_fewer_keys() {
         let columns = |level| FilterColumns::of_level(level).count();
         assert_eq!([0, 1, 3, 4, 5].map(columns), [12, 12, 12, 9, 6]);
-        assert_eq!((BOTTOM.keys_max(), FilterColumns::of_level(0).keys_max()), (19_781, 9_890));
+        assert_eq!((BOTTOMMOST.keys_max(), FilterColumns::of_level(0).keys_max()), (19_781, 9_890));
     }
 
     #[test]
@@ -354,8 +354,8 @@ mod tests {
 
     #[test]
     fn a_full_page_refuses_new_keys_only() {
-        let mut builder = FilterPageBuilder::new(OUT, BOTTOM);
-        let last = BOTTOM.keys_max() as u32 - 1;
+        let mut builder = FilterPageBuilder::new(OUT, BOTTOMMOST);
+        let last = BOTTOMMOST.keys_max() as u32 - 1;
         let push = |builder: &mut FilterPageBuilder, at| builder.push_edge(VertexId(at / 7), VertexId(at));
         for at in 0..=last {
             assert_eq!(push(&mut builder, at), Pushed::Taken);
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn values_of_an_index_are_keys_as_well() {
         let index = Subject::index(4).unwrap();
-        let mut builder = FilterPageBuilder::new(index, BOTTOM);
+        let mut builder = FilterPageBuilder::new(index, BOTTOMMOST);
         let values: Vec<_> = (0..500u32).map(|at| at.to_be_bytes()).collect();
         for value in values.iter().chain(&values[499..]) {
             assert_eq!(builder.push_value(value), Pushed::Taken);

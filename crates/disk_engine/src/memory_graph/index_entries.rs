@@ -14,12 +14,12 @@
 //! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
 //! short enough for that, which is searched without making a key.
 
-use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
+use crate::format::entries::range::{EntryOrder, BytesBound, VisibleEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
 use crate::source::EntriesSize;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_storage::sync::RwLock;
 use evergraph_storage::sync::atomic::{AtomicI64, AtomicU64, Ordering as Memory};
 use std::cmp::Ordering;
@@ -48,7 +48,7 @@ pub struct IndexRecord {
     /// The value, in bytes that order as values do.
     pub value: Arc<[u8]>,
     /// The item that enters or leaves.
-    pub item: IndexItem,
+    pub item: ItemId,
     /// `Insert` or `Delete`.
     pub operation: RecordOperation,
 }
@@ -57,12 +57,12 @@ pub struct IndexRecord {
 #[derive(Clone, Debug)]
 pub(super) struct StampedEntry {
     pub value: Arc<[u8]>,
-    pub item: IndexItem,
+    pub item: ItemId,
     pub stamp: RelativeStamp,
 }
 
 impl StampedEntry {
-    fn is_of(&self, value: &[u8], item: IndexItem) -> bool {
+    fn is_of(&self, value: &[u8], item: ItemId) -> bool {
         self.item == item && *self.value == *value
     }
 
@@ -76,7 +76,7 @@ impl StampedEntry {
 #[derive(Clone, Copy, Debug)]
 enum Start<'a> {
     /// There.
-    At(&'a EntryPlace<'a>),
+    At(&'a BytesBound<'a>),
     /// With the record that comes after this one, in this order.
     Behind(&'a StampedEntry, EntryOrder),
 }
@@ -167,9 +167,9 @@ impl StampedEntries {
     }
 
     /// What the newest record until `limit` did to a pair. Cost: a search.
-    fn newest(&self, value: &[u8], item: IndexItem, limit: u64) -> Option<RecordOperation> {
+    fn newest(&self, value: &[u8], item: ItemId, limit: u64) -> Option<RecordOperation> {
         let mut found = None;
-        let (after, until) = (EntryPlace::At(value, item), EntryPlace::After(value));
+        let (after, until) = (BytesBound::At(value, item), BytesBound::After(value));
         self.visit(&after, &until, EntryOrder::Ascending, |entry| {
             if !entry.is_of(value, item) || entry.stamp.offset() > limit {
                 return false;
@@ -183,15 +183,15 @@ impl StampedEntries {
     /// As [`IndexEntries::between`].
     fn between(
         &self,
-        (after, until): (&EntryPlace<'_>, &EntryPlace<'_>),
+        (after, until): (&BytesBound<'_>, &BytesBound<'_>),
         order: EntryOrder,
         count_max: usize,
         limit: u64,
-        found: &mut Vec<IndexEntry>,
+        found: &mut Vec<VisibleEntry>,
     ) {
         let start = found.len();
         self.visit(after, until, order, |entry| {
-            let is_edge = |place: &EntryPlace<'_>| *place == EntryPlace::At(&entry.value, entry.item);
+            let is_edge = |place: &BytesBound<'_>| *place == BytesBound::At(&entry.value, entry.item);
             if entry.stamp.offset() > limit || is_edge(after) || is_edge(until) {
                 return true;
             }
@@ -208,7 +208,7 @@ impl StampedEntries {
             if count == count_max {
                 return false;
             }
-            found.push(IndexEntry { value: Arc::clone(&entry.value), item: entry.item, operation });
+            found.push(VisibleEntry { value: Arc::clone(&entry.value), item: entry.item, operation });
             true
         });
     }
@@ -217,8 +217,8 @@ impl StampedEntries {
     /// locks: what is inserted meanwhile is newer than anything that the reader sees.
     fn visit(
         &self,
-        from: &EntryPlace<'_>,
-        to: &EntryPlace<'_>,
+        from: &BytesBound<'_>,
+        to: &BytesBound<'_>,
         order: EntryOrder,
         mut visit: impl FnMut(&StampedEntry) -> bool,
     ) {
@@ -232,7 +232,7 @@ impl StampedEntries {
     fn visit_some(
         &self,
         from: &Start<'_>,
-        to: &EntryPlace<'_>,
+        to: &BytesBound<'_>,
         order: EntryOrder,
         visit: &mut impl FnMut(&StampedEntry) -> bool,
     ) -> Option<StampedEntry> {
@@ -342,7 +342,7 @@ impl IndexEntries {
         &self,
         subject: Subject,
         value: &[u8],
-        item: IndexItem,
+        item: ItemId,
         limit: u64,
     ) -> Option<RecordOperation> {
         self.index(subject)?.newest(value, item, limit)
@@ -353,11 +353,11 @@ impl IndexEntries {
     pub(super) fn between(
         &self,
         subject: Subject,
-        places: (&EntryPlace<'_>, &EntryPlace<'_>),
+        places: (&BytesBound<'_>, &BytesBound<'_>),
         order: EntryOrder,
         count_max: usize,
         limit: u64,
-        found: &mut Vec<IndexEntry>,
+        found: &mut Vec<VisibleEntry>,
     ) {
         if let Some(entries) = self.index(subject) {
             entries.between(places, order, count_max, limit, found);
@@ -369,12 +369,12 @@ impl IndexEntries {
     pub(super) fn visit_after(
         &self,
         subject: Subject,
-        after: Option<(&[u8], IndexItem)>,
+        after: Option<(&[u8], ItemId)>,
         mut visit: impl FnMut(&StampedEntry) -> bool,
     ) {
         let Some(entries) = self.index(subject) else { return };
-        let from = after.map_or(EntryPlace::Start, |(value, item)| EntryPlace::At(value, item));
-        entries.visit(&from, &EntryPlace::End, EntryOrder::Ascending, |entry| {
+        let from = after.map_or(BytesBound::Start, |(value, item)| BytesBound::At(value, item));
+        entries.visit(&from, &BytesBound::End, EntryOrder::Ascending, |entry| {
             after.is_some_and(|(value, item)| entry.is_of(value, item)) || visit(entry)
         });
     }
@@ -391,14 +391,14 @@ mod tests {
     use evergraph_graph::id::VertexId;
     use proptest::prelude::*;
 
-    type Model = BTreeMap<(Vec<u8>, IndexItem), Vec<(u64, RecordOperation)>>;
+    type Model = BTreeMap<(Vec<u8>, ItemId), Vec<(u64, RecordOperation)>>;
     const SUBJECT: Subject = Subject::index(3).unwrap();
 
     fn record(value: &[u8], item: u32, operation: RecordOperation) -> IndexRecord {
         IndexRecord {
             subject: SUBJECT,
             value: value.into(),
-            item: IndexItem::Vertex(VertexId(item)),
+            item: ItemId::Vertex(VertexId(item)),
             operation,
         }
     }
@@ -426,7 +426,7 @@ mod tests {
         }
         let index = entries.index(SUBJECT).unwrap();
         for order in [EntryOrder::Ascending, EntryOrder::Descending] {
-            let (mut from, mut to) = (EntryPlace::Start, EntryPlace::End);
+            let (mut from, mut to) = (BytesBound::Start, BytesBound::End);
             if order == EntryOrder::Descending {
                 std::mem::swap(&mut from, &mut to);
             }
@@ -452,12 +452,12 @@ mod tests {
         }
     }
 
-    fn at(model: &Model, limit: u64) -> Vec<IndexEntry> {
+    fn at(model: &Model, limit: u64) -> Vec<VisibleEntry> {
         let mut entries = Vec::new();
         for ((value, item), records) in model {
             if let Some((_, operation)) = records.iter().rfind(|(offset, _)| *offset <= limit) {
                 let value = value.as_slice().into();
-                entries.push(IndexEntry { value, item: *item, operation: *operation });
+                entries.push(VisibleEntry { value, item: *item, operation: *operation });
             }
         }
         entries
@@ -473,7 +473,7 @@ mod tests {
         ) {
             let (entries, mut model) = (IndexEntries::default(), Model::new());
             for (offset, (value, item)) in (0u64..).zip(&steps) {
-                let key = (value.clone().into_bytes(), IndexItem::Vertex(VertexId(*item)));
+                let key = (value.clone().into_bytes(), ItemId::Vertex(VertexId(*item)));
                 let records = model.entry(key).or_default();
                 let operation = match records.last() {
                     Some((_, RecordOperation::Insert)) => RecordOperation::Delete,
@@ -483,11 +483,11 @@ mod tests {
                 entries.append(vec![record(value.as_bytes(), *item, operation)], offset);
             }
             for (low, high, item, batch, limit) in &ranges {
-                let item = IndexItem::Vertex(VertexId(*item));
-                let low = [EntryPlace::Start, EntryPlace::Before(low.as_bytes()), EntryPlace::At(low.as_bytes(), item)];
-                let high = [EntryPlace::End, EntryPlace::After(high.as_bytes()), EntryPlace::At(high.as_bytes(), item)];
+                let item = ItemId::Vertex(VertexId(*item));
+                let low = [BytesBound::Start, BytesBound::Before(low.as_bytes()), BytesBound::At(low.as_bytes(), item)];
+                let high = [BytesBound::End, BytesBound::After(high.as_bytes()), BytesBound::At(high.as_bytes(), item)];
                 for (low, high) in low.iter().flat_map(|low| high.iter().map(move |high| (low, high))) {
-                    let inside = |entry: &IndexEntry| {
+                    let inside = |entry: &VisibleEntry| {
                         low.cmp_pair(&entry.value, entry.item).is_lt() && high.cmp_pair(&entry.value, entry.item).is_gt()
                     };
                     let mut wanted: Vec<_> = at(&model, *limit).into_iter().filter(inside).collect();

@@ -38,14 +38,14 @@ pub(super) struct ListRoom {
 
 /// Records of a list that lie together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch<'g> {
+pub(super) struct RecordBlock<'g> {
     /// The records, oldest first.
     pub slots: &'g [Slot],
     /// Inserts minus deletes of all records before them.
     pub difference_before: i64,
 }
 
-impl<'g> Stretch<'g> {
+impl<'g> RecordBlock<'g> {
     /// The records that were committed until `limit`, an offset.
     #[inline]
     fn until(self, limit: u64) -> &'g [Slot] {
@@ -88,7 +88,7 @@ impl<'g> StoredList<'g> {
     }
 
     /// The records in blocks, the newest first.
-    pub(super) fn stretches(self) -> impl Iterator<Item = Stretch<'g>> {
+    pub(super) fn blocks(self) -> impl Iterator<Item = RecordBlock<'g>> {
         let mut left = self.count;
         // Published with its header and the records before it, by a count or by itself (Release).
         let mut block = if left > INLINE_RECORDS { self.entry.newest.load(Ordering::Acquire) } else { NONE };
@@ -100,26 +100,26 @@ impl<'g> StoredList<'g> {
                 if header.before < left {
                     let slots = self.arenas.slots.run(first, left - header.before);
                     left = header.before;
-                    return Some(Stretch { slots, difference_before: i64::from(header.difference) });
+                    return Some(RecordBlock { slots, difference_before: i64::from(header.difference) });
                 }
             }
             let slots = &self.entry.inline[..left as usize];
             left = 0;
-            (!slots.is_empty()).then_some(Stretch { slots, difference_before: 0 })
+            (!slots.is_empty()).then_some(RecordBlock { slots, difference_before: 0 })
         })
     }
 
     /// The records until `limit`, the newest first. Cost: a look at each block that is newer.
     pub(super) fn newest_first(self, limit: u64) -> impl Iterator<Item = StoredRecord> {
-        let records = self.stretches().flat_map(move |stretch| stretch.until(limit).iter().rev());
+        let records = self.blocks().flat_map(move |block| block.until(limit).iter().rev());
         records.map(Slot::record)
     }
 
     /// Inserts minus deletes until `limit`. Cost: one block, and a look at each that is newer.
     pub(super) fn difference(self, limit: u64) -> i64 {
-        let visible = self.stretches().find_map(|stretch| {
-            let slots = stretch.until(limit);
-            (!slots.is_empty()).then(|| stretch.difference_before + difference_of(slots))
+        let visible = self.blocks().find_map(|block| {
+            let slots = block.until(limit);
+            (!slots.is_empty()).then(|| block.difference_before + difference_of(slots))
         });
         visible.unwrap_or(0)
     }
@@ -362,7 +362,7 @@ mod tests {
             arenas.append_records(at, &mut records(neighbor..neighbor + 1), u64::from(neighbor), room);
         }
         let list = arenas.list(ID).unwrap();
-        let mut sizes: Vec<_> = list.stretches().map(|stretch| stretch.slots.len()).collect();
+        let mut sizes: Vec<_> = list.blocks().map(|block| block.slots.len()).collect();
         sizes.reverse();
         assert_eq!(sizes[..9], [2, 8, 10, 20, 40, 80, 160, 320, 640]);
         assert!(sizes[9..sizes.len() - 1].iter().all(|size| *size == 1024));

@@ -10,7 +10,7 @@
 //!
 //! Source: disk-engine, section 5, rule D5.
 
-use crate::format::entries::place::{EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryRange, VisibleEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -238,11 +238,11 @@ impl RecordSource for VisibleRecords<'_> {
     fn index_entries(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
-        let EntryStretch { from, to, order } = stretch;
+        let EntryRange { from, to, order } = range;
         VisibleRecords::index_entries(self, index, (from, to), *order, count_max, entries);
         Ok(())
     }

@@ -9,7 +9,7 @@
 //! The newest record of a key decides in this graph whether its item exists; older generations and files are asked
 //! about it only if there is no record. Counts are differences to what lies below (rule D5).
 
-use crate::format::entries::place::{EntryOrder, EntryPlace, IndexEntry};
+use crate::format::entries::range::{EntryOrder, BytesBound, VisibleEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
@@ -21,7 +21,7 @@ use crate::memory_graph::segments::StoredSegment;
 use crate::memory_graph::slot::StoredRecord;
 use crate::source::EntriesSize;
 use evergraph_graph::id::{GroupId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct CommittedIndexRecord {
     /// The value, in bytes.
     pub value: Arc<[u8]>,
     /// The item.
-    pub item: IndexItem,
+    pub item: ItemId,
     /// When it was committed.
     pub timestamp: Timestamp,
     /// `Insert` if the pair entered the index, `Delete` if it left.
@@ -125,7 +125,7 @@ impl<'g> VisibleRecords<'g> {
 
     /// What happened last to a pair of an index: `Insert` if it entered, `Delete` if it left.
     #[must_use]
-    pub fn index_entry(&self, index: Subject, value: &[u8], item: IndexItem) -> Option<RecordOperation> {
+    pub fn index_entry(&self, index: Subject, value: &[u8], item: ItemId) -> Option<RecordOperation> {
         self.graph.indexes.newest(index, value, item, self.horizon.limit?)
     }
 
@@ -136,10 +136,10 @@ impl<'g> VisibleRecords<'g> {
     pub fn index_entries(
         &self,
         index: Subject,
-        places: (&EntryPlace<'_>, &EntryPlace<'_>),
+        places: (&BytesBound<'_>, &BytesBound<'_>),
         order: EntryOrder,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) {
         if let Some(limit) = self.horizon.limit {
             self.graph.indexes.between(index, places, order, count_max, limit, entries);
@@ -166,7 +166,7 @@ impl<'g> VisibleRecords<'g> {
     pub fn index_records_after(
         &self,
         index: Subject,
-        after: Option<(&[u8], IndexItem)>,
+        after: Option<(&[u8], ItemId)>,
         count: usize,
         records: &mut Vec<CommittedIndexRecord>,
     ) {

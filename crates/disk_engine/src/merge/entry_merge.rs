@@ -15,7 +15,7 @@ use crate::format::subject::Subject;
 use crate::merge::delete_rule::DeleteRule;
 use crate::merge::merge_error::MergeError;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
 use std::cmp::Ordering;
@@ -46,7 +46,7 @@ pub struct EntryMerge<S> {
     /// The key that is being merged, or was handed out last.
     subject: Subject,
     value: Vec<u8>,
-    item: IndexItem,
+    item: ItemId,
 }
 
 impl<S: EntrySource> EntryMerge<S> {
@@ -54,7 +54,7 @@ impl<S: EntrySource> EntryMerge<S> {
     /// through `until` count.
     #[must_use]
     pub fn new(sources: Vec<S>, until: Timestamp, deletes: DeleteRule) -> Self {
-        let (value, item) = (Vec::new(), IndexItem::Vertex(VertexId(0)));
+        let (value, item) = (Vec::new(), ItemId::Vertex(VertexId(0)));
         Self { sources, until, deletes, subject: Subject::VERTICES, value, item }
     }
 

@@ -3,8 +3,8 @@
 //! ```text
 //! head of each source        the next list is the least of them
 //! one source has it          its slice is passed on as it is: no record is looked at
-//! several have it            lanes; the least key of all, and the next one in another lane:
-//!                              in one lane alone   its records up to the other's are copied in a piece
+//! several have it            cursors; the least key of all, and the next one in another cursor:
+//!                              in one cursor alone its records up to the other's are copied in a piece
 //!                              in several          their records come to one
 //! ```
 //!
@@ -14,7 +14,7 @@ use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
-use crate::merge::lane::{Lane, inexact};
+use crate::merge::list_cursor::{ListCursor, inexact};
 use crate::merge::list_source::{ListKey, ListSource};
 use crate::merge::merge_error::MergeError;
 use crate::merge::merged_run::{MergedRun, Origin};
@@ -31,9 +31,9 @@ const RUN_RECORDS_MAX: usize = 4096;
 pub struct ListMerge<S> {
     /// The newest first.
     sources: Vec<S>,
-    /// The list of each source's lane, or else of its slice in front.
+    /// The list of each source's cursor, or else of its slice in front.
     heads: Vec<Head>,
-    lanes: Vec<Lane>,
+    cursors: Vec<ListCursor>,
     until: Timestamp,
     deletes: DeleteRule,
     /// The source whose slice was passed on by the last step, and is still in front.
@@ -84,10 +84,10 @@ impl<S: ListSource> ListMerge<S> {
     #[must_use]
     pub fn new(sources: Vec<S>, until: Timestamp, deletes: DeleteRule) -> Self {
         let heads: Vec<_> = sources.iter().map(head).collect();
-        let lanes = sources.iter().map(|_| Lane::default()).collect();
+        let cursors = sources.iter().map(|_| ListCursor::default()).collect();
         let (passed, sharing, buffer) = (None, Vec::new(), RunBuffer::default());
         let (current, passed_until) = (Step::End, Head::END);
-        Self { sources, heads, lanes, until, deletes, passed, passed_until, sharing, buffer, current }
+        Self { sources, heads, cursors, until, deletes, passed, passed_until, sharing, buffer, current }
     }
 
     /// The next records, in key order; `None` at the end.
@@ -209,7 +209,7 @@ impl<S: ListSource> ListMerge<S> {
     #[inline]
     fn can_pass(&self, source: usize) -> bool {
         let is_bare = self.sources[source].front().is_some_and(|front| front.is_bare);
-        self.lanes[source].is_empty() && (is_bare || self.can_pass_slice(source))
+        self.cursors[source].is_empty() && (is_bare || self.can_pass_slice(source))
     }
 
     fn can_pass_slice(&self, source: usize) -> bool {
@@ -223,10 +223,10 @@ impl<S: ListSource> ListMerge<S> {
     fn merge(&mut self, list: ListKey, drops_deletes: bool) -> Result<(), MergeError<S::Error>> {
         let mut are_loaded = true;
         for &source in &self.sharing {
-            let lane = &mut self.lanes[source];
-            if lane.is_empty() {
-                lane.load(&mut self.sources[source], source, list, self.until)?;
-                are_loaded &= !lane.is_empty();
+            let cursor = &mut self.cursors[source];
+            if cursor.is_empty() {
+                cursor.load(&mut self.sources[source], source, list, self.until)?;
+                are_loaded &= !cursor.is_empty();
             }
         }
         // A source whose records all went may have more of the list.
@@ -235,7 +235,7 @@ impl<S: ListSource> ListMerge<S> {
         }
         for at in 0..self.sharing.len() {
             let source = self.sharing[at];
-            if self.lanes[source].is_empty() {
+            if self.cursors[source].is_empty() {
                 self.refresh_head(source, list)?;
             }
         }
@@ -243,12 +243,12 @@ impl<S: ListSource> ListMerge<S> {
     }
 
     fn merge_lanes(&mut self, list: ListKey, drops_deletes: bool) -> Result<(), MergeError<S::Error>> {
-        let Self { lanes, sharing, buffer, .. } = self;
+        let Self { cursors, sharing, buffer, .. } = self;
         while buffer.len() < RUN_RECORDS_MAX {
-            // The least key, the lane it was found in, whether others have it too, and the next key of another lane.
+            // The least key, the cursor it was found in, whether others have it too, and the next key of another cursor.
             let (mut least, mut next, mut first, mut is_shared) = (ItemKey::END, ItemKey::END, 0, false);
             for &source in sharing.iter() {
-                let key = lanes[source].key();
+                let key = cursors[source].key();
                 if key < least {
                     (next, least, first, is_shared) = (least, key, source, false);
                 } else if key == least {
@@ -261,11 +261,11 @@ impl<S: ListSource> ListMerge<S> {
                 let (record, mut net) = (buffer.len(), Net::new(buffer.later_sets.len()));
                 let mut ended = false;
                 for &source in sharing.iter().rev() {
-                    let lane = &mut lanes[source];
-                    if lane.key() == least {
-                        let taken = lane.take_into(&mut net, source, record, &mut buffer.later_sets);
+                    let cursor = &mut cursors[source];
+                    if cursor.key() == least {
+                        let taken = cursor.take_into(&mut net, source, record, &mut buffer.later_sets);
                         taken.map_err(|pair| inexact(list, least, pair))?;
-                        ended |= lane.is_empty();
+                        ended |= cursor.is_empty();
                     }
                 }
                 match net.operation {
@@ -277,10 +277,10 @@ impl<S: ListSource> ListMerge<S> {
                     return Ok(());
                 }
             } else {
-                let lane = &mut lanes[first];
-                let count = lane.count_below(next).min(RUN_RECORDS_MAX - buffer.len());
-                take_run(buffer, lane, first, count, drops_deletes);
-                if lane.is_empty() {
+                let cursor = &mut cursors[first];
+                let count = cursor.count_below(next).min(RUN_RECORDS_MAX - buffer.len());
+                take_run(buffer, cursor, first, count, drops_deletes);
+                if cursor.is_empty() {
                     return Ok(());
                 }
             }
@@ -304,18 +304,18 @@ fn head<S: ListSource>(source: &S) -> Head {
     source.front().map_or(Head::END, |front| Head::of(front.list))
 }
 
-/// Moves the next `count` records of `lane` to the buffer, without Deletes if those are dropped.
-fn take_run(buffer: &mut RunBuffer, lane: &mut Lane, source: usize, count: usize, drops_deletes: bool) {
-    if !drops_deletes || lane.is_plain() {
-        return buffer.take_from(lane, source, count);
+/// Moves the next `count` records of `cursor` to the buffer, without Deletes if those are dropped.
+fn take_run(buffer: &mut RunBuffer, cursor: &mut ListCursor, source: usize, count: usize, drops_deletes: bool) {
+    if !drops_deletes || cursor.is_plain() {
+        return buffer.take_from(cursor, source, count);
     }
     let mut left = count;
     while left > 0 {
-        let operations = lane.front(left).operations;
+        let operations = cursor.front(left).operations;
         let kept = operations.iter().position(|one| *one == RecordOperation::Delete).unwrap_or(left);
-        buffer.take_from(lane, source, kept);
+        buffer.take_from(cursor, source, kept);
         let dropped = usize::from(kept < left);
-        lane.skip(dropped);
+        cursor.skip(dropped);
         left -= kept + dropped;
     }
 }

@@ -8,7 +8,7 @@
 //! L2             v8: 1+ 5+
 //!
 //! list_source    what a source shows: slices of one list's arrays      entry_merge    the same for indexes
-//! lane           a slice that is merged, its stamped records reduced   delete_rule    which Deletes go
+//! list_cursor    a slice that is merged, its stamped records reduced   delete_rule    which Deletes go
 //! net            what the records of one key come to                   group_counts   Inserts - Deletes a group
 //! merged_run     a part of the output, gathered in run_buffer          merge_error
 //! ```
@@ -38,7 +38,7 @@
 pub mod delete_rule;
 pub mod entry_merge;
 pub mod group_counts;
-mod lane;
+mod list_cursor;
 pub mod list_merge;
 pub mod list_source;
 pub mod merge_error;

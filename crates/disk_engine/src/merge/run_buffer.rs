@@ -2,7 +2,7 @@
 
 use crate::format::operation::RecordOperation;
 use crate::format::tree_key::ItemKey;
-use crate::merge::lane::Lane;
+use crate::merge::list_cursor::ListCursor;
 use crate::merge::list_source::ListKey;
 use crate::merge::merged_run::{LaterSet, MergedRun, Origin, PropertyRun};
 use evergraph_graph::id::VertexId;
@@ -51,12 +51,12 @@ impl RunBuffer {
         self.push_run(PropertyRun { first: base, count: 1 });
     }
 
-    /// Appends the next `count` records of `lane`, which is of source `source`, and takes them from it.
-    pub(super) fn take_from(&mut self, lane: &mut Lane, source: usize, count: usize) {
+    /// Appends the next `count` records of `cursor`, which is of source `source`, and takes them from it.
+    pub(super) fn take_from(&mut self, cursor: &mut ListCursor, source: usize, count: usize) {
         if count == 0 {
             return;
         }
-        let (first_record, records) = (self.len(), lane.front(count));
+        let (first_record, records) = (self.len(), cursor.front(count));
         self.neighbors.extend(records.keys.iter().map(|key| key.neighbor().0));
         if records.has_discriminators {
             self.discriminators.resize(first_record, 0);
@@ -85,7 +85,7 @@ impl RunBuffer {
         let moved =
             |set: &LaterSet| LaterSet { record: set.record - position + first_record, origin: set.origin };
         self.later_sets.extend(records.later_sets.iter().map(moved));
-        lane.skip(count);
+        cursor.skip(count);
     }
 
     /// Makes the buffer the plan of a run that is passed on as it is.

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! neither weights nor filters    a slice of a page or of a merge, as it is, or without ends out of scope
-//! weights, no filters            out lists: with the numbers of each layer by rank, or of a memory graph by edge
-//! else                           gathered in a stretch of some thousand edges, whose properties are read in batches
+//! weights, no filters            out lists: with the numbers of each source by rank, or of a memory graph by edge
+//! else                           gathered in a batch of some thousand edges, whose properties are read in batches
 //! ```
 
 use crate::file::ranked_numbers::{NumberColumn, RankedNumbers};
@@ -11,9 +11,9 @@ use crate::format::operation::RecordOperation;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::merged_run::{MergedRun, Origin};
 use crate::source::PropertyAnswer;
-use crate::topology::edge_layer::{EdgeLayer, ListHolder, ScannedFile};
+use crate::topology::edge_source::{EdgeSource, ListHolder, ScannedFile};
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
-use crate::topology::stretch::{Records, STRETCH_EDGES, Stretch, Wanted, reads_properties};
+use crate::topology::edge_batch::{Records, BATCH_EDGES, EdgeBatch, EdgeFields, reads_properties};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
@@ -23,10 +23,10 @@ use std::ops::Range;
 pub(super) struct Delivery<'d, F: ScannedFile, V> {
     topology: &'d FrozenGraph<F>,
     buffer: &'d mut PieceBuffer,
-    wanted: Wanted,
+    wanted: EdgeFields,
     /// Used if properties are read.
-    stretch: Stretch,
-    /// Weights by rank, of each layer.
+    batch: EdgeBatch,
+    /// Weights by rank, of each source.
     numbers: Vec<RankedNumbers>,
     /// Edges whose weights a memory graph is asked for, and what it says.
     items: Vec<(ListId, ItemKey)>,
@@ -44,16 +44,16 @@ where
     pub(super) fn new(
         topology: &'d FrozenGraph<F>,
         buffer: &'d mut PieceBuffer,
-        wanted: Wanted,
+        wanted: EdgeFields,
         visitor: V,
     ) -> Self {
-        let (stretch, numbers) = (Stretch::default(), Vec::new());
+        let (batch, numbers) = (EdgeBatch::default(), Vec::new());
         let (items, answers) = (Vec::new(), Vec::new());
-        Self { topology, buffer, wanted, stretch, numbers, items, answers, visitor, done_with: None }
+        Self { topology, buffer, wanted, batch, numbers, items, answers, visitor, done_with: None }
     }
 
     /// What the visitor wants to know.
-    pub(super) fn wanted(&self) -> Wanted {
+    pub(super) fn wanted(&self) -> EdgeFields {
         self.wanted
     }
 
@@ -63,7 +63,7 @@ where
         self.done_with != Some(vertex) && self.topology.vertices.contains(vertex)
     }
 
-    /// Takes records of a vertex that is wanted, of `file` if no other layer has the list; whether the visitor goes on.
+    /// Takes records of a vertex that is wanted, of `file` if no other source has the list; whether the visitor goes on.
     /// Weights are read as `reads` says.
     #[inline]
     pub(super) fn take(
@@ -84,8 +84,8 @@ where
             if let Some(goes_on) = self.take_by_rank(vertex, subject, records, file, reads)? {
                 return Ok(goes_on);
             }
-            self.stretch.push(topology, vertex, subject, records);
-            return if self.stretch.len() >= STRETCH_EDGES { self.empty_stretch() } else { Ok(true) };
+            self.batch.push(topology, vertex, subject, records);
+            return if self.batch.len() >= BATCH_EDGES { self.deliver_batch() } else { Ok(true) };
         }
         let mut neighbors = records.neighbors();
         if topology.subjects[subject].leaves_scope {
@@ -117,11 +117,11 @@ where
             Records::Plain { ranks, .. } => std::slice::from_ref(ranks),
             Records::Merged(_) | Records::Present { .. } => return Ok(None),
         };
-        let Some(column) = topology.weight_column(subject).filter(|_| self.wanted == Wanted::Weights) else {
+        let Some(column) = topology.weight_column(subject).filter(|_| self.wanted == EdgeFields::Weights) else {
             return Ok(None);
         };
         // What was gathered before comes first; its weights pass through the buffer too.
-        if !self.empty_stretch()? {
+        if !self.deliver_batch()? {
             return Ok(Some(false));
         }
         if self.done_with == Some(vertex) {
@@ -154,7 +154,7 @@ where
         Ok(Some(visit != Visit::Stop))
     }
 
-    /// Appends the weights of some of the edges of `records`, whose properties begin at `first` in one layer; of `file`, if
+    /// Appends the weights of some of the edges of `records`, whose properties begin at `first` in one source; of `file`, if
     /// that is known. False if one has none, or they lie where ranks do not lead.
     fn read_weights(
         &mut self,
@@ -167,11 +167,11 @@ where
     ) -> Result<bool> {
         let topology = self.topology;
         let ranks = first.rank..first.rank + edges.len() as u64;
-        let layer = &topology.layers[first.source];
+        let edge_source = &topology.edge_sources[first.source];
         let weights = &mut self.buffer.weights;
         let file = match (file, records) {
             (Some(file), _) => Some(file),
-            (None, Records::Merged(run)) => match layer.holder(list_of(run), topology.timestamp) {
+            (None, Records::Merged(run)) => match edge_source.holder(list_of(run), topology.timestamp) {
                 ListHolder::File(file) => Some(file),
                 ListHolder::Nothing | ListHolder::Others => None,
             },
@@ -184,7 +184,7 @@ where
             let numbers = &mut self.numbers[first.source];
             return file.numbers_of(column, ranks, topology.window(reads), numbers, weights);
         }
-        let (EdgeLayer::Graphs(_), Records::Merged(run)) = (layer, records) else { return Ok(false) };
+        let (EdgeSource::Graphs(_), Records::Merged(run)) = (edge_source, records) else { return Ok(false) };
         let list = list_of(run);
         self.items.clear();
         self.items.extend(edges.map(|at| {
@@ -193,7 +193,7 @@ where
         }));
         self.answers.clear();
         self.answers.resize(self.items.len(), PropertyAnswer::Undecided);
-        layer.property(topology.timestamp, &self.items, column.key, &mut self.answers)?;
+        edge_source.property(topology.timestamp, &self.items, column.key, &mut self.answers)?;
         for answer in &self.answers {
             let number = match answer {
                 PropertyAnswer::Value(value) => value.as_f64(),
@@ -208,20 +208,20 @@ where
 
     /// Hands out what was gathered; called at the end, unless the visitor stopped.
     pub(super) fn finish(&mut self) -> Result<()> {
-        self.empty_stretch().map(|_| ())
+        self.deliver_batch().map(|_| ())
     }
 
-    fn empty_stretch(&mut self) -> Result<bool> {
-        let Self { topology, buffer, wanted, stretch, visitor, done_with, .. } = self;
-        if stretch.len() == 0 {
+    fn deliver_batch(&mut self) -> Result<bool> {
+        let Self { topology, buffer, wanted, batch, visitor, done_with, .. } = self;
+        if batch.len() == 0 {
             return Ok(true);
         }
-        let edges = stretch.read_properties(topology, *wanted)?;
-        for piece in stretch.pieces() {
+        let edges = batch.read_properties(topology, *wanted)?;
+        for piece in batch.pieces() {
             if *done_with == Some(piece.vertex) {
                 continue;
             }
-            edges.copy_to(stretch, piece.edges.clone(), buffer);
+            edges.copy_to(batch, piece.edges.clone(), buffer);
             if buffer.neighbors.is_empty() {
                 continue;
             }
@@ -232,7 +232,7 @@ where
                 Visit::Stop => return Ok(false),
             }
         }
-        stretch.clear();
+        batch.clear();
         Ok(true)
     }
 }

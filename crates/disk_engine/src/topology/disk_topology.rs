@@ -1,15 +1,15 @@
 //! Disk topology: the lists of one snapshot, streamed from files and from the run of memory graphs.
 //!
-//! A visit of a range costs a scan of each layer that the range's groups have lists in, and a merge of the lists
-//! that several layers have. Visits of one range after the other read every page once, except for those at the cuts.
+//! A visit of a range costs a scan of each source that the range's groups have lists in, and a merge of the lists
+//! that several sources have. Visits of one range after the other read every page once, except for those at the cuts.
 
 use crate::groups::GroupTable;
 use crate::topology::delivery::Delivery;
-use crate::topology::edge_layer::{EdgeLayer, ScannedFile};
+use crate::topology::edge_source::{EdgeSource, ScannedFile};
 use crate::topology::freeze::Freezer;
 use crate::topology::frozen_graph::FrozenGraph;
 use crate::topology::look_ups::LookUps;
-use crate::topology::stretch::Wanted;
+use crate::topology::edge_batch::EdgeFields;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
@@ -83,7 +83,7 @@ impl<F: ScannedFile> DiskTopology<F> {
     /// deletions and replacements count as edges.
     #[must_use]
     pub fn fresh_share(&self) -> f64 {
-        let records: usize = self.frozen.layers.iter().map(EdgeLayer::graph_records).sum();
+        let records: usize = self.frozen.edge_sources.iter().map(EdgeSource::graph_records).sum();
         let listed = self.frozen.edge_count * self.frozen.direction.sides().len() as u64;
         match listed {
             0 => 0.0,
@@ -102,7 +102,7 @@ impl<F: ScannedFile> DiskTopology<F> {
     where
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
-        let mut delivery = Delivery::new(&self.frozen, buffer, Wanted::Weights, visitor);
+        let mut delivery = Delivery::new(&self.frozen, buffer, EdgeFields::Weights, visitor);
         let mut look_ups = LookUps::new(&self.frozen);
         for (block, is_dense) in (Blocks { vertices }) {
             let goes_on = if is_dense {
@@ -159,7 +159,7 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
             .count_edges(direction, range, |vertex, count| degrees[(vertex - start) as usize] += count as u32)
     }
 
-    /// Cost: a scan of the range in each layer, outside of the page cache.
+    /// Cost: a scan of the range in each source, outside of the page cache.
     fn visit<V>(
         &self,
         direction: Direction,
@@ -171,22 +171,22 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
         let Some(incoming) = self.frozen.incoming_of(direction) else {
-            return self.frozen.visit_side(direction, range, Wanted::Weights, buffer, visitor);
+            return self.frozen.visit_side(direction, range, EdgeFields::Weights, buffer, visitor);
         };
         let _ = self.frozen.subjects_of(direction)?;
         let vertices = self.frozen.vertices.range(range.clone());
         let visit_out = |visitor: &mut dyn FnMut(u32, Piece<'_>) -> Visit| match direction {
             Direction::Both => {
-                self.frozen.visit_side(Direction::Out, range, Wanted::Weights, buffer, visitor)
+                self.frozen.visit_side(Direction::Out, range, EdgeFields::Weights, buffer, visitor)
             }
             Direction::In | Direction::Out => Ok(()),
         };
-        incoming.visit_behind(vertices, visit_out, visitor)
+        incoming.visit_after_out(vertices, visit_out, visitor)
     }
 
     /// `vertices` ascend, each once. Cost: where they are dense, or most pages between them would be read from the disk
     /// anyway, a scan that skips the others; else a look-up of each
-    /// list in each layer, through the page cache.
+    /// list in each source, through the page cache.
     fn visit_each<V>(
         &self,
         direction: Direction,
@@ -208,7 +208,7 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
             Direction::Both => self.visit_chosen(Direction::Out, vertices, buffer, visitor),
             Direction::In | Direction::Out => Ok(()),
         };
-        incoming.visit_behind(in_scope, visit_out, visitor)
+        incoming.visit_after_out(in_scope, visit_out, visitor)
     }
 
     fn reads_from_disk(&self) -> bool {

@@ -3,10 +3,10 @@
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
-use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
+use crate::topology::edge_source::{EdgeSource, ScannedFile, edge_sources};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use crate::topology::incoming::{IncomingLists, OutLists, OutPass};
-use crate::topology::stretch::Wanted;
+use crate::topology::edge_batch::EdgeFields;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -48,7 +48,7 @@ impl Freezer<'_> {
     fn incoming<F: ScannedFile>(&self, out: &FrozenGraph<F>) -> Result<Option<IncomingLists>> {
         let mut buffer = PieceBuffer::default();
         let visit = |pass, visitor: &mut dyn FnMut(u32, Piece<'_>)| {
-            let wanted = if pass == OutPass::Ends { Wanted::Ends } else { Wanted::Weights };
+            let wanted = if pass == OutPass::Ends { EdgeFields::Ends } else { EdgeFields::Weights };
             out.visit_side(Direction::Out, 0..out.bound, wanted, &mut buffer, |vertex, piece| {
                 visitor(vertex, piece);
                 Visit::Continue
@@ -69,12 +69,12 @@ impl Freezer<'_> {
         let wanted = |subject: Subject| subjects.iter().any(|frozen| frozen.subject == subject);
         let of_groups = u64::from(count) / 8 * subjects.len() as u64 + (u64::from(count) + 1) * 8;
         let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
-        let layers = layers(sources, self.timestamp, wanted, self.budget)?;
-        let vertices = self.scope(&layers, count, &mut reservations)?;
+        let edge_sources = edge_sources(sources, self.timestamp, wanted, self.budget)?;
+        let vertices = self.scope(&edge_sources, count, &mut reservations)?;
         // Weights are read beside the lists, and are longer.
         let columns = u64::from(self.projection.weight.is_some());
-        let pages: u64 = layers.iter().map(EdgeLayer::pages_count).sum();
-        let streams = layers.len() as u64 * subjects.len() as u64;
+        let pages: u64 = edge_sources.iter().map(EdgeSource::pages_count).sum();
+        let streams = edge_sources.len() as u64 * subjects.len() as u64;
         let window = SharedWindow::new(&**self.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
         let windows = [Arc::new(window), Arc::new(SharedWindow::of_single_pages())];
         let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
@@ -88,7 +88,7 @@ impl Freezer<'_> {
             vertices,
             direction,
             edge_count: 0,
-            layers,
+            edge_sources,
             windows,
             incoming,
             subjects,
@@ -147,7 +147,7 @@ impl Freezer<'_> {
     /// The vertices that are alive, of the chosen labels and among the chosen ones.
     fn scope<F: ScannedFile>(
         &self,
-        layers: &[EdgeLayer<F>],
+        edge_sources: &[EdgeSource<F>],
         count: u32,
         reservations: &mut Vec<Reservation>,
     ) -> Result<VertexSet> {
@@ -157,8 +157,8 @@ impl Freezer<'_> {
         for group in (0..count).map(GroupId) {
             let mut live = [0; 64];
             if self.is_in_labels(group) {
-                let mut oldest_first = layers.iter().rev();
-                oldest_first.try_for_each(|layer| layer.apply_live(self.timestamp, group, &mut live))?;
+                let mut oldest_first = edge_sources.iter().rev();
+                oldest_first.try_for_each(|edge_source| edge_source.apply_live(self.timestamp, group, &mut live))?;
             }
             words.extend_from_slice(&live);
         }
@@ -210,8 +210,8 @@ impl Freezer<'_> {
         group: GroupId,
     ) -> Result<u64> {
         let mut difference = 0;
-        for layer in &topology.layers {
-            difference += layer.group_difference(self.timestamp, subject, group)?;
+        for edge_source in &topology.edge_sources {
+            difference += edge_source.group_difference(self.timestamp, subject, group)?;
         }
         u64::try_from(difference).map_err(|_| {
             let text = format!("{subject} of group {}: {difference} edges; a file is missing", group.0);

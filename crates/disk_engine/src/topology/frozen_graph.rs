@@ -1,9 +1,9 @@
-//! Frozen graph: what a topology knows of its snapshot: scope, subjects, layers, counts. Visits are in `visits`.
+//! Frozen graph: what a topology knows of its snapshot: scope, subjects, sources, counts. Visits are in `visits`.
 
 use crate::file::ranked_numbers::NumberColumn;
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
-use crate::topology::edge_layer::EdgeLayer;
+use crate::topology::edge_source::EdgeSource;
 use crate::topology::incoming::IncomingLists;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
@@ -55,7 +55,7 @@ pub(super) struct FrozenGraph<F> {
     pub direction: Direction,
     pub edge_count: u64,
     /// The newest first.
-    pub layers: Vec<EdgeLayer<F>>,
+    pub edge_sources: Vec<EdgeSource<F>>,
     /// What scans read files through, by [`PageReads`].
     pub windows: [Arc<SharedWindow>; 2],
     /// The in side, if it has weights or filters and the budget has room for it.

@@ -117,7 +117,7 @@ impl IncomingLists {
     }
 
     /// Hands out the in lists of `vertices`, which ascend, behind the out lists that `visit_out` hands out.
-    pub(super) fn visit_behind<V>(
+    pub(super) fn visit_after_out<V>(
         &self,
         vertices: impl Iterator<Item = u32>,
         visit_out: impl FnOnce(&mut dyn FnMut(u32, Piece<'_>) -> Visit) -> Result<()>,

@@ -1,10 +1,10 @@
 //! Look-ups: the lists of scattered vertices, a block of them at a time.
 //!
 //! ```text
-//! block     v3 v90 v2044 ...    the pages of their lists, in all layers, are read side by side
+//! block     v3 v90 v2044 ...    the pages of their lists, in all sources, are read side by side
 //! plain     one file alone has the list: it is decoded, and nothing else of its page; ranks say where its weights are,
 //!           whose pages are read side by side, too
-//! merged    layers have records of the list, or it is long: point reads; where weights are read by rank, a walk
+//! merged    sources have records of the list, or it is long: point reads; where weights are read by rank, a walk
 //! ```
 //!
 //! A list takes one read of the disk where the cache has nothing of it, two with weights, and those of a block overlap.
@@ -13,10 +13,10 @@ use crate::file::plain_list::PlainLists;
 use crate::format::tree_key::ListId;
 use crate::merge::merged_run::{Origin, PropertyRun};
 use crate::topology::delivery::Delivery;
-use crate::topology::edge_layer::{ListHolder, ScannedFile};
+use crate::topology::edge_source::{ListHolder, ScannedFile};
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
-use crate::topology::point_reads::PointReads;
-use crate::topology::stretch::{Records, Wanted};
+use crate::topology::scattered_lists::ScatteredLists;
+use crate::topology::edge_batch::{Records, EdgeFields};
 use crate::topology::walk::Walk;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
@@ -34,7 +34,7 @@ struct PlainPiece<'t, F> {
     vertex: u32,
     /// The place of its subject among those of the topology.
     subject: usize,
-    layer: usize,
+    edge_source: usize,
     file: &'t F,
     /// Which of the gathered edges are its own.
     edges: Range<usize>,
@@ -55,7 +55,7 @@ pub(super) struct LookUps<'t, F> {
     lists: Vec<ListId>,
     plain: PlainLists,
     pieces: Vec<PlainPiece<'t, F>>,
-    point_reads: PointReads,
+    scattered_lists: ScatteredLists,
 }
 
 impl<'t, F: ScannedFile> LookUps<'t, F> {
@@ -66,7 +66,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
             lists: Vec::new(),
             plain: PlainLists::default(),
             pieces: Vec::new(),
-            point_reads: PointReads::default(),
+            scattered_lists: ScatteredLists::default(),
         }
     }
 
@@ -94,7 +94,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
         }
         self.lists.clear();
         self.lists.extend(self.wanted.iter().map(|(list, _)| *list));
-        topology.layers.iter().for_each(|layer| layer.read_ahead(topology.timestamp, &self.lists));
+        topology.edge_sources.iter().for_each(|edge_source| edge_source.read_ahead(topology.timestamp, &self.lists));
         for at in 0..self.wanted.len() {
             let (list, subject) = self.wanted[at];
             if !delivery.wants(list.vertex.0) || self.gather(list, subject)? {
@@ -113,14 +113,14 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
     /// Gathers a list that one file alone has, or none; false if it is to be merged.
     fn gather(&mut self, list: ListId, subject: usize) -> Result<bool> {
         let (topology, mut found) = (self.topology, None);
-        for (layer, edges) in topology.layers.iter().enumerate() {
+        for (edge_source, edges) in topology.edge_sources.iter().enumerate() {
             match edges.holder(list, topology.timestamp) {
                 ListHolder::Nothing => {}
-                ListHolder::File(file) if found.is_none() => found = Some((layer, file)),
+                ListHolder::File(file) if found.is_none() => found = Some((edge_source, file)),
                 ListHolder::File(_) | ListHolder::Others => return Ok(false),
             }
         }
-        let Some((layer, file)) = found else { return Ok(true) };
+        let Some((edge_source, file)) = found else { return Ok(true) };
         if file.pages_of_list(list, topology.timestamp) > PAGES_MAX {
             return Ok(false);
         }
@@ -129,7 +129,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
             return Ok(false);
         };
         let (vertex, edges) = (list.vertex.0, start..self.plain.len());
-        self.pieces.push(PlainPiece { vertex, subject, layer, file, edges, first_rank });
+        self.pieces.push(PlainPiece { vertex, subject, edge_source, file, edges, first_rank });
         Ok(true)
     }
 
@@ -139,7 +139,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
         let topology = self.topology;
-        if delivery.wanted() == Wanted::Weights {
+        if delivery.wanted() == EdgeFields::Weights {
             let is_same = |one: &PlainPiece<'_, F>, other: &PlainPiece<'_, F>| {
                 one.subject == other.subject && std::ptr::eq(one.file, other.file)
             };
@@ -153,7 +153,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
             if !delivery.wants(piece.vertex) {
                 continue;
             }
-            let first = Origin { source: piece.layer, rank: piece.first_rank };
+            let first = Origin { source: piece.edge_source, rank: piece.first_rank };
             let records = Records::Plain {
                 neighbors: &self.plain.neighbors[piece.edges.clone()],
                 discriminators: &self.plain.discriminators[piece.edges.clone()],
@@ -168,7 +168,7 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
         Ok(true)
     }
 
-    /// Hands out a list of several layers, or a long one. Whether the visitor goes on.
+    /// Hands out a list of several sources, or a long one. Whether the visitor goes on.
     fn deliver_merged<V>(
         &mut self,
         list: ListId,
@@ -179,8 +179,8 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
         V: FnMut(u32, Piece<'_>) -> Visit,
     {
         let (topology, vertex) = (self.topology, list.vertex.0);
-        let layers = topology.layers.iter();
-        let pages: usize = layers.map(|layer| layer.pages_of_list(list, topology.timestamp)).sum();
+        let edge_sources = topology.edge_sources.iter();
+        let pages: usize = edge_sources.map(|edge_source| edge_source.pages_of_list(list, topology.timestamp)).sum();
         if pages > PAGES_MAX || topology.weight_column(subject).is_some() {
             let reads = if pages > PAGES_MAX { PageReads::Ahead } else { PageReads::Single };
             let end = vertex.saturating_add(1);
@@ -194,11 +194,11 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
             }
             return Ok(true);
         }
-        let reads = &mut self.point_reads;
+        let reads = &mut self.scattered_lists;
         reads.begin(topology, list)?;
         while delivery.wants(vertex) && reads.next(topology, list)? {
-            let PointReads { neighbors, discriminators, layers, .. } = &*reads;
-            let records = Records::Present { neighbors, discriminators, layers };
+            let ScatteredLists { neighbors, discriminators, source_bits, .. } = &*reads;
+            let records = Records::Present { neighbors, discriminators, source_bits };
             if !delivery.take(vertex, subject, &records, None, PageReads::Single)? {
                 return Ok(false);
             }

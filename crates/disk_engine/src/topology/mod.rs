@@ -5,19 +5,19 @@
 //! visit    walk: a merge a subject, lists in id order ──> delivery ──> visitor
 //! visit_each
 //!          dense: a walk that skips      scattered: look_ups        ──> delivery
-//! delivery neither weights nor filters: slices as they are; else stretch: gathers edges, asks for their properties
+//! delivery neither weights nor filters: slices as they are; else edge_batch: gathers edges, asks for their properties
 //!
-//! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
+//! disk_topology  the trait; blocks of frontiers   edge_source a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      scans
-//! look_ups       lists of scattered vertices      point_reads those that several layers have
+//! look_ups       lists of scattered vertices      scattered_lists those that several sources have
 //! incoming       in lists with properties
-//! freeze         scope, subjects, counts          walk, delivery, stretch: as above
+//! freeze         scope, subjects, counts          walk, delivery, edge_batch: as above
 //! ```
 //!
 //! *Semi-external*: memory is O(V) for the scope and O(records of memory graphs); edges are streamed in each visit.
 //! The run, the scope, the counts and the window are reserved by name for as long as the topology lives. All visits read
 //! files through that window: up to 12 MiB, less where the budget has less. Beside it a visit takes a decoded page for
-//! each layer and type, and a stretch of a few thousand edges; these are not reserved.
+//! each source and type, and a batch of a few thousand edges; these are not reserved.
 //!
 //! Weights of out lists are read by rank: a merge knows where the properties of each record lie. Those of records in
 //! memory graphs, and of lists with changed properties, are looked up in batches of edges.
@@ -31,12 +31,12 @@
 
 mod delivery;
 pub mod disk_topology;
-pub mod edge_layer;
+pub mod edge_source;
 mod freeze;
 mod frozen_graph;
 mod incoming;
 mod look_ups;
-mod point_reads;
-mod stretch;
+mod scattered_lists;
+mod edge_batch;
 mod visits;
 mod walk;

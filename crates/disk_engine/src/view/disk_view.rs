@@ -1,8 +1,8 @@
-//! Disk view: storage's `View` over layers of records and the group table.
+//! Disk view: storage's `View` over sources of records and the group table.
 //!
 //! ```text
 //! groups, labels, edge types   group table, in memory
-//! everything else              layers, in batches of items
+//! everything else              sources, in batches of items
 //! ```
 //!
 //! A slice of one item becomes a question about one item, on the stack; longer ones are asked in batches, so that what
@@ -11,15 +11,15 @@
 //! Source: disk-engine, section 5.
 
 use crate::file::csr_file::CsrFile;
-use crate::format::entries::place::EntryOrder;
+use crate::format::entries::range::EntryOrder;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::groups::GroupTable;
 use crate::index_table::{StoredIndexState, StoredIndexes};
 use crate::source::PropertyAnswer;
-use crate::view::layer::Layers;
-use crate::view::layered::{LayeredRecords, to_count};
-use crate::view::view_layers::ViewLayers;
+use crate::view::read_source::ReadSources;
+use crate::view::merged_records::{MergedRecords, to_count};
+use crate::view::view_sources::ViewSources;
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -27,11 +27,11 @@ use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::index::entry_bound::EntryBound;
-use evergraph_storage::index::item_id::IndexItem;
+use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{GroupBits, IndexAnswer, IndexSize, View, runs};
 use std::sync::Arc;
 
-/// Items that layers are asked about at once.
+/// Items that sources are asked about at once.
 const BATCH_ITEMS_MAX: usize = 4096;
 /// Vertices of one group, on average, from which all live bits of their groups are read instead of each vertex.
 const LIVE_VERTICES_MIN: usize = 64;
@@ -39,21 +39,21 @@ const LIVE_VERTICES_MIN: usize = 64;
 /// A disk engine's graph at one timestamp.
 ///
 /// # Concurrency
-/// As every view. What it reads lives as long as the view holds the layers.
+/// As every view. What it reads lives as long as the view holds the sources.
 #[derive(Debug)]
-pub struct DiskView<'a, L = ViewLayers<'a, CsrFile>> {
+pub struct DiskView<'a, L = ViewSources<'a, CsrFile>> {
     groups: &'a GroupTable,
-    layers: L,
+    sources: L,
     timestamp: Timestamp,
     indexes: Option<Arc<StoredIndexes>>,
 }
 
-impl<'a, L: Layers> DiskView<'a, L> {
-    /// Reads `layers` at `timestamp`. Cost: nothing; layers are looked at when something is read.
+impl<'a, L: ReadSources> DiskView<'a, L> {
+    /// Reads `sources` at `timestamp`. Cost: nothing; sources are looked at when something is read.
     #[must_use]
     #[inline]
-    pub const fn new(groups: &'a GroupTable, layers: L, timestamp: Timestamp) -> Self {
-        Self { groups, layers, timestamp, indexes: None }
+    pub const fn new(groups: &'a GroupTable, sources: L, timestamp: Timestamp) -> Self {
+        Self { groups, sources, timestamp, indexes: None }
     }
 
     /// The same, which answers for `indexes`: the engine's as of a moment after the snapshot began, and before an index
@@ -71,8 +71,8 @@ impl<'a, L: Layers> DiskView<'a, L> {
     }
 
     #[inline]
-    pub(super) fn records(&self) -> LayeredRecords<'_, L> {
-        LayeredRecords::new(&self.layers, self.timestamp)
+    pub(super) fn records(&self) -> MergedRecords<'_, L> {
+        MergedRecords::new(&self.sources, self.timestamp)
     }
 
     /// Puts the property `key` of each item.
@@ -99,7 +99,7 @@ impl<'a, L: Layers> DiskView<'a, L> {
     }
 }
 
-/// What is undecided after all layers is not there.
+/// What is undecided after all sources is not there.
 #[inline]
 fn value_of(answer: PropertyAnswer) -> Option<Value> {
     match answer {
@@ -145,12 +145,12 @@ const fn side_of(side: Direction) -> EdgeSide {
 }
 
 #[inline]
-fn place_of_vertex(vertex: &VertexId) -> (ListId, ItemKey) {
+fn key_of_vertex(vertex: &VertexId) -> (ListId, ItemKey) {
     (ListId::vertex(*vertex), ItemKey::VERTEX)
 }
 
 #[inline]
-fn place_of_edge(edge: &EdgeId) -> (ListId, ItemKey) {
+fn key_of_edge(edge: &EdgeId) -> (ListId, ItemKey) {
     (ListId::out_list(edge), ItemKey::edge(edge.target, edge.discriminator))
 }
 
@@ -158,7 +158,7 @@ fn is_alive(live: &GroupBits, vertex: VertexId) -> bool {
     live[usize::from(vertex.row() / 64)] & 1 << (vertex.row() % 64) != 0
 }
 
-impl<L: Layers> View for DiskView<'_, L> {
+impl<L: ReadSources> View for DiskView<'_, L> {
     fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
@@ -207,7 +207,7 @@ impl<L: Layers> View for DiskView<'_, L> {
         }
         let mut labels = labels.iter_mut();
         let ask = |places: &[_], found: &mut [_]| self.records().presence(places, found);
-        in_batches(vertices, place_of_vertex, ask, |vertex, is_present: Option<bool>| {
+        in_batches(vertices, key_of_vertex, ask, |vertex, is_present: Option<bool>| {
             let found = is_present.filter(|is_present| *is_present);
             if let Some(label) = labels.next() {
                 *label = found.and_then(|_| self.groups.label(vertex.group()));
@@ -217,15 +217,15 @@ impl<L: Layers> View for DiskView<'_, L> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
-        self.put_properties(vertices, place_of_vertex, key, values)
+        self.put_properties(vertices, key_of_vertex, key, values)
     }
 
     fn vertex_property(&self, vertex: VertexId, key: KeyId) -> Result<Option<Value>> {
-        self.property(place_of_vertex(&vertex), key)
+        self.property(key_of_vertex(&vertex), key)
     }
 
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
-        let (list, item) = place_of_vertex(&vertex);
+        let (list, item) = key_of_vertex(&vertex);
         self.records().properties(list, item)
     }
 
@@ -273,7 +273,7 @@ impl<L: Layers> View for DiskView<'_, L> {
     fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
         let mut found = found.iter_mut();
         let ask = |places: &[_], found: &mut [_]| self.records().presence(places, found);
-        in_batches(edges, place_of_edge, ask, |_, is_present: Option<bool>| {
+        in_batches(edges, key_of_edge, ask, |_, is_present: Option<bool>| {
             if let Some(found) = found.next() {
                 *found = is_present == Some(true);
             }
@@ -301,15 +301,15 @@ impl<L: Layers> View for DiskView<'_, L> {
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {
-        self.put_properties(edges, place_of_edge, key, values)
+        self.put_properties(edges, key_of_edge, key, values)
     }
 
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Option<Value>> {
-        self.property(place_of_edge(&edge), key)
+        self.property(key_of_edge(&edge), key)
     }
 
     fn edge_property_map(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>> {
-        let (list, item) = place_of_edge(&edge);
+        let (list, item) = key_of_edge(&edge);
         self.records().properties(list, item)
     }
 

@@ -1,13 +1,13 @@
-//! Handle records: what a reader holds of one source, whichever kind it is, as a layer.
+//! Handle records: the records of one source, of whichever kind it is, as a reader sees them.
 //!
 //! ```text
 //! SourceHandle ── Generation, Graph(Arc) ──── at(S) ──> VisibleRecords ┐
 //!              ├─ File(Arc<CsrFile>) ─────── at(S) ──> FileRecords ───┼──> HandleRecords, a RecordSource
 //!              └─ Level(Arc<Level>) ──────── at(S) ──> LevelRecords ──┤
-//! Pin ── lends its files and levels, and counts graphs (view_layers) ─┘
+//! Pin ── lends its files and levels, and counts graphs (view_sources) ─┘
 //! ```
 
-use crate::format::entries::place::{EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryRange, VisibleEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::generation::GenerationSource;
@@ -15,7 +15,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
 use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use crate::tree::SourceHandle;
-use crate::view::layer::Layer;
+use crate::view::read_source::ReadSource;
 use crate::view::level_records::LevelRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -23,7 +23,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::view::GroupBits;
 use std::sync::Arc;
 
-impl<F: Layer> Layer for SourceHandle<F> {
+impl<F: ReadSource> ReadSource for SourceHandle<F> {
     type Records<'l>
         = HandleRecords<'l, F>
     where
@@ -44,7 +44,7 @@ impl<F: Layer> Layer for SourceHandle<F> {
 }
 
 /// The records of a [`SourceHandle`].
-pub enum HandleRecords<'l, F: Layer + 'l> {
+pub enum HandleRecords<'l, F: ReadSource + 'l> {
     /// Of a memory graph.
     Graph(VisibleRecords<'l>),
     /// Of a memory graph that is held here, until a timestamp.
@@ -67,7 +67,7 @@ macro_rules! delegate {
     };
 }
 
-impl<F: Layer> RecordSource for HandleRecords<'_, F> {
+impl<F: ReadSource> RecordSource for HandleRecords<'_, F> {
     #[inline]
     fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
         delegate!(self, presence(items, found))
@@ -142,10 +142,10 @@ impl<F: Layer> RecordSource for HandleRecords<'_, F> {
     fn index_entries(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
-        delegate!(self, index_entries(index, stretch, count_max, entries))
+        delegate!(self, index_entries(index, range, count_max, entries))
     }
 }

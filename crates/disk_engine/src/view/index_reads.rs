@@ -11,14 +11,14 @@
 //!
 //! Source: disk-engine, section 7.
 
-use crate::format::entries::place::{EntryOrder, EntryPlace, EntryStretch};
+use crate::format::entries::range::{EntryOrder, BytesBound, EntryRange};
 use crate::format::subject::Subject;
 use crate::view::disk_view::DiskView;
-use crate::view::layer::Layers;
+use crate::view::read_source::ReadSources;
 use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::KeyId;
-use evergraph_graph::index_entry::IndexItem as StoredItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::order_bytes::decode::RecoveredValue;
@@ -26,59 +26,41 @@ use evergraph_graph::value::order_bytes::lengths::{LONG_BYTES, LONG_PREFIX_BYTES
 use evergraph_graph::value::order_bytes::range::BytesRange;
 use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::index::entry_bound::EntryBound;
-use evergraph_storage::index::item_id::{IndexItem, ItemId};
+use evergraph_storage::index::index_item::IndexItem;
 use evergraph_storage::view::{IndexAnswer, View};
 use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// An item as files name it.
-#[must_use]
-pub const fn stored_item(item: ItemId) -> StoredItem {
-    match item {
-        ItemId::Vertex(vertex) => StoredItem::Vertex(vertex),
-        ItemId::Edge(edge) => StoredItem::Edge(edge),
-    }
-}
-
-/// An item as the front names it.
-#[must_use]
-pub const fn item_id(item: StoredItem) -> ItemId {
-    match item {
-        StoredItem::Vertex(vertex) => ItemId::Vertex(vertex),
-        StoredItem::Edge(edge) => ItemId::Edge(edge),
-    }
-}
-
 /// The item as the kind that the index finds.
-fn item_of<I: IndexItem>(index: Subject, item: StoredItem) -> Result<I> {
-    I::from_item_id(item_id(item)).ok_or_else(|| {
+fn item_of<I: IndexItem>(index: Subject, item: ItemId) -> Result<I> {
+    I::from_item_id(item).ok_or_else(|| {
         let text = format!("{index} has an item of another kind than it is on: {item:?}");
         Error::new(ErrorKind::Corrupt, text)
     })
 }
 
-/// A place in bytes: no value at it or on its inner side is left out.
-enum BytesPlace {
+/// A bound in bytes: no value at it or on its inner side is left out.
+enum OwnedBytesBound {
     Start,
     Before(Vec<u8>),
-    At(ValueBytes, StoredItem),
+    At(ValueBytes, ItemId),
     End,
 }
 
-/// The side from which a place is reached.
+/// The side from which a bound is reached.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PlaceSide {
+enum BoundSide {
     Low,
     High,
 }
 
-impl BytesPlace {
-    fn of<I: IndexItem>(bound: &EntryBound<I>, side: PlaceSide) -> Self {
+impl OwnedBytesBound {
+    fn of<I: IndexItem>(bound: &EntryBound<I>, side: BoundSide) -> Self {
         let range = |from, to| BytesRange::around(&ValueRange { from, to, descending: false });
         let before = |inner: Bound<Value>| match side {
-            PlaceSide::Low => Self::Before(range(inner, Bound::Unbounded).from),
-            PlaceSide::High => match range(Bound::Unbounded, inner).to {
+            BoundSide::Low => Self::Before(range(inner, Bound::Unbounded).from),
+            BoundSide::High => match range(Bound::Unbounded, inner).to {
                 Some(bytes) => Self::Before(bytes),
                 None => Self::End,
             },
@@ -86,34 +68,34 @@ impl BytesPlace {
         match (bound, side) {
             (EntryBound::Start, _) => Self::Start,
             (EntryBound::End, _) => Self::End,
-            (EntryBound::Before(value), PlaceSide::Low) | (EntryBound::After(value), PlaceSide::High) => {
+            (EntryBound::Before(value), BoundSide::Low) | (EntryBound::After(value), BoundSide::High) => {
                 before(Bound::Included(value.clone()))
             }
-            (EntryBound::After(value), PlaceSide::Low) | (EntryBound::Before(value), PlaceSide::High) => {
+            (EntryBound::After(value), BoundSide::Low) | (EntryBound::Before(value), BoundSide::High) => {
                 before(Bound::Excluded(value.clone()))
             }
             (EntryBound::At(value, item), _) => {
                 let bytes = ValueBytes::of(value);
                 match (prefix_of(bytes.as_slice()), side, item) {
-                    (Some(prefix), PlaceSide::Low, _) => Self::Before(prefix.to_vec()),
-                    (Some(prefix), PlaceSide::High, _) => {
+                    (Some(prefix), BoundSide::Low, _) => Self::Before(prefix.to_vec()),
+                    (Some(prefix), BoundSide::High, _) => {
                         // Behind every form that begins so.
                         let end = [&prefix[..], &[u8::MAX; LONG_BYTES - LONG_PREFIX_BYTES + 1]].concat();
                         Self::Before(end)
                     }
-                    (None, _, Some(item)) => Self::At(bytes, stored_item(item.item_id())),
+                    (None, _, Some(item)) => Self::At(bytes, item.item_id()),
                     (None, _, None) => Self::Before(bytes.as_slice().to_vec()),
                 }
             }
         }
     }
 
-    fn place(&self) -> EntryPlace<'_> {
+    fn bound(&self) -> BytesBound<'_> {
         match self {
-            Self::Start => EntryPlace::Start,
-            Self::Before(bytes) => EntryPlace::Before(bytes),
-            Self::At(bytes, item) => EntryPlace::At(bytes.as_slice(), *item),
-            Self::End => EntryPlace::End,
+            Self::Start => BytesBound::Start,
+            Self::Before(bytes) => BytesBound::Before(bytes),
+            Self::At(bytes, item) => BytesBound::At(bytes.as_slice(), *item),
+            Self::End => BytesBound::End,
         }
     }
 }
@@ -160,7 +142,7 @@ impl<I: IndexItem> Block<I> {
     }
 }
 
-impl<L: Layers> DiskView<'_, L> {
+impl<L: ReadSources> DiskView<'_, L> {
     /// As [`View::candidates`], of the index whose entries lie under `index`.
     pub(super) fn items_of_value<I: IndexItem>(
         &self,
@@ -172,13 +154,13 @@ impl<L: Layers> DiskView<'_, L> {
     ) -> Result<IndexAnswer> {
         let bytes = ValueBytes::of(value);
         let from = match after {
-            Some(item) => EntryPlace::At(bytes.as_slice(), stored_item(item.item_id())),
-            None => EntryPlace::Before(bytes.as_slice()),
+            Some(item) => BytesBound::At(bytes.as_slice(), item.item_id()),
+            None => BytesBound::Before(bytes.as_slice()),
         };
-        let to = EntryPlace::After(bytes.as_slice());
-        let stretch = EntryStretch { from, to, order: EntryOrder::Ascending };
+        let to = BytesBound::After(bytes.as_slice());
+        let range = EntryRange { from, to, order: EntryOrder::Ascending };
         let end = items.len().saturating_add(limit);
-        let mut walk = self.records().walk_entries(index, stretch, limit)?;
+        let mut walk = self.records().walk_entries(index, range, limit)?;
         while items.len() < end
             && let Some((_, item)) = walk.next_pair()?
         {
@@ -204,13 +186,13 @@ impl<L: Layers> DiskView<'_, L> {
             low.cmp_entry(value, *item) == Ordering::Less && high.cmp_entry(value, *item) == Ordering::Greater
         };
         let (low_bytes, high_bytes) =
-            (BytesPlace::of(low, PlaceSide::Low), BytesPlace::of(high, PlaceSide::High));
+            (OwnedBytesBound::of(low, BoundSide::Low), OwnedBytesBound::of(high, BoundSide::High));
         let (from, to) = match order {
-            EntryOrder::Ascending => (low_bytes.place(), high_bytes.place()),
-            EntryOrder::Descending => (high_bytes.place(), low_bytes.place()),
+            EntryOrder::Ascending => (low_bytes.bound(), high_bytes.bound()),
+            EntryOrder::Descending => (high_bytes.bound(), low_bytes.bound()),
         };
         let end = pairs.len().saturating_add(limit);
-        let mut walk = self.records().walk_entries(index, EntryStretch { from, to, order }, limit)?;
+        let mut walk = self.records().walk_entries(index, EntryRange { from, to, order }, limit)?;
         let mut block: Option<Block<I>> = None;
         while pairs.len() < end {
             let next = walk.next_pair()?;
@@ -241,7 +223,7 @@ impl<L: Layers> DiskView<'_, L> {
         index: Subject,
         key: KeyId,
         bytes: &Arc<[u8]>,
-        item: StoredItem,
+        item: ItemId,
     ) -> Result<Option<Value>> {
         let damaged = |error: DecodeError| {
             let text = format!("{index} has a value that cannot be read: {error}");
@@ -252,8 +234,8 @@ impl<L: Layers> DiskView<'_, L> {
             return Ok(Some(value));
         }
         let value = match item {
-            StoredItem::Vertex(vertex) => self.vertex_property(vertex, key)?,
-            StoredItem::Edge(edge) => self.edge_property(edge, key)?,
+            ItemId::Vertex(vertex) => self.vertex_property(vertex, key)?,
+            ItemId::Edge(edge) => self.edge_property(edge, key)?,
         };
         Ok(value.filter(|value| ValueBytes::of(value) == stored))
     }

@@ -14,12 +14,12 @@
 //!
 //! Source: disk-engine, section 5 (Point read: one page a level).
 
-use crate::format::entries::place::{EntryOrder, EntryStretch, IndexEntry};
+use crate::format::entries::range::{EntryOrder, EntryRange, VisibleEntry};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::level::Level;
 use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
-use crate::view::layer::Layer;
+use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -44,7 +44,7 @@ impl<F> Clone for LevelRecords<'_, F> {
 
 impl<F> Copy for LevelRecords<'_, F> {}
 
-impl<'l, F: Layer> LevelRecords<'l, F> {
+impl<'l, F: ReadSource> LevelRecords<'l, F> {
     /// What `level` says at `until`. Cost: none.
     #[must_use]
     #[inline]
@@ -128,7 +128,7 @@ impl<'l, F: Layer> LevelRecords<'l, F> {
     }
 }
 
-impl<F: Layer> RecordSource for LevelRecords<'_, F> {
+impl<F: ReadSource> RecordSource for LevelRecords<'_, F> {
     fn presence(&self, items: &[(ListId, ItemKey)], found: &mut [Option<bool>]) -> Result<()> {
         self.ask(items, found, Option::is_none, |file, items, found| file.presence(items, found))
     }
@@ -234,18 +234,18 @@ impl<F: Layer> RecordSource for LevelRecords<'_, F> {
     fn index_entries(
         &self,
         index: Subject,
-        stretch: &EntryStretch<'_>,
+        range: &EntryRange<'_>,
         count_max: usize,
-        entries: &mut Vec<IndexEntry>,
+        entries: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
-        let (low, high) = stretch.low_and_high();
+        let (low, high) = range.low_and_high();
         let places = self.level.places_of_values(index, low.value().unwrap_or(&[]), high.value());
         let end = entries.len().saturating_add(count_max);
         let mut ask = |place: usize| {
             let left = end - entries.len();
-            if left > 0 { self.file(place).index_entries(index, stretch, left, entries) } else { Ok(()) }
+            if left > 0 { self.file(place).index_entries(index, range, left, entries) } else { Ok(()) }
         };
-        match stretch.order {
+        match range.order {
             EntryOrder::Ascending => places.into_iter().try_for_each(&mut ask),
             EntryOrder::Descending => places.rev().try_for_each(&mut ask),
         }
@@ -271,7 +271,7 @@ mod tests {
     use crate::merge::list_source::{ListKey, ListSource};
     use crate::stored_file::StoredFile;
     use crate::writer::file_writer::{FileWriter, NewFile};
-    use evergraph_graph::index_entry::IndexItem;
+    use evergraph_graph::index_entry::ItemId;
     use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
     use evergraph_storage::io::directory::Directory;
     use evergraph_storage::io::environment::Background;
@@ -392,7 +392,7 @@ mod tests {
                 FileWriter::create(&directory, &new_file(u64::from(number) + 1, READER)).unwrap();
             for at in 0..50_u32 {
                 let (subject, value) = (index(number / 2), [number as u8, at as u8]);
-                let item = IndexItem::Vertex(VertexId(at));
+                let item = ItemId::Vertex(VertexId(at));
                 let (operation, stamp) = (RecordOperation::Insert, Timestamp::ZERO);
                 writer.push_entry(subject, &EntryRecord { value: &value, item, operation, stamp }).unwrap();
                 expected.push((subject, value.to_vec()));

@@ -1,35 +1,35 @@
-//! Lists of all layers, merged: piece by piece, so that a hub is not collected for its first neighbours.
+//! Lists of all sources, merged: piece by piece, so that a hub is not collected for its first neighbours.
 //!
 //! ```text
-//! layer 0   2 5 9 ┊ ...                 each layer gives the first `piece` items behind `after`;
-//! layer 1   1 3 ┊ 8 ...                 what lies before the first end (here 3) is known of all layers
-//! layer 2   2                           of an item that several have, the newest counts
+//! source 0  2 5 9 ┊ ...                 each source gives the first `piece` items behind `after`;
+//! source 1  1 3 ┊ 8 ...                 what lies before the first end (here 3) is known of all sources
+//! source 2  2                           of an item that several have, the newest counts
 //! merged    1 2 3 ┊                     what is deleted is dropped; too few left: the next, larger piece
 //! ```
 //!
 //! A piece is as long as what is still wanted, so one is enough unless many of its items are deleted; it doubles
-//! up to a bound, so that a layer whose list has to be sorted for every piece sorts it a few times only.
+//! up to a bound, so that a source whose list has to be sorted for every piece sorts it a few times only.
 //!
 //! Source: LSMGraph (SIGMOD 2024), section 4.1, which merges the iterators of a vertex over all levels.
 
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{ListedItem, RecordSource, keep_newest};
-use crate::view::layer::Layers;
-use crate::view::layered::LayeredRecords;
+use crate::view::read_source::ReadSources;
+use crate::view::merged_records::MergedRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 
 /// Items of a piece beyond those that are wanted: a few that are deleted do not cost another piece.
 const SPARE_ITEMS: usize = 6;
-/// Items that one layer gives at most at a time: 4 MiB.
+/// Items that one source gives at most at a time: 4 MiB.
 const PIECE_ITEMS_MAX: usize = 1 << 18;
 
-impl<L: Layers + ?Sized> LayeredRecords<'_, L> {
+impl<L: ReadSources + ?Sized> MergedRecords<'_, L> {
     /// Appends at most `limit` (neighbour, discriminator) pairs of a list, ascending: the first ones greater than
     /// `after`.
     ///
-    /// Cost: as [`RecordSource::list`] of each layer, mostly once; memory for as many items as are appended in each
-    /// layer, and at most 4 MiB a layer.
+    /// Cost: as [`RecordSource::list`] of each source, mostly once; memory for as many items as are appended in each
+    /// source, and at most 4 MiB a source.
     pub fn neighbors(
         &self,
         list: ListId,
@@ -53,7 +53,7 @@ impl<L: Layers + ?Sized> LayeredRecords<'_, L> {
         Ok(())
     }
 
-    /// Fills `items` with the next items behind `after`, those of at most `piece` from each layer that are complete.
+    /// Fills `items` with the next items behind `after`, those of at most `piece` from each source that are complete.
     /// Returns where the next piece begins, if there may be more.
     fn piece(
         &self,

@@ -1,15 +1,17 @@
 //! View: a disk engine's graph as of one commit, out of all sources.
 //!
 //! ```text
-//! layer      what a pin holds: memory graphs and files, newest first
+//! read_source
+//!            what a pin holds: memory graphs and files, newest first
 //! level_records
 //!            what a level below L0 says: each item is asked of the one file that may have it
 //! handle_records
-//!            a source of any kind, as a layer
-//! view_layers
+//!            the records of a source of any kind
+//! view_sources
 //!            those of a pin, lent
-//! layered    what all layers say together: the first that decides, or the sum
-//! lists      the lists of all layers, merged
+//! merged_records
+//!            what all sources say together: the first that decides, or the sum
+//! lists      the lists of all sources, merged
 //! entry_walk the pairs of an index, merged
 //! index_reads
 //!            look-ups and ranges in indexes
@@ -20,8 +22,8 @@ pub mod disk_view;
 pub mod entry_walk;
 pub mod handle_records;
 pub mod index_reads;
-pub mod layer;
-pub mod layered;
+pub mod read_source;
+pub mod merged_records;
 pub mod level_records;
 mod lists;
-pub mod view_layers;
+pub mod view_sources;

@@ -1,4 +1,4 @@
-//! Page file: one file of pages while it is written, by direct I/O in stretches of 1 MiB.
+//! Page file: one file of pages while it is written, by direct I/O in spans of 1 MiB.
 //!
 //! ```text
 //! buffer   head 4,096 | 4, 16, then 64 pages  written as a whole the first time, then from the pages on
@@ -18,11 +18,11 @@ use evergraph_storage::io::directory::{Directory, File, OpenMode};
 use evergraph_storage::io::page::AlignedBuffer;
 use std::sync::Arc;
 
-/// Pages of a stretch.
-pub(super) const STRETCH_PAGES: usize = 64;
+/// Pages of a span.
+pub(super) const SPAN_PAGES: usize = 64;
 /// Pages that a buffer begins with: most files of a small store have no more.
 const FIRST_PAGES: usize = 4;
-/// How many times as long a buffer becomes, until it holds a stretch.
+/// How many times as long a buffer becomes, until it holds a span.
 const GROWTH: usize = 4;
 
 /// A file that is being written.
@@ -75,7 +75,7 @@ impl PageFile {
     }
 
     /// Appends the page that `build` writes, all but its checksum. Cost: 1.5 us for the checksum; at the end of a
-    /// stretch, its write.
+    /// span, its write.
     ///
     /// # Errors
     /// If the write fails. Nothing can be appended then.
@@ -110,7 +110,7 @@ impl PageFile {
             self.end += part.len();
             rest = others;
         }
-        self.write_stretch()?;
+        self.write_span()?;
         Ok(StoredPart { bytes: self.offset, footer_crc: footer.crc })
     }
 
@@ -132,16 +132,16 @@ impl PageFile {
             return Ok(());
         }
         let pages = (self.buffer.len() - FILE_HEAD_BYTES) / PAGE_BYTES;
-        if pages >= STRETCH_PAGES {
-            return self.write_stretch();
+        if pages >= SPAN_PAGES {
+            return self.write_span();
         }
-        let longer = FILE_HEAD_BYTES + (pages * GROWTH).min(STRETCH_PAGES) * PAGE_BYTES;
+        let longer = FILE_HEAD_BYTES + (pages * GROWTH).min(SPAN_PAGES) * PAGE_BYTES;
         let filled = std::mem::replace(&mut self.buffer, AlignedBuffer::zeroed(longer));
         self.buffer[..self.end].copy_from_slice(&filled[..self.end]);
         Ok(())
     }
 
-    fn write_stretch(&mut self) -> CheckpointResult<()> {
+    fn write_span(&mut self) -> CheckpointResult<()> {
         assert!(!self.has_failed, "a file whose write failed is removed, not continued");
         let bytes = &self.buffer[self.start..self.end];
         // Taken back below: a panic on the way is a failure as well.

@@ -4,7 +4,7 @@
 //! subject 0   | out edges of type 0 | filters | in edges of type 0 | ... | entries of an index | filters
 //! ```
 //!
-//! Filters of out sides and indexes are gathered until they fill a stretch, so that pages of lists lie together for
+//! Filters of out sides and indexes are gathered until they fill a span, so that pages of lists lie together for
 //! scans; so the last filters of a subject may stand behind others.
 
 use crate::format::directory::{DirectoryBuilder, encode_directory};
@@ -24,9 +24,9 @@ use crate::format::vertices::{VertexPageBuilder, VertexRecord};
 use crate::merge::list_source::ListKey;
 use crate::merge::merged_run::RunKeys;
 use crate::stored_file::{StoredPart, entry_key, list_key};
-use crate::writer::page_file::{PageFile, STRETCH_PAGES};
+use crate::writer::page_file::{PageFile, SPAN_PAGES};
 use evergraph_graph::id::VertexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::io::directory::Directory;
@@ -80,7 +80,7 @@ struct EntrySection {
     builder: EntryPageBuilder,
     filter: FilterPageBuilder,
     /// What the page in hand begins with: a value and perhaps an item.
-    separator: (Vec<u8>, Option<IndexItem>),
+    separator: (Vec<u8>, Option<ItemId>),
 }
 
 impl TopologyWriter {
@@ -445,10 +445,10 @@ impl FinishedFilters {
         self.pages.push(FinishedFilter { head: filter.finish(&mut page), first, page });
     }
 
-    /// Writes the filters if they fill a stretch.
+    /// Writes the filters if they fill a span.
     #[inline]
     fn write_run(&mut self, pages: &mut Pages) -> CheckpointResult<()> {
-        if self.pages.len() < STRETCH_PAGES { Ok(()) } else { self.write(pages) }
+        if self.pages.len() < SPAN_PAGES { Ok(()) } else { self.write(pages) }
     }
 
     fn write(&mut self, pages: &mut Pages) -> CheckpointResult<()> {

@@ -11,7 +11,7 @@ use evergraph_disk_engine::format::vertices::VertexRecord;
 use evergraph_disk_engine::stored_file::StoredFile;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::{KeyId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -193,7 +193,7 @@ pub fn write_record(
             writer.push_edge(*subject, &record, properties).unwrap();
         }
         Key::Entry(subject, value, item) => {
-            let item = IndexItem::Vertex(VertexId(*item));
+            let item = ItemId::Vertex(VertexId(*item));
             writer.push_entry(*subject, &EntryRecord { value, item, operation, stamp }).unwrap();
         }
     }

@@ -17,7 +17,7 @@ use evergraph_disk_engine::merge::list_merge::ListMerge;
 use evergraph_disk_engine::source::{PropertyMap, RecordSource};
 use evergraph_disk_engine::stored_file::StoredFile;
 use evergraph_graph::id::{GroupId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use evergraph_storage::io::directory::Directory;
@@ -160,7 +160,7 @@ pub fn scan(files: &[Arc<CsrFile>]) -> (ItemSet, EntrySet) {
     let mut merge = EntryMerge::new(sources, Timestamp::MAX, DeleteRule::new(Below::Nothing, []));
     while let Some((subject, record)) = merge.next_entry().unwrap() {
         assert_eq!(record.operation, RecordOperation::Insert);
-        let IndexItem::Vertex(item) = record.item else { panic!("entries are of vertices") };
+        let ItemId::Vertex(item) = record.item else { panic!("entries are of vertices") };
         assert!(entries.insert((subject, record.value.to_vec(), item.0)));
     }
     (items, entries)

@@ -272,7 +272,7 @@ fn indexes_say_what_a_scan_says_through_builds_flushes_compactions_and_openings(
     }
 }
 
-/// A database with one person, whose age is 7, in a file of the lowest level.
+/// A database with one person, whose age is 7, in a file of the bottommost level.
 fn one_person() -> (MemoryDirectory, OpenStore<DiskEngine>, VertexId) {
     let directory = MemoryDirectory::new("db");
     let open = open(Arc::new(directory.clone()), Durability::None).unwrap();

@@ -7,14 +7,14 @@ use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::merge::entry_merge::{EntryMerge, EntrySource};
 use evergraph_disk_engine::merge::merge_error::MergeError;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 /// Value and item.
-type Entry = (Vec<u8>, IndexItem);
+type Entry = (Vec<u8>, ItemId);
 type Record = (Entry, RecordOperation, Option<Timestamp>);
 
 struct MemoryEntries {
@@ -42,7 +42,7 @@ fn index() -> Subject {
 }
 
 fn entry(value: u8, item: u8) -> Entry {
-    (vec![value; usize::from(value % 3) + 1], IndexItem::Vertex(VertexId(item.into())))
+    (vec![value; usize::from(value % 3) + 1], ItemId::Vertex(VertexId(item.into())))
 }
 
 fn merged(

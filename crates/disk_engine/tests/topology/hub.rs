@@ -126,7 +126,7 @@ fn what_a_topology_holds_is_reserved_by_name_until_it_is_dropped() {
 }
 
 #[test]
-fn a_layer_that_is_missing_is_damage_and_no_wrong_answer() {
+fn a_source_that_is_missing_is_damage_and_no_wrong_answer() {
     let set = Mutation::SetEdgeProperties {
         edge: edge(2, 0),
         properties: Properties::new(vec![(crate::history::KEYS[0], None)]),

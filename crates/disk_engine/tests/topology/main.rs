@@ -5,7 +5,7 @@
 //! naive_file   a stretch of a history as a file: sorted records, with stamps or reduced to one an item
 //! stored_files the same records as CSR files
 //! edges        what a projection leaves of a state; what a topology visits
-//! random       random histories, layers, projections and visits
+//! random       random histories, sources, projections and visits
 //! hub          lists longer than every buffer; limits; what fails
 //! ```
 

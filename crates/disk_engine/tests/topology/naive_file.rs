@@ -5,7 +5,7 @@ use crate::history::{History, State};
 use evergraph_disk_engine::file::plain_list::PlainLists;
 use evergraph_disk_engine::file::ranked_numbers::{NumberColumn, RankedNumbers};
 use evergraph_disk_engine::file::shared_window::SharedWindow;
-use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
+use evergraph_disk_engine::format::entries::range::{EntryRange, VisibleEntry};
 use evergraph_disk_engine::format::file_head::FileStamps;
 use evergraph_disk_engine::format::file_name::FileNumber;
 use evergraph_disk_engine::format::operation::RecordOperation::{self, Delete, Insert, Replace, Set};
@@ -14,8 +14,8 @@ use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::merge::list_source::{ListKey, ListSlice, ListSource};
 use evergraph_disk_engine::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
 use evergraph_disk_engine::stored_file::{KeyedFile, StoredFile, StoredPart, list_key};
-use evergraph_disk_engine::topology::edge_layer::ScannedFile;
-use evergraph_disk_engine::view::layer::Layer;
+use evergraph_disk_engine::topology::edge_source::ScannedFile;
+use evergraph_disk_engine::view::read_source::ReadSource;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{EdgeId, GroupId, KeyId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -171,7 +171,7 @@ impl NaiveRecords<'_> {
     }
 }
 
-impl Layer for NaiveFile {
+impl ReadSource for NaiveFile {
     type Records<'f> = NaiveRecords<'f>;
 
     fn at(&self, until: Timestamp) -> NaiveRecords<'_> {
@@ -270,9 +270,9 @@ impl RecordSource for NaiveRecords<'_> {
     fn index_entries(
         &self,
         _: Subject,
-        _: &EntryStretch<'_>,
+        _: &EntryRange<'_>,
         _: usize,
-        _: &mut Vec<IndexEntry>,
+        _: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
         unreachable!("no topology asks indexes")
     }

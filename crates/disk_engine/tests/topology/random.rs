@@ -1,4 +1,4 @@
-//! Random histories in random layers, frozen as of any time, visited in every way.
+//! Random histories in random sources, frozen as of any time, visited in every way.
 
 use crate::edges::{Visited, check_counts, expected, visited, visited_each};
 use crate::history::{Action, History, KEYS, TYPES};
@@ -10,7 +10,7 @@ use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::stored_file::KeyedFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
-use evergraph_disk_engine::topology::edge_layer::ScannedFile;
+use evergraph_disk_engine::topology::edge_source::ScannedFile;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation, Unlimited};
 use evergraph_graph::error::{Error, ErrorKind};
@@ -109,8 +109,8 @@ fn graph(history: &History, range: Range<usize>) -> MemoryGraph {
     graph
 }
 
-/// The history in layers, the newest first, and the first time that can be read. `store` makes a file of some commits.
-fn layers<F: KeyedFile>(
+/// The history in sources, the newest first, and the first time that can be read. `store` makes a file of some commits.
+fn sources<F: KeyedFile>(
     history: &History,
     stretches: &[(usize, Kept)],
     mut store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
@@ -204,7 +204,7 @@ fn check<F: ScannedFile + KeyedFile>(
     store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
 ) -> Result<(), TestCaseError> {
     let Case { history, stretches, when, projections, cuts, step } = case;
-    let (sources, first_time) = layers(history, stretches, store);
+    let (sources, first_time) = sources(history, stretches, store);
     let last_time = history.commits.len() as u64;
     let timestamp = first_time + ((last_time - first_time) as f64 * (when * 1.2).min(1.0)) as u64;
     let state = &history.states[timestamp as usize];

@@ -1,11 +1,11 @@
 //! Hubs: a view reads little more of long lists than what it is asked for.
 
-use evergraph_disk_engine::format::entries::place::{EntryStretch, IndexEntry};
+use evergraph_disk_engine::format::entries::range::{EntryRange, VisibleEntry};
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
-use evergraph_disk_engine::view::layer::Layer;
-use evergraph_disk_engine::view::layered::LayeredRecords;
+use evergraph_disk_engine::view::read_source::ReadSource;
+use evergraph_disk_engine::view::merged_records::MergedRecords;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, KeyId, TypeId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
@@ -22,7 +22,7 @@ struct Hub {
     given: AtomicUsize,
 }
 
-impl Layer for Hub {
+impl ReadSource for Hub {
     type Records<'l> = &'l Self;
 
     fn at(&self, _: Timestamp) -> &Self {
@@ -89,9 +89,9 @@ impl RecordSource for &Hub {
     fn index_entries(
         &self,
         _: Subject,
-        _: &EntryStretch<'_>,
+        _: &EntryRange<'_>,
         _: usize,
-        _: &mut Vec<IndexEntry>,
+        _: &mut Vec<VisibleEntry>,
     ) -> Result<()> {
         unreachable!("only lists are asked for")
     }
@@ -102,13 +102,13 @@ const LIST: ListId = ListId::edges(VertexId(1), TypeId(0), EdgeSide::Out);
 fn read(hubs: &[Hub], after: Option<u32>, limit: usize) -> (Vec<usize>, usize) {
     let after = after.map(|after| ItemKey::edge(VertexId(after), 0));
     let mut found = Vec::new();
-    LayeredRecords::new(hubs, Timestamp(1)).neighbors(LIST, after, limit, &mut found).unwrap();
+    MergedRecords::new(hubs, Timestamp(1)).neighbors(LIST, after, limit, &mut found).unwrap();
     let given = hubs.iter().map(|hub| hub.given.swap(0, Ordering::Relaxed)).sum();
     (found.into_iter().map(|(neighbor, _)| neighbor.0 as usize).collect(), given)
 }
 
 #[test]
-fn the_first_ten_neighbors_of_hubs_cost_little_more_than_ten_a_layer() {
+fn the_first_ten_neighbors_of_hubs_cost_little_more_than_ten_a_source() {
     let hub = |step, first| Hub { count: 1 << 30, step, first, ..Hub::default() };
     let hubs = [hub(3, 7), hub(2, 0), hub(1, 1000)];
     let (found, given) = read(&hubs, None, 10);
@@ -130,7 +130,7 @@ fn deleted_neighbors_are_passed_in_pieces_that_grow() {
 }
 
 #[test]
-fn a_whole_hub_comes_in_bounded_pieces_and_the_newest_layer_decides() {
+fn a_whole_hub_comes_in_bounded_pieces_and_the_newest_source_decides() {
     let hubs = [
         Hub { count: 10_000, step: 90, first: 30, deletes: true, ..Hub::default() },
         Hub { count: 400_000, step: 3, ..Hub::default() },

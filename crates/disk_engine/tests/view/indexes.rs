@@ -19,7 +19,7 @@ use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::index::{IndexId, IndexKind};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::owner::Owner;
 use evergraph_graph::properties::Properties;
@@ -64,7 +64,7 @@ struct History {
 
 fn record(subject: Subject, value: &Value, vertex: VertexId, operation: RecordOperation) -> IndexRecord {
     let value = ValueBytes::of(value).as_slice().into();
-    IndexRecord { subject, value, item: IndexItem::Vertex(vertex), operation }
+    IndexRecord { subject, value, item: ItemId::Vertex(vertex), operation }
 }
 
 impl History {
@@ -173,7 +173,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn an_index_answers_as_its_graph_was_whatever_layers_it_lies_in(
+    fn an_index_answers_as_its_graph_was_whatever_sources_it_lies_in(
         steps in proptest::collection::vec(
             proptest::collection::vec((0..VERTICES, proptest::option::weighted(0.8, any_value())), 1..5), 1..24),
         cuts in proptest::collection::vec(any::<u8>(), 25),

@@ -1,8 +1,8 @@
-//! Views beside a naive graph: every method, at random moments of random histories, over several layers.
+//! Views beside a naive graph: every method, at random moments of random histories, over several sources.
 //!
 //! ```text
 //! history   random commits, and the graph after each as plain maps
-//! layers    the same commits in memory graphs and files, cut anywhere
+//! sources   the same commits in memory graphs and files, cut anywhere
 //! answers   what a view says, and what the maps say
 //! hubs      long lists: how much of them is read
 //! page_reads  what is known without reading a page
@@ -18,12 +18,12 @@ mod answers;
 mod history;
 mod hubs;
 mod indexes;
-mod layers;
+mod sources;
 mod page_reads;
 
 use crate::answers::compare;
 use crate::history::any_history;
-use crate::layers::Layers;
+use crate::sources::Sources;
 use evergraph_graph::timestamp::Timestamp;
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn a_view_shows_the_graph_as_it_was_whatever_layers_it_lies_in(
+    fn a_view_shows_the_graph_as_it_was_whatever_sources_it_lies_in(
         history in any_history(20),
         cuts in proptest::collection::vec(any::<u8>(), 20),
         moments in proptest::collection::vec(any::<prop::sample::Index>(), 2),
@@ -44,13 +44,13 @@ proptest! {
             1 => usize::MAX,
             _ => usize::from(flushed) / 32,
         };
-        let layers = Layers::of(&history, &cuts, flushed);
+        let sources = Sources::of(&history, &cuts, flushed);
         let last = history.commits.last().map_or(0, |commit| commit.timestamp.0);
         // At commits, between them, before the first one and behind the last.
         let moments = moments.iter().map(|moment| moment.index(last as usize + 2) as u64);
         for moment in moments.chain([last]) {
             let timestamp = Timestamp(moment);
-            compare(&layers.view(timestamp), history.at(timestamp), seed)?;
+            compare(&sources.view(timestamp), history.at(timestamp), seed)?;
         }
     }
 }

@@ -10,7 +10,7 @@ use evergraph_disk_engine::format::vertices::VertexRecord;
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
-use evergraph_disk_engine::view::view_layers::ViewLayers;
+use evergraph_disk_engine::view::view_sources::ViewSources;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::Properties;
@@ -74,7 +74,7 @@ impl Files {
     }
 
     fn view(&self) -> DiskView<'_> {
-        DiskView::new(&self.groups, ViewLayers::List(self.sources.clone()), Timestamp(99))
+        DiskView::new(&self.groups, ViewSources::List(self.sources.clone()), Timestamp(99))
     }
 
     /// What `read` gives, and how many pages it reads.

@@ -21,7 +21,7 @@ use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Two stretches in the topology, two in the columns.
+/// Two spans in the topology, two in the columns.
 fn write(directory: &Arc<dyn Directory>) -> CheckpointResult<StoredFile> {
     let mut writer = FileWriter::create(directory, &new_file(FileStamps::Unstamped))?;
     let properties = Properties::new(vec![(KeyId(1), Some(Value::from("text".repeat(500))))]);

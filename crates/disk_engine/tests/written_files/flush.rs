@@ -13,7 +13,7 @@ use evergraph_disk_engine::memory_graph::index_entries::IndexRecord;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
@@ -56,7 +56,7 @@ fn any_action() -> impl Strategy<Value = Action> {
 #[derive(Default)]
 struct History {
     lists: BTreeMap<(ListId, ItemKey, Reverse<Timestamp>), (RecordOperation, Properties)>,
-    entries: BTreeMap<(Subject, Vec<u8>, IndexItem, Reverse<Timestamp>), RecordOperation>,
+    entries: BTreeMap<(Subject, Vec<u8>, ItemId, Reverse<Timestamp>), RecordOperation>,
 }
 
 impl History {
@@ -70,7 +70,7 @@ impl History {
         (key.0, key.1) == (list, item) && *operation != RecordOperation::Delete
     }
 
-    fn entry_exists(&self, subject: Subject, value: &[u8], item: IndexItem) -> bool {
+    fn entry_exists(&self, subject: Subject, value: &[u8], item: ItemId) -> bool {
         let newest = (subject, value.to_vec(), item, Reverse(Timestamp(u64::MAX)));
         let found = self.entries.range(newest..).next();
         found.is_some_and(|((of, found, at, _), operation)| {
@@ -88,7 +88,7 @@ impl History {
             if let Some((index, value)) = *index
                 && touched_entries.insert((index, value, vertex))
             {
-                let (subject, item) = (Subject::index(index).unwrap(), IndexItem::Vertex(vertex));
+                let (subject, item) = (Subject::index(index).unwrap(), ItemId::Vertex(vertex));
                 let value = vec![value; 1 + usize::from(value) % 3];
                 let operation = match self.entry_exists(subject, &value, item) {
                     true => RecordOperation::Delete,
@@ -236,7 +236,7 @@ fn an_index_of_many_records_is_written_in_batches() {
 #[test]
 fn a_graph_of_entries_alone_becomes_a_file() {
     let graph = open_graph();
-    let (value, item) = (Arc::from(&b"value"[..]), IndexItem::Vertex(VertexId(1)));
+    let (value, item) = (Arc::from(&b"value"[..]), ItemId::Vertex(VertexId(1)));
     let subject = Subject::index(9).unwrap();
     let record = IndexRecord { subject, value, item, operation: RecordOperation::Delete };
     append(&graph, Timestamp(4), &[], vec![record]);

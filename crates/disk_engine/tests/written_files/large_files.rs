@@ -9,7 +9,7 @@ use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::writer::file_writer::FileWriter;
 use evergraph_graph::id::{KeyId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -101,7 +101,7 @@ fn a_vertex_and_an_edge_may_have_versions_on_several_pages() {
             records.push(FileRecord::Entry {
                 subject: Subject::index(0).unwrap(),
                 value: vec![at / 10; 9],
-                item: IndexItem::Vertex(VertexId(at.into())),
+                item: ItemId::Vertex(VertexId(at.into())),
                 operation: RecordOperation::from_low_bits(stamp as u8 % 2),
                 stamp: Timestamp(FIRST_TS + stamp),
             });
@@ -137,7 +137,7 @@ fn long_values_of_several_properties_share_their_pages() {
     }
     let (file, read) = through_a_file(FileStamps::Unstamped, &records);
     assert!(read.records == records);
-    assert!(file.columns.unwrap().bytes > 2 << 20, "several stretches");
+    assert!(file.columns.unwrap().bytes > 2 << 20, "several spans");
     let pages = count(&read.column_kinds, PageKind::LongValues);
     assert!(pages <= long_bytes / 16_000 + 3, "{pages} pages of {long_bytes} bytes");
 }

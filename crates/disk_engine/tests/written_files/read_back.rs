@@ -14,14 +14,14 @@ use evergraph_disk_engine::format::long_values::{LongReference, LongValueReader}
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::page::{PageBytes, PageHead, PageKind, verify};
 use evergraph_disk_engine::format::page_index::columns::ColumnIndex;
-use evergraph_disk_engine::format::page_index::topology::{FilterPlace, TopologyIndex};
+use evergraph_disk_engine::format::page_index::topology::{FilterAnswer, TopologyIndex};
 use evergraph_disk_engine::format::row_set::RowSet;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject, SubjectKind};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};
 use evergraph_disk_engine::format::vertices::VertexPage;
 use evergraph_disk_engine::stored_file::{StoredFile, StoredPart, entry_key, list_key};
 use evergraph_graph::id::{GroupId, KeyId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -34,7 +34,7 @@ pub enum FileRecord {
     /// Of a list, or of a vertex itself.
     List { list: ListId, item: ItemKey, operation: RecordOperation, stamp: Timestamp, properties: Properties },
     /// Of an index.
-    Entry { subject: Subject, value: Vec<u8>, item: IndexItem, operation: RecordOperation, stamp: Timestamp },
+    Entry { subject: Subject, value: Vec<u8>, item: ItemId, operation: RecordOperation, stamp: Timestamp },
 }
 
 impl FileRecord {
@@ -190,7 +190,7 @@ pub fn read_back(directory: &dyn Directory, file: &StoredFile) -> ReadFile {
                         filtered.insert(hash);
                     } else {
                         let place = index.filter_of_edge(head.subject, vertex, neighbor);
-                        assert_eq!(place, FilterPlace::Unfiltered);
+                        assert_eq!(place, FilterAnswer::Unfiltered);
                     }
                     let list = ListId { subject: head.subject, vertex };
                     let (item, properties) = (ItemKey::edge(neighbor, discriminator), take(rank, stamp));
@@ -230,8 +230,8 @@ pub fn read_back(directory: &dyn Directory, file: &StoredFile) -> ReadFile {
     ReadFile { records, kinds: topology.kinds(), rows: topology.rows, column_kinds }
 }
 
-fn check_filter(topology: &Part, place: FilterPlace, hash: KeyHash) {
-    let FilterPlace::Page(number) = place else { panic!("{place:?} of a key that is there") };
+fn check_filter(topology: &Part, place: FilterAnswer, hash: KeyHash) {
+    let FilterAnswer::Page(number) = place else { panic!("{place:?} of a key that is there") };
     assert!(FilterPage::open(&topology.pages[number.0 as usize].1).unwrap().may_contain(hash));
 }
 

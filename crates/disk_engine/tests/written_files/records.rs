@@ -12,7 +12,7 @@ use evergraph_disk_engine::format::vertices::VertexRecord;
 use evergraph_disk_engine::stored_file::StoredFile;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -120,12 +120,12 @@ fn any_item() -> impl Strategy<Value = (ListId, ItemKey)> {
     prop_oneof![1 => any_vertex().prop_map(|vertex| (ListId::vertex(vertex), ItemKey::VERTEX)), 3 => edge]
 }
 
-fn any_entry() -> impl Strategy<Value = (Subject, Vec<u8>, IndexItem)> {
+fn any_entry() -> impl Strategy<Value = (Subject, Vec<u8>, ItemId)> {
     let value = prop_oneof![any_value(), (0i64..5).prop_map(Value::from), ".{40,80}".prop_map(Value::from)];
     (0u32..3, value, any_vertex(), any_vertex(), 0u16..3).prop_map(
         |(index, value, source, target, discriminator)| {
             let edge = EdgeId { source, edge_type: TypeId(700), target, discriminator };
-            let item = if index == 1 { IndexItem::Edge(edge) } else { IndexItem::Vertex(source) };
+            let item = if index == 1 { ItemId::Edge(edge) } else { ItemId::Vertex(source) };
             (Subject::index(index).unwrap(), ValueBytes::of(&value).as_slice().to_vec(), item)
         },
     )

@@ -57,7 +57,7 @@ const ENGINE_BYTES: usize = 16;
 /// The optional feature of a database with a `log_end`.
 const END_FILE_FEATURE: &str = "log_end";
 /// The required feature of a database whose engine keeps entries of indexes: code 26 in its log.
-const INDEX_ENTRIES_FEATURE: &str = "index-entries";
+const INDEX_ENTRIES_FEATURE: &str = "index_entries";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
 const BYTES_MAX: u64 = 4 << 30;
 

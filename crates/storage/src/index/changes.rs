@@ -5,7 +5,8 @@
 //!                       entering   follows from the mutations
 //! ```
 
-use crate::index::item_id::{IndexItem, ItemId};
+use crate::index::index_item::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::value::Value;
 

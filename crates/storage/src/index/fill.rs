@@ -8,7 +8,7 @@
 //!
 //! An engine that derives its entries from its contents needs none of it.
 
-use crate::index::item_id::ItemId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::error::Result;
 use evergraph_graph::value::Value;
 

@@ -2,7 +2,7 @@
 //!
 //! Everything about indexes is written once, for both.
 
-use crate::index::item_id::IndexItem;
+use crate::index::index_item::IndexItem;
 use crate::view::{PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;

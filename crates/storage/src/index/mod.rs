@@ -5,7 +5,7 @@
 //! - [`removals`]: which entries go when no snapshot needs them, one mechanism for all kinds
 //! - [`change_list`]: which values were taken lately, so that two new holders find each other
 //! - [`entry_changes`]: what one commit changes in all indexes; [`changes`]: in those that the engine keeps
-//! - [`item_id`]: the id of a vertex or an edge
+//! - [`index_item`]: a vertex id or an edge id, as one index has them
 //! - [`item`]: what differs between vertices and edges
 //! - [`build`](mod@build): an index of what is there already, and every value that is there twice
 //! - [`fill`]: what a scan found, on its way into an index whose entries the engine keeps
@@ -21,7 +21,7 @@ pub mod entry_changes;
 pub mod fill;
 pub mod hash_entries;
 pub mod item;
-pub mod item_id;
+pub mod index_item;
 pub mod ordered_entries;
 pub mod property_index;
 pub mod rebuild;

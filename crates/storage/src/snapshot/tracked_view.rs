@@ -5,7 +5,8 @@
 
 use crate::engine::Key;
 use crate::index::entry_bound::EntryBound;
-use crate::index::item_id::{IndexItem, ItemId};
+use crate::index::index_item::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
 use crate::view::{GroupBits, IndexAnswer, View};

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Pages of one read.
-pub(super) const STRETCH_PAGES: u32 = 64;
+pub(super) const SPAN_PAGES: u32 = 64;
 
 /// Is called with a page, and its head if its checksum is right.
 pub(super) type OnPage<'a> = dyn FnMut(PageNumber, &PageBytes, CheckpointResult<PageHead>) -> Result<()> + 'a;
@@ -128,12 +128,12 @@ impl StoredBytes {
         self.corrupt(page.offset() + error.offset as u64, error.expected)
     }
 
-    /// Reads up to [`STRETCH_PAGES`] pages from `first` on, in place of the content of `stretch`. None is
+    /// Reads up to [`SPAN_PAGES`] pages from `first` on, in place of the content of `span`. None is
     /// verified.
-    pub(super) fn read_stretch(&self, first: PageNumber, stretch: &mut Vec<u8>) -> CheckpointResult<()> {
-        let count = (self.pages - first.0).min(STRETCH_PAGES) as usize;
-        stretch.resize(count * PAGE_BYTES, 0);
-        self.file.read_at(stretch, first.offset())?;
+    pub(super) fn read_span(&self, first: PageNumber, span: &mut Vec<u8>) -> CheckpointResult<()> {
+        let count = (self.pages - first.0).min(SPAN_PAGES) as usize;
+        span.resize(count * PAGE_BYTES, 0);
+        self.file.read_at(span, first.offset())?;
         Ok(())
     }
 
@@ -166,10 +166,10 @@ impl StoredBytes {
     /// # Errors
     /// What reading and `visit` say.
     pub(super) fn for_each_page(&self, visit: &mut OnPage<'_>) -> Result<()> {
-        let mut stretch = Vec::new();
-        for first in (0..self.pages).step_by(STRETCH_PAGES as usize) {
-            self.read_stretch(PageNumber(first), &mut stretch)?;
-            for (page, bytes) in (first..).map(PageNumber).zip(stretch.as_chunks::<PAGE_BYTES>().0) {
+        let mut span = Vec::new();
+        for first in (0..self.pages).step_by(SPAN_PAGES as usize) {
+            self.read_span(PageNumber(first), &mut span)?;
+            for (page, bytes) in (first..).map(PageNumber).zip(span.as_chunks::<PAGE_BYTES>().0) {
                 visit(page, bytes, self.verify(page, bytes))?;
             }
         }

@@ -11,7 +11,7 @@ use crate::format::filter::{FilterPage, KeyHash};
 use crate::format::lists::buffer::ListBuffer;
 use crate::format::lists::page::ListPage;
 use crate::format::page::{PageBytes, PageFlags, PageHead, PageKind};
-use crate::format::page_index::topology::{FilterPlace, IndexedPage, TopologyIndex};
+use crate::format::page_index::topology::{FilterAnswer, IndexedPage, TopologyIndex};
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::format::vertices::VertexPage;
@@ -307,11 +307,11 @@ impl TopologyCheck<'_> {
         Err(wrong(32, format!("edges that the filter knows expected, found one from {vertex} to {neighbor}")))
     }
 
-    fn knows(&mut self, place: FilterPlace, key: KeyHash) -> bool {
+    fn knows(&mut self, place: FilterAnswer, key: KeyHash) -> bool {
         let page = match place {
-            FilterPlace::Unfiltered => return true,
-            FilterPlace::Absent => return false,
-            FilterPlace::Page(page) => page,
+            FilterAnswer::Unfiltered => return true,
+            FilterAnswer::Absent => return false,
+            FilterAnswer::Page(page) => page,
         };
         if self.filter.as_ref().is_none_or(|(known, _)| *known != page) {
             // A page that can't be read is a finding where it stands.

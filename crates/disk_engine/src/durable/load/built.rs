@@ -5,13 +5,13 @@ use crate::durable::load::present::last_present;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::write::{LoadWrite, WrittenLoad};
 use crate::file_set::FileSet;
-use crate::format::file_head::LEVEL_MAX;
+use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::FileNumber;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::groups::GroupTable;
 use crate::stored_file::{KeyedFile, StoredFile};
-use crate::tree::{Replaced, SourceHandle, Tree};
-use crate::view::layer::Layer;
+use crate::tree::{ReplacedState, SourceHandle, Tree};
+use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, LabelId};
 use evergraph_graph::index::IndexId;
@@ -23,7 +23,7 @@ use evergraph_storage::sync::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a load is built with: files are of type `F`, layers of `L`.
+/// What a load is built with: files are of type `F`, sources of `L`.
 #[derive(Clone, Copy)]
 pub struct LoadContext<'a, F, L> {
     /// Where files are written.
@@ -31,8 +31,8 @@ pub struct LoadContext<'a, F, L> {
     /// Numbers of files that were never used.
     pub next_number: &'a dyn Fn() -> FileNumber,
     /// What is there, newest first.
-    pub layers: &'a [L],
-    /// The newest commit, which `layers` are read at: every commit is readable, and none comes meanwhile.
+    pub sources: &'a [L],
+    /// The newest commit, which `sources` are read at: every commit is readable, and none comes meanwhile.
     pub newest: Timestamp,
     /// The groups that are there.
     pub groups: &'a GroupTable,
@@ -63,7 +63,7 @@ pub struct BuiltLoad<F> {
 struct LoadedEntries<F> {
     /// Of indexes that were there: L0.
     newest: Vec<Arc<F>>,
-    /// Of each new index: the lowest level, if there is room.
+    /// Of each new index: the bottommost level, if there is room.
     new: Vec<(IndexId, Subject, Vec<Arc<F>>)>,
 }
 
@@ -76,7 +76,7 @@ impl<F: KeyedFile> BuiltLoad<F> {
     ///
     /// # Errors
     /// As `DurableEngine::build_load`; `io`. What was written is removed then.
-    pub fn build<L: Layer>(
+    pub fn build<L: ReadSource>(
         plan: &LoadPlan<'_>,
         context: &LoadContext<'_, F, L>,
         done: &mut OnLoadProgress<'_>,
@@ -84,14 +84,14 @@ impl<F: KeyedFile> BuiltLoad<F> {
         Self::build_within(plan, context, OutputLimits::default(), done)
     }
 
-    pub(super) fn build_within<L: Layer>(
+    pub(super) fn build_within<L: ReadSource>(
         plan: &LoadPlan<'_>,
         context: &LoadContext<'_, F, L>,
         limits: OutputLimits,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
-        let LoadContext { directory, next_number, layers, newest, groups, set, open } = *context;
-        let present = |list, neighbor| last_present(layers, newest, list, neighbor);
+        let LoadContext { directory, next_number, sources, newest, groups, set, open } = *context;
+        let present = |list, neighbor| last_present(sources, newest, list, neighbor);
         let write = LoadWrite { plan, directory, next_number, present: &present, limits };
         let WrittenLoad { mut files, groups: new_groups, touched } = write.write(done)?;
         let level = free_level(set, &files.bottom);
@@ -165,7 +165,7 @@ impl<F: KeyedFile> BuiltLoad<F> {
     /// is newer than they are. What commits before it left in memory is flushed behind it in L0; until the
     /// checkpoint that does so is durable nobody reads the load (`Timeline::hold_readable`).
     #[must_use = "dropped outside of latch and registry"]
-    pub fn install(&self, tree: &Tree<F>, groups: &GroupTable) -> Replaced<F> {
+    pub fn install(&self, tree: &Tree<F>, groups: &GroupTable) -> ReplacedState<F> {
         for (group, label) in &self.groups {
             groups.open(*group, *label);
         }
@@ -192,7 +192,7 @@ impl<F: KeyedFile> BuiltLoad<F> {
         let set = set.with_loaded(&self.newest, level, &self.bottom);
         let entries = self.entries.lock();
         let set = set.with_loaded(&entries.newest, 0, &[]);
-        entries.new.iter().fold(set, |set, (_, _, files)| set.with_loaded(&[], LEVEL_MAX, files))
+        entries.new.iter().fold(set, |set, (_, _, files)| set.with_loaded(&[], BOTTOMMOST_LEVEL, files))
     }
 }
 
@@ -207,5 +207,5 @@ fn free_level<F: KeyedFile>(set: &FileSet<F>, files: &[StoredFile]) -> u8 {
             there.get(at).is_none_or(|other| other.stored().first_key > file.last_key)
         })
     };
-    (1..=LEVEL_MAX).rev().find(is_free).unwrap_or(0)
+    (1..=BOTTOMMOST_LEVEL).rev().find(is_free).unwrap_or(0)
 }

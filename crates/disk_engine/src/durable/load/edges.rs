@@ -13,7 +13,7 @@ use crate::durable::load::ends::{Counts, Ends};
 use crate::durable::load::output::{LoadOutput, Sequence};
 use crate::durable::load::parts::{Part, Parts, starts};
 use crate::durable::load::present::LastPresent;
-use crate::durable::load::spill::{Buckets, SpillPlace};
+use crate::durable::load::spill::{Buckets, SpillDirectory};
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::tree_key::{ItemKey, ListId};
 use evergraph_graph::bytes::{DecodeError, Reader, put_varint};
@@ -46,7 +46,7 @@ pub(super) struct TypeLoad<'a, 'o> {
     /// The edges that are there.
     pub present: &'o LastPresent<'o>,
     /// Where spilled buckets lie.
-    pub spill: &'o dyn Fn() -> SpillPlace<'o>,
+    pub spill: &'o dyn Fn() -> SpillDirectory<'o>,
 }
 
 impl TypeLoad<'_, '_> {
@@ -60,13 +60,13 @@ impl TypeLoad<'_, '_> {
         touched: &mut BTreeSet<(GroupId, Subject)>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<()> {
-        // Each edge is told once, though it is handled in each pass.
-        let (mut handled, mut told) = (0, 0);
+        // Each edge is reported once, though it is handled in each pass.
+        let (mut handled, mut reported) = (0, 0);
         let done: &mut OnLoadProgress<'_> = &mut |edges| {
             handled += edges;
-            let untold = handled / PASSES - told;
-            told += untold;
-            done(untold)
+            let unreported = handled / PASSES - reported;
+            reported += unreported;
+            done(unreported)
         };
         let counts = Counts::of(&self.tables)?;
         done(0)?;
@@ -81,17 +81,17 @@ impl TypeLoad<'_, '_> {
         let bucket_bytes = self.memory_bytes / 4;
         let mut out_buckets = Buckets::new((self.spill)(), out_parts.as_slice().len(), bucket_bytes);
         self.gather(&out_parts, &mut out_buckets, done)?;
-        let mut arrivals = Arrivals {
+        let mut in_buckets = InBuckets {
             buckets: Buckets::new((self.spill)(), in_parts.as_slice().len(), bucket_bytes),
             parts: &in_parts,
         };
         for (at, part) in out_parts.as_slice().iter().enumerate() {
             let edges = OutEdges::decode(out_buckets.take(at)?, part.edges(), self.has_properties())?;
-            self.write_out_part((&out_parts, part), &edges, output, &mut arrivals, done)?;
+            self.write_out_part((&out_parts, part), &edges, output, &mut in_buckets, done)?;
         }
         drop(out_buckets);
         for (at, part) in in_parts.as_slice().iter().enumerate() {
-            let bytes = arrivals.buckets.take(at)?;
+            let bytes = in_buckets.buckets.take(at)?;
             self.write_in_part((&in_parts, part), &bytes, output, done)?;
         }
         Ok(())
@@ -131,7 +131,7 @@ impl TypeLoad<'_, '_> {
         (parts, part): (&Parts, &Part),
         edges: &OutEdges,
         output: &mut LoadOutput<'_>,
-        arrivals: &mut Arrivals<'_>,
+        in_buckets: &mut InBuckets<'_>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<()> {
         let subject = Subject::edges(self.edge_type, EdgeSide::Out);
@@ -145,7 +145,7 @@ impl TypeLoad<'_, '_> {
             *place += 1;
         }
         // Each start moved to where its list ends.
-        let (mut from, mut untold) = (0, 0);
+        let (mut from, mut unreported) = (0, 0);
         let (mut neighbors, has_properties) = (Vec::new(), self.has_properties());
         for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_SIZE as usize)) {
             let sequence = self.sequence(*group);
@@ -160,7 +160,7 @@ impl TypeLoad<'_, '_> {
                     let discriminator = self.discriminator(sequence, source, target, before)?;
                     before = Some((target, discriminator));
                     let item = ItemKey::edge(target, discriminator);
-                    arrivals.push(source, item)?;
+                    in_buckets.push(source, item)?;
                     if discriminator == 0 && !has_properties {
                         neighbors.push(target.0);
                         continue;
@@ -170,13 +170,13 @@ impl TypeLoad<'_, '_> {
                     output.push_edge(sequence, (subject, source), item, &edges.properties(at)?)?;
                 }
                 output.push_list(sequence, (subject, source), &neighbors)?;
-                untold += list.len() as u64;
-                if untold >= EDGES_BETWEEN_QUESTIONS {
-                    done(std::mem::take(&mut untold))?;
+                unreported += list.len() as u64;
+                if unreported >= EDGES_BETWEEN_QUESTIONS {
+                    done(std::mem::take(&mut unreported))?;
                 }
             }
         }
-        done(untold)
+        done(unreported)
     }
 
     /// The discriminator of an edge, `before` which another one of its list was written.
@@ -206,7 +206,7 @@ impl TypeLoad<'_, '_> {
         })
     }
 
-    /// Writes the in side at the vertices of `part`: `bytes` are its arrivals, ascending by source.
+    /// Writes the in side at the vertices of `part`: `bytes` are its edges, ascending by source.
     fn write_in_part(
         &self,
         (parts, part): (&Parts, &Part),
@@ -215,17 +215,17 @@ impl TypeLoad<'_, '_> {
         done: &mut OnLoadProgress<'_>,
     ) -> Result<()> {
         let subject = Subject::edges(self.edge_type, EdgeSide::In);
-        let arrivals = || bytes.as_chunks::<ARRIVAL_BYTES>().0.iter().map(Arrival::decode);
+        let in_edges = || bytes.as_chunks::<IN_EDGE_BYTES>().0.iter().map(InEdge::decode);
         let mut counts = vec![0u32; part.places()];
-        arrivals().for_each(|arrival| counts[parts.place(arrival.target)] += 1);
+        in_edges().for_each(|in_edge| counts[parts.place(in_edge.target)] += 1);
         let mut next = starts(counts);
         let mut items = vec![ItemKey::VERTEX; part.edges()];
-        for arrival in arrivals() {
-            let place = &mut next[parts.place(arrival.target)];
-            items[*place as usize] = arrival.item;
+        for in_edge in in_edges() {
+            let place = &mut next[parts.place(in_edge.target)];
+            items[*place as usize] = in_edge.item;
             *place += 1;
         }
-        let (mut from, mut untold) = (0, 0);
+        let (mut from, mut unreported) = (0, 0);
         let mut neighbors = Vec::new();
         for (group, ends) in part.groups().iter().zip(next.chunks(GROUP_SIZE as usize)) {
             let sequence = self.sequence(*group);
@@ -243,13 +243,13 @@ impl TypeLoad<'_, '_> {
                     output.push_edge(sequence, (subject, target), *item, &Properties::EMPTY)?;
                 }
                 output.push_list(sequence, (subject, target), &neighbors)?;
-                untold += list.len() as u64;
-                if untold >= EDGES_BETWEEN_QUESTIONS {
-                    done(std::mem::take(&mut untold))?;
+                unreported += list.len() as u64;
+                if unreported >= EDGES_BETWEEN_QUESTIONS {
+                    done(std::mem::take(&mut unreported))?;
                 }
             }
         }
-        done(untold)
+        done(unreported)
     }
 }
 
@@ -344,18 +344,18 @@ fn changed(problem: &str) -> Error {
 }
 
 /// Bytes of an edge in a bucket of the in side.
-const ARRIVAL_BYTES: usize = 10;
+const IN_EDGE_BYTES: usize = 10;
 
 /// An edge that ends in a part of the in side.
-struct Arrival {
+struct InEdge {
     target: VertexId,
     /// Source and discriminator.
     item: ItemKey,
 }
 
-impl Arrival {
+impl InEdge {
     #[inline]
-    fn decode(bytes: &[u8; ARRIVAL_BYTES]) -> Self {
+    fn decode(bytes: &[u8; IN_EDGE_BYTES]) -> Self {
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let discriminator = u16::from_le_bytes([bytes[8], bytes[9]]);
         Self { target: VertexId(number(0)), item: ItemKey::edge(VertexId(number(4)), discriminator) }
@@ -363,12 +363,12 @@ impl Arrival {
 }
 
 /// The buckets of the in side.
-struct Arrivals<'a> {
+struct InBuckets<'a> {
     buckets: Buckets<'a>,
     parts: &'a Parts,
 }
 
-impl Arrivals<'_> {
+impl InBuckets<'_> {
     /// Adds the edge from `source` that is `item` of its list.
     #[inline]
     fn push(&mut self, source: VertexId, item: ItemKey) -> Result<()> {

@@ -12,7 +12,7 @@
 //! these. All are without stamps and have the load's timestamp as their first and last: a snapshot before it
 //! reads none of them, one at it or later reads them whole.
 
-use crate::format::file_head::{FileStamps, LEVEL_MAX};
+use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
@@ -208,7 +208,7 @@ impl<'a> LoadOutput<'a> {
             none => {
                 let new = NewFile {
                     number: (self.next_number)(),
-                    level: if sequence == Sequence::Newest { 0 } else { LEVEL_MAX },
+                    level: if sequence == Sequence::Newest { 0 } else { BOTTOMMOST_LEVEL },
                     stamps: FileStamps::Unstamped,
                     first_ts: self.timestamp,
                     last_ts: self.timestamp,

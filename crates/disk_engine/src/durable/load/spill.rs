@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! buckets in memory    [a a .]  [b . .]  [c c c]──full──┐
-//! spill file           | c c c | a a a | c c c | ...  <─┘     where each bucket's stretches lie is in memory
+//! spill file           | c c c | a a a | c c c | ...  <─┘     where each bucket's spans lie is in memory
 //! ```
 //!
 //! The file has the number of a CSR file that is never written, so that whoever opens the database after a
@@ -17,12 +17,12 @@ use evergraph_storage::io::directory::{Directory, File};
 use std::sync::Arc;
 
 /// Bytes that a bucket gathers before it writes them: reads and writes are then long enough for a disk.
-const STRETCH_BYTES_MIN: u64 = 16 << 10;
+const SPAN_BYTES_MIN: u64 = 16 << 10;
 /// More than this makes nothing faster.
-const STRETCH_BYTES_MAX: u64 = 1 << 20;
+const SPAN_BYTES_MAX: u64 = 1 << 20;
 
 /// Where the file of a spill is made.
-pub(crate) struct SpillPlace<'a> {
+pub(crate) struct SpillDirectory<'a> {
     /// The database's directory.
     pub directory: &'a Arc<dyn Directory>,
     /// Numbers of files that were never used.
@@ -31,9 +31,9 @@ pub(crate) struct SpillPlace<'a> {
 
 /// Buckets of bytes. The file is removed when they are dropped.
 pub(super) struct Buckets<'a> {
-    place: SpillPlace<'a>,
+    spill: SpillDirectory<'a>,
     buckets: Vec<Bucket>,
-    stretch_bytes: usize,
+    span_bytes: usize,
     file: Option<SpillFile>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Buckets<'a> {
 struct Bucket {
     pending: Vec<u8>,
     /// Where its bytes lie in the file: offset and length.
-    stretches: Vec<(u64, usize)>,
+    spans: Vec<(u64, usize)>,
 }
 
 /// A file of this process' own. It is removed when this is dropped.
@@ -62,14 +62,14 @@ impl Drop for SpillFile {
 impl<'a> Buckets<'a> {
     /// `count` buckets that gather about `memory_bytes` together before they write, at least 16 KiB each. One
     /// alone stays in memory: it is wanted there as a whole.
-    pub(super) fn new(place: SpillPlace<'a>, count: usize, memory_bytes: u64) -> Self {
+    pub(super) fn new(spill: SpillDirectory<'a>, count: usize, memory_bytes: u64) -> Self {
         let each = memory_bytes / count.max(1) as u64;
-        let stretch_bytes = match count {
+        let span_bytes = match count {
             0 | 1 => usize::MAX,
-            _ => each.clamp(STRETCH_BYTES_MIN, STRETCH_BYTES_MAX) as usize,
+            _ => each.clamp(SPAN_BYTES_MIN, SPAN_BYTES_MAX) as usize,
         };
         let buckets = (0..count).map(|_| Bucket::default()).collect();
-        Self { place, buckets, stretch_bytes, file: None }
+        Self { spill, buckets, span_bytes, file: None }
     }
 
     /// Appends to bucket `at` what `put` appends.
@@ -80,17 +80,17 @@ impl<'a> Buckets<'a> {
     pub(super) fn push(&mut self, at: usize, put: impl FnOnce(&mut Vec<u8>)) -> CheckpointResult<()> {
         let pending = &mut self.buckets[at].pending;
         put(pending);
-        if pending.len() < self.stretch_bytes { Ok(()) } else { self.write(at) }
+        if pending.len() < self.span_bytes { Ok(()) } else { self.write(at) }
     }
 
     #[cold]
     fn write(&mut self, at: usize) -> CheckpointResult<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(SpillFile::create(&self.place)?),
+            none => none.insert(SpillFile::create(&self.spill)?),
         };
-        let Bucket { pending, stretches } = &mut self.buckets[at];
-        stretches.push((file.append(pending)?, pending.len()));
+        let Bucket { pending, spans } = &mut self.buckets[at];
+        spans.push((file.append(pending)?, pending.len()));
         pending.clear();
         Ok(())
     }
@@ -100,11 +100,11 @@ impl<'a> Buckets<'a> {
     /// # Errors
     /// What the system says.
     pub(super) fn take(&mut self, at: usize) -> CheckpointResult<Vec<u8>> {
-        let Bucket { pending, stretches } = std::mem::take(&mut self.buckets[at]);
-        let Some(file) = self.file.as_ref().filter(|_| !stretches.is_empty()) else { return Ok(pending) };
-        let spilled: usize = stretches.iter().map(|(_, length)| length).sum();
+        let Bucket { pending, spans } = std::mem::take(&mut self.buckets[at]);
+        let Some(file) = self.file.as_ref().filter(|_| !spans.is_empty()) else { return Ok(pending) };
+        let spilled: usize = spans.iter().map(|(_, length)| length).sum();
         let mut bytes = Vec::with_capacity(spilled + pending.len());
-        for (offset, length) in stretches {
+        for (offset, length) in spans {
             let start = bytes.len();
             bytes.resize(start + length, 0);
             file.read(&mut bytes[start..], offset)?;
@@ -119,10 +119,10 @@ impl SpillFile {
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn create(place: &SpillPlace<'_>) -> CheckpointResult<Self> {
-        let name = CsrFileName::new((place.next_number)(), FileContent::Topology).to_string();
-        let file = place.directory.create(&name)?;
-        Ok(Self { directory: Arc::clone(place.directory), name, file, bytes: 0 })
+    pub(crate) fn create(spill: &SpillDirectory<'_>) -> CheckpointResult<Self> {
+        let name = CsrFileName::new((spill.next_number)(), FileContent::Topology).to_string();
+        let file = spill.directory.create(&name)?;
+        Ok(Self { directory: Arc::clone(spill.directory), name, file, bytes: 0 })
     }
 
     /// How many bytes it has.
@@ -162,8 +162,8 @@ mod tests {
         let next = Cell::new(7);
         let next_number = || FileNumber(next.replace(next.get() + 1));
         for count in [1, 3] {
-            let place = SpillPlace { directory: &directory, next_number: &next_number };
-            let mut buckets = Buckets::new(place, count, 0);
+            let spill = SpillDirectory { directory: &directory, next_number: &next_number };
+            let mut buckets = Buckets::new(spill, count, 0);
             let mut want = vec![Vec::new(); count];
             for number in 0u32..30_000 {
                 let at = (number % 7) as usize % count;

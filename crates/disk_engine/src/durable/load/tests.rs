@@ -64,12 +64,12 @@ impl Database {
         }
     }
 
-    fn layers(&self) -> Vec<SourceHandle<CsrFile>> {
+    fn sources(&self) -> Vec<SourceHandle<CsrFile>> {
         self.set.sources().collect()
     }
 
     fn view(&self) -> DiskView<'_, Vec<SourceHandle<CsrFile>>> {
-        DiskView::new(&self.groups, self.layers(), self.newest)
+        DiskView::new(&self.groups, self.sources(), self.newest)
     }
 
     fn build(
@@ -82,7 +82,7 @@ impl Database {
         let context = LoadContext {
             directory: &self.directory,
             next_number: &|| FileNumber(self.next.replace(self.next.get() + 1)),
-            layers: &self.layers(),
+            sources: &self.sources(),
             newest: self.newest,
             groups: &self.groups,
             set: &self.set,
@@ -283,7 +283,7 @@ proptest! {
         database.install(&load, &numbers, &built);
         drop(built);
         compare(&database.view(), &model);
-        let before = DiskView::new(&database.groups, database.layers(), Timestamp(8));
+        let before = DiskView::new(&database.groups, database.sources(), Timestamp(8));
         prop_assert!(new.iter().step_by(100).all(|vertex| before.label(*vertex).unwrap().is_none()));
 
         let report = database.check();

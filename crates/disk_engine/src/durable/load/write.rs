@@ -4,7 +4,7 @@ use crate::durable::load::edges::TypeLoad;
 use crate::durable::load::ends::Ends;
 use crate::durable::load::output::{LoadFiles, LoadOutput, OutputLimits};
 use crate::durable::load::present::LastPresent;
-use crate::durable::load::spill::SpillPlace;
+use crate::durable::load::spill::SpillDirectory;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::vertices::write_vertices;
 use crate::format::file_name::FileNumber;
@@ -68,7 +68,7 @@ impl LoadWrite<'_> {
                 memory_bytes: plan.memory_bytes,
                 is_new: &|group| groups.contains_key(&group),
                 present: self.present,
-                spill: &|| SpillPlace { directory, next_number },
+                spill: &|| SpillDirectory { directory, next_number },
             };
             of_type.write(&mut output, &mut touched, done)?;
         }

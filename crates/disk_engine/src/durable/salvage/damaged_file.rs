@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Pages of one read.
-const STRETCH_PAGES: u32 = 64;
+const SPAN_PAGES: u32 = 64;
 
 /// A file as far as it can be used.
 pub(super) struct DamagedFile {
@@ -38,7 +38,7 @@ pub(super) struct DamagedFile {
     /// What is wrong with it apart from its pages.
     pub damage: Vec<Damage>,
     /// The pages that were read last, and the first of them.
-    stretch: (u32, Vec<u8>),
+    span: (u32, Vec<u8>),
 }
 
 impl DamagedFile {
@@ -62,7 +62,7 @@ impl DamagedFile {
             is_ended: false,
             index: None,
             damage: Vec::new(),
-            stretch: (0, Vec::new()),
+            span: (0, Vec::new()),
         };
         let file = match directory.open(&name.to_string(), OpenMode::Read) {
             Ok(file) => file,
@@ -180,12 +180,12 @@ impl DamagedFile {
         &mut self,
         page: PageNumber,
     ) -> CheckpointResult<std::result::Result<(PageHead, Box<PageBytes>), Damage>> {
-        let (first, stretch) = &self.stretch;
+        let (first, span) = &self.span;
         let at = page.0.checked_sub(*first).map(|at| at as usize * PAGE_BYTES);
-        let bytes = match at.and_then(|at| stretch.get(at..at + PAGE_BYTES)) {
+        let bytes = match at.and_then(|at| span.get(at..at + PAGE_BYTES)) {
             Some(bytes) => bytes,
-            None => match self.read_stretch(page)? {
-                Ok(()) => &self.stretch.1[..PAGE_BYTES],
+            None => match self.read_span(page)? {
+                Ok(()) => &self.span.1[..PAGE_BYTES],
                 Err(damage) => return Ok(Err(damage)),
             },
         };
@@ -198,21 +198,21 @@ impl DamagedFile {
     }
 
     /// Reads pages from this one on, or it alone where that fails.
-    fn read_stretch(&mut self, page: PageNumber) -> CheckpointResult<std::result::Result<(), Damage>> {
+    fn read_span(&mut self, page: PageNumber) -> CheckpointResult<std::result::Result<(), Damage>> {
         let missing = || format!("a page expected, the file has {}", self.pages);
         let Some(file) = self.file.clone().filter(|_| page.0 < self.pages) else {
             return Ok(Err(self.page_damage(page, missing())));
         };
         // Who reads here and there gets what it asks for.
-        let (first, stretch) = &self.stretch;
-        let is_next = page.0 == 0 || page.0 == first + (stretch.len() / PAGE_BYTES) as u32;
-        let wide = if is_next { (self.pages - page.0).min(STRETCH_PAGES) as usize } else { 1 };
+        let (first, span) = &self.span;
+        let is_next = page.0 == 0 || page.0 == first + (span.len() / PAGE_BYTES) as u32;
+        let wide = if is_next { (self.pages - page.0).min(SPAN_PAGES) as usize } else { 1 };
         for count in [wide, 1] {
-            let mut bytes = std::mem::take(&mut self.stretch.1);
+            let mut bytes = std::mem::take(&mut self.span.1);
             bytes.resize(count * PAGE_BYTES, 0);
             match read(&*file, &mut bytes, page.offset()) {
                 Ok(()) => {
-                    self.stretch = (page.0, bytes);
+                    self.span = (page.0, bytes);
                     return Ok(Ok(()));
                 }
                 Err(error) if !is_damage(&error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! Gaps: stretches of the key order that lie in damaged pages, and what is missing for it.
+//! Gaps: ranges of the key order that lie in damaged pages, and what is missing for it.
 //!
 //! ```text
 //! pages of a file     [a ... c] [ ? ] [g ... k]      the gap: keys behind c and before g

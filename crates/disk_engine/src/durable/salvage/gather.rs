@@ -3,7 +3,7 @@
 use crate::durable::salvage::columns::{LostValues, Position, SalvagedColumns};
 use crate::durable::salvage::damaged_file::DamagedFile;
 use crate::durable::salvage::gaps::{Age, Gap, Gaps};
-use crate::durable::salvage::record::{SavedRecord, SavedValue, Speaker, edge_keys, vertex_key};
+use crate::durable::salvage::record::{SavedRecord, SavedValue, RecordSide, edge_keys, vertex_key};
 use crate::durable::salvage::sorter::Sorter;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{FileContent, PageNumber};
@@ -77,7 +77,7 @@ impl Gathered<'_> {
             let record = SavedRecord {
                 age: Age::LOG,
                 timestamp,
-                speaker: Speaker::Own,
+                side: RecordSide::Own,
                 operation,
                 properties: properties.as_slice().iter().map(|(key, value)| (*key, saved(value))).collect(),
             };
@@ -218,20 +218,20 @@ impl Walk<'_, '_> {
             columns.read(subject, &positions, &mut |record, value| values[record].push(value))?;
         }
         for (record, properties) in records.iter().zip(values) {
-            let (item_key, speaker) = match side {
-                None => (vertex_key(record.vertex), Speaker::Own),
-                Some((_, EdgeSide::Out)) => (key(record), Speaker::Own),
+            let (item_key, side) = match side {
+                None => (vertex_key(record.vertex), RecordSide::Own),
+                Some((_, EdgeSide::Out)) => (key(record), RecordSide::Own),
                 Some((edge_type, EdgeSide::In)) => {
                     let (source, target) = (record.neighbor, record.vertex);
                     let discriminator = record.discriminator;
                     let [key, _] = edge_keys(&EdgeId { source, edge_type, target, discriminator });
-                    (key, Speaker::InList)
+                    (key, RecordSide::InList)
                 }
             };
             let saved = SavedRecord {
                 age: self.age,
                 timestamp: if is_stamped { record.stamp } else { self.stored.last_ts },
-                speaker,
+                side,
                 operation: record.operation,
                 properties,
             };
@@ -264,7 +264,7 @@ impl Walk<'_, '_> {
             return;
         }
         let is_stamped = self.stored.stamps == FileStamps::Stamped;
-        let after = |key: &Vec<u8>| if is_stamped { key.clone() } else { behind(key.clone()) };
+        let after = |key: &Vec<u8>| if is_stamped { key.clone() } else { key_successor(key.clone()) };
         let from = self.last.as_ref().map_or_else(|| self.stored.first_key.clone(), after);
         let begins = indexed.map(|indexed| {
             let item = ItemKey::edge(indexed.first_neighbor(), 0);
@@ -285,7 +285,7 @@ impl Walk<'_, '_> {
     /// Ends the open gap before a key that was read.
     fn close_gap(&mut self, next: Vec<u8>) {
         if let Some(mut gap) = self.open.take() {
-            gap.to = if self.stored.stamps == FileStamps::Stamped { behind(next) } else { next };
+            gap.to = if self.stored.stamps == FileStamps::Stamped { key_successor(next) } else { next };
             self.gathered.gaps.push(self.age, gap);
         }
     }
@@ -293,14 +293,14 @@ impl Walk<'_, '_> {
     /// Ends the open gap at the end of the file.
     fn end(&mut self) {
         if let Some(mut gap) = self.open.take() {
-            gap.to = behind(self.stored.last_key.clone());
+            gap.to = key_successor(self.stored.last_key.clone());
             self.gathered.gaps.push(self.age, gap);
         }
     }
 }
 
-/// The least key behind `key`.
-fn behind(mut key: Vec<u8>) -> Vec<u8> {
+/// The least key after `key`.
+fn key_successor(mut key: Vec<u8>) -> Vec<u8> {
     key.push(0);
     key
 }

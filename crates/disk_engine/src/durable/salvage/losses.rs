@@ -25,7 +25,7 @@ pub(super) struct Missing {
 }
 
 /// The report of one salvage.
-pub(super) struct Report<'a> {
+pub(super) struct LossReport<'a> {
     /// Names and groups.
     pub names: &'a KnownNames,
     /// Damaged pages of topology.
@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
     pub first_level: Age,
 }
 
-impl Report<'_> {
+impl LossReport<'_> {
     /// Everything that is damaged or missing.
     pub(super) fn losses(&self, lost: &[LostValues], harmless: Vec<Damage>, missing: &Missing) -> Vec<Loss> {
         let mut losses: Vec<Loss> = Vec::new();

@@ -6,7 +6,7 @@
 //! columns        properties by vertex or rank                │ gather: records by item, and gaps between pages
 //! log            commits after what the files cover          ┘
 //!        └──> sorter: all that is said of an item stands together, newest first, both sides of an edge
-//!              └──> verdict: is it there, with which properties ──> run: new files, all of the deepest level
+//!              └──> verdict: is it there, with which properties ──> run: new files, all of the bottommost level
 //!                                                                   losses: what the report says
 //! ```
 //!

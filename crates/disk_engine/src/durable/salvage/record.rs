@@ -36,7 +36,7 @@ pub(super) enum SavedValue {
 
 /// Who says it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Speaker {
+pub(super) enum RecordSide {
     /// The log, which speaks for both sides; a vertex; or an out list.
     Own,
     /// An in list: it has no properties, and tells of inserts and deletes alone.
@@ -51,7 +51,7 @@ pub(super) struct SavedRecord {
     /// Of which commit, where that is known.
     pub timestamp: Timestamp,
     /// Who says it.
-    pub speaker: Speaker,
+    pub side: RecordSide,
     /// What.
     pub operation: RecordOperation,
     /// The properties that it carries.
@@ -65,7 +65,7 @@ impl SavedRecord {
         out.extend_from_slice(&self.age.0.to_be_bytes());
         out.extend_from_slice(&(!self.timestamp.0).to_be_bytes());
         out.extend_from_slice(&(!mutation).to_be_bytes());
-        out.push(u8::from(self.speaker == Speaker::InList));
+        out.push(u8::from(self.side == RecordSide::InList));
         out.push(self.operation.code());
         for (key, value) in &self.properties {
             out.extend_from_slice(&key.0.to_le_bytes());
@@ -91,7 +91,7 @@ impl SavedRecord {
         let age = Age(u32::from_be_bytes(reader.array()?));
         let timestamp = Timestamp(!u64::from_be_bytes(reader.array()?));
         reader.take(4)?;
-        let speaker = if reader.u8()? == 0 { Speaker::Own } else { Speaker::InList };
+        let side = if reader.u8()? == 0 { RecordSide::Own } else { RecordSide::InList };
         let operation = RecordOperation::from_low_bits(reader.u8()?);
         let mut properties = Vec::new();
         while !reader.is_empty() {
@@ -104,7 +104,7 @@ impl SavedRecord {
             };
             properties.push((key, value));
         }
-        Ok((key, Self { age, timestamp, speaker, operation, properties }))
+        Ok((key, Self { age, timestamp, side, operation, properties }))
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
         let record = |age, timestamp, operation| SavedRecord {
             age: Age(age),
             timestamp: Timestamp(timestamp),
-            speaker: Speaker::Own,
+            side: RecordSide::Own,
             operation,
             properties: vec![
                 (KeyId(1), SavedValue::Value(Value::from("a"))),

@@ -1,16 +1,16 @@
 //! Run: reads what verifies, sorts it by item, decides item by item, and writes a new database.
 
 use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
-use crate::durable::load::spill::SpillPlace;
+use crate::durable::load::spill::SpillDirectory;
 use crate::durable::salvage::gaps::{Age, Gaps, ages};
 use crate::durable::salvage::gather::Gathered;
-use crate::durable::salvage::losses::{Missing, Report};
+use crate::durable::salvage::losses::{Missing, LossReport};
 use crate::durable::salvage::record::{SavedItem, SavedRecord, edge_keys, vertex_key};
 use crate::durable::salvage::sorter::Sorter;
-use crate::durable::salvage::verdict::{Hidden, Presence, presence_of, properties_of};
+use crate::durable::salvage::verdict::{HidingGaps, Presence, presence_of, properties_of};
 use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
-use crate::format::file_head::LEVEL_MAX;
+use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::FileNumber;
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
@@ -81,8 +81,8 @@ fn salvage_within(
     let next = Cell::new(1);
     let take_number = || FileNumber(next.replace(next.get() + 1));
     let sorter = || {
-        let place = SpillPlace { directory, next_number: &take_number };
-        Sorter::new(place, sort_bytes)
+        let spill = SpillDirectory { directory, next_number: &take_number };
+        Sorter::new(spill, sort_bytes)
     };
     let (records, gaps) = (sorter(), Gaps::default());
     let mut gathered = Gathered { records, gaps, lost_values: Vec::new(), harmless: Vec::new() };
@@ -110,7 +110,7 @@ fn salvage_within(
     let at = through.max(source.manifest.need);
 
     let Gathered { records, gaps, lost_values, harmless } = gathered;
-    let form = OutputForm { level: LEVEL_MAX, first_ts: at, last_ts: at, limits: OutputLimits::default() };
+    let form = OutputForm { level: BOTTOMMOST_LEVEL, first_ts: at, last_ts: at, limits: OutputLimits::default() };
     let mut numbers = || take_number();
     let output = OutputFiles::new(directory, form, &mut numbers);
     let rebuild = Rebuild {
@@ -131,7 +131,7 @@ fn salvage_within(
     let Rebuilt { files, gaps, missing, repeated, counts, oldest_gap } = rebuild.run(records, progress)?;
     tell(progress, "write the manifest", 0, 1)?;
     let mut losses = source.losses;
-    losses.extend(Report { names: &names, gaps: &gaps, first_level }.losses(
+    losses.extend(LossReport { names: &names, gaps: &gaps, first_level }.losses(
         &lost_values,
         harmless,
         &missing,
@@ -266,7 +266,7 @@ impl Rebuild<'_, '_> {
     fn vertex(&mut self, vertex: VertexId, records: Vec<SavedRecord>) -> CheckpointResult<()> {
         let key = vertex_key(vertex);
         let gaps: Vec<_> = self.gaps.covering(&key).collect();
-        let hidden = Hidden { own: &gaps, in_list: &gaps, first_level: self.first_level };
+        let hidden = HidingGaps { own: &gaps, in_list: &gaps, first_level: self.first_level };
         let presence = presence_of(&records, &hidden, false);
         if !matches!(presence, Presence::There | Presence::Stale(_)) {
             return Ok(());
@@ -303,7 +303,7 @@ impl Rebuild<'_, '_> {
         let [own_key, in_key] = edge_keys(&edge);
         let own: Vec<_> = self.gaps.covering(&own_key).collect();
         let in_list: Vec<_> = self.gaps.covering(&in_key).collect();
-        let hidden = Hidden { own: &own, in_list: &in_list, first_level: self.first_level };
+        let hidden = HidingGaps { own: &own, in_list: &in_list, first_level: self.first_level };
         match presence_of(&records, &hidden, true) {
             Presence::There => {}
             Presence::Stale(gap) => self.note_stale(gap),

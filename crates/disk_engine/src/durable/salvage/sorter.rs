@@ -9,7 +9,7 @@
 //!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (merge sort of runs).
 
-use crate::durable::load::spill::{SpillFile, SpillPlace};
+use crate::durable::load::spill::{SpillFile, SpillDirectory};
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// Records on their way to be sorted.
 pub(super) struct Sorter<'a> {
-    place: SpillPlace<'a>,
+    spill: SpillDirectory<'a>,
     memory_bytes: usize,
     bytes: Vec<u8>,
     records: Vec<Range<u32>>,
@@ -33,8 +33,8 @@ pub(super) struct Sorter<'a> {
 
 impl<'a> Sorter<'a> {
     /// No records; of those that come, about `memory_bytes`, less than 2^31, stay in memory.
-    pub(super) fn new(place: SpillPlace<'a>, memory_bytes: usize) -> Self {
-        Self { place, memory_bytes, bytes: Vec::new(), records: Vec::new(), file: None, runs: Vec::new() }
+    pub(super) fn new(spill: SpillDirectory<'a>, memory_bytes: usize) -> Self {
+        Self { spill, memory_bytes, bytes: Vec::new(), records: Vec::new(), file: None, runs: Vec::new() }
     }
 
     /// Adds the record that `put` appends, which has less than 2 GiB.
@@ -57,7 +57,7 @@ impl<'a> Sorter<'a> {
     #[cold]
     fn write_run(&mut self) -> CheckpointResult<()> {
         self.sort();
-        let mut out = RunWriter::new(spill_file(&mut self.file, &self.place)?);
+        let mut out = RunWriter::new(spill_file(&mut self.file, &self.spill)?);
         for range in &self.records {
             out.push(record(&self.bytes, range))?;
         }
@@ -70,8 +70,8 @@ impl<'a> Sorter<'a> {
     /// Makes one run of all.
     fn merge_runs(&mut self) -> CheckpointResult<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        let mut merge = Merge::new(std::mem::take(&mut self.runs), file)?;
-        let mut out = SpillFile::create(&self.place)?;
+        let mut merge = RunMerge::new(std::mem::take(&mut self.runs), file)?;
+        let mut out = SpillFile::create(&self.spill)?;
         let mut writer = RunWriter::new(&mut out);
         while let Some(next) = merge.next(file)? {
             writer.push(next)?;
@@ -95,10 +95,10 @@ impl<'a> Sorter<'a> {
         }
         let file = match self.file {
             Some(file) => file,
-            None => SpillFile::create(&self.place)?,
+            None => SpillFile::create(&self.spill)?,
         };
         (self.bytes, self.records) = (Vec::new(), Vec::new());
-        Ok(Sorted::OnDisk { merge: Merge::new(self.runs, &file)?, file })
+        Ok(Sorted::OnDisk { merge: RunMerge::new(self.runs, &file)?, file })
     }
 }
 
@@ -108,11 +108,11 @@ fn record<'b>(bytes: &'b [u8], range: &Range<u32>) -> &'b [u8] {
 
 fn spill_file<'f>(
     file: &'f mut Option<SpillFile>,
-    place: &SpillPlace<'_>,
+    spill: &SpillDirectory<'_>,
 ) -> CheckpointResult<&'f mut SpillFile> {
     Ok(match file {
         Some(file) => file,
-        none => none.insert(SpillFile::create(place)?),
+        none => none.insert(SpillFile::create(spill)?),
     })
 }
 
@@ -128,7 +128,7 @@ pub(super) enum Sorted {
     /// They lie in runs.
     OnDisk {
         /// The runs.
-        merge: Merge,
+        merge: RunMerge,
         /// Where they lie.
         file: SpillFile,
     },
@@ -148,7 +148,7 @@ impl Sorted {
 }
 
 /// Runs that are being merged.
-pub(super) struct Merge {
+pub(super) struct RunMerge {
     runs: Vec<RunReader>,
     /// The next record of each run that has one.
     heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
@@ -156,7 +156,7 @@ pub(super) struct Merge {
     last: Option<(Vec<u8>, usize)>,
 }
 
-impl Merge {
+impl RunMerge {
     fn new(runs: Vec<Range<u64>>, file: &SpillFile) -> CheckpointResult<Self> {
         let runs = runs.into_iter().map(RunReader::new).collect();
         let mut merge = Self { runs, heads: BinaryHeap::new(), last: None };
@@ -275,8 +275,8 @@ mod tests {
         let next_number = || FileNumber(next.replace(next.get() + 1));
         // The last one has more runs than are merged at once.
         for (count, memory_bytes) in [(0, 100), (900, 1 << 20), (900, 5000), (4000, 150)] {
-            let place = SpillPlace { directory: &directory, next_number: &next_number };
-            let (mut random, mut sorter) = (SplitMix64::new(count), Sorter::new(place, memory_bytes));
+            let spill = SpillDirectory { directory: &directory, next_number: &next_number };
+            let (mut random, mut sorter) = (SplitMix64::new(count), Sorter::new(spill, memory_bytes));
             let mut want = Vec::new();
             for _ in 0..count {
                 let length = [0, 1, 9, 40][(random.next_u64() % 4) as usize];

@@ -13,13 +13,13 @@
 //! are properties. Where both sides have a gap, what is older is believed, and counted as stale.
 
 use crate::durable::salvage::gaps::{Age, GapNumber};
-use crate::durable::salvage::record::{SavedRecord, SavedValue, Speaker};
+use crate::durable::salvage::record::{SavedRecord, SavedValue, RecordSide};
 use crate::format::operation::RecordOperation;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::value::Value;
 
 /// The gaps that may hide records of an item on both sides, each newest first; those of a vertex are `own`.
-pub(super) struct Hidden<'g> {
+pub(super) struct HidingGaps<'g> {
     /// At a vertex, or in out lists.
     pub own: &'g [(Age, GapNumber)],
     /// In in lists; of a vertex the same.
@@ -30,7 +30,7 @@ pub(super) struct Hidden<'g> {
 
 /// What one side says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Testimony {
+struct SideState {
     /// Whether it is there; `None` if no record says anything.
     is_there: Option<bool>,
     /// The newest gap before that.
@@ -53,9 +53,9 @@ pub(super) enum Presence {
 }
 
 /// Whether the item of `records`, newest first, is there.
-pub(super) fn presence_of(records: &[SavedRecord], hidden: &Hidden<'_>, has_sides: bool) -> Presence {
-    let own = testimony(records, Speaker::Own, hidden);
-    let in_list = if has_sides { testimony(records, Speaker::InList, hidden) } else { own };
+pub(super) fn presence_of(records: &[SavedRecord], hidden: &HidingGaps<'_>, has_sides: bool) -> Presence {
+    let own = side_state(records, RecordSide::Own, hidden);
+    let in_list = if has_sides { side_state(records, RecordSide::InList, hidden) } else { own };
     let sure =
         |is_there: Option<bool>| if is_there == Some(true) { Presence::There } else { Presence::Absent };
     match (own.gap, in_list.gap) {
@@ -69,21 +69,21 @@ pub(super) fn presence_of(records: &[SavedRecord], hidden: &Hidden<'_>, has_side
     }
 }
 
-fn testimony(records: &[SavedRecord], side: Speaker, hidden: &Hidden<'_>) -> Testimony {
+fn side_state(records: &[SavedRecord], side: RecordSide, hidden: &HidingGaps<'_>) -> SideState {
     let (mine, others) = match side {
-        Speaker::Own => (hidden.own, hidden.in_list),
-        Speaker::InList => (hidden.in_list, hidden.own),
+        RecordSide::Own => (hidden.own, hidden.in_list),
+        RecordSide::InList => (hidden.in_list, hidden.own),
     };
     let hides = |(age, _): &&(Age, GapNumber)| {
         *age >= hidden.first_level || others.iter().any(|(other, _)| other == age)
     };
     let mut speaking =
-        records.iter().filter(|record| record.age < hidden.first_level || record.speaker == side);
+        records.iter().filter(|record| record.age < hidden.first_level || record.side == side);
     let first = speaking.next();
     let gap = mine.iter().find(hides);
     let gap = gap.filter(|(age, _)| first.is_none_or(|first| *age <= first.age));
     let is_there = first.map(|first| first.operation != RecordOperation::Delete);
-    Testimony { is_there, gap: gap.map(|(_, number)| *number) }
+    SideState { is_there, gap: gap.map(|(_, number)| *number) }
 }
 
 /// The properties of an item that is there.
@@ -102,12 +102,12 @@ pub(super) struct SavedProperties {
 }
 
 /// What `records`, newest first, say of properties.
-pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> SavedProperties {
+pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &HidingGaps<'_>) -> SavedProperties {
     let mut saved = SavedProperties::default();
     let (mut said, mut is_closed): (Vec<KeyId>, bool) = (Vec::new(), false);
     for record in records {
         let is_flushed = record.age > Age::LOG && record.age < hidden.first_level;
-        if record.speaker == Speaker::InList && !is_flushed {
+        if record.side == RecordSide::InList && !is_flushed {
             continue;
         }
         let gap = hidden.own.iter().find(|(age, _)| *age <= record.age);
@@ -134,7 +134,7 @@ pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> S
         if matches!(record.operation, RecordOperation::Insert | RecordOperation::Replace) {
             saved.is_whole = true;
             // Had the out list of this file said so, it would stand before.
-            saved.is_bare = record.speaker == Speaker::InList;
+            saved.is_bare = record.side == RecordSide::InList;
             break;
         }
     }
@@ -148,22 +148,22 @@ pub(super) fn properties_of(records: Vec<SavedRecord>, hidden: &Hidden<'_>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durable::salvage::record::Speaker::{InList, Own};
+    use crate::durable::salvage::record::RecordSide::{InList, Own};
     use RecordOperation::{Delete, Insert, Set};
     use evergraph_graph::timestamp::Timestamp;
 
     /// Ages: 1 and 2 are files of L0, 3 and 4 levels.
     const FIRST_LEVEL: Age = Age(3);
 
-    fn record(age: u32, speaker: Speaker, operation: RecordOperation, values: &[(u16, i64)]) -> SavedRecord {
+    fn record(age: u32, side: RecordSide, operation: RecordOperation, values: &[(u16, i64)]) -> SavedRecord {
         let value = |(key, value): &(u16, i64)| (KeyId(*key), SavedValue::Value(Value::I64(*value)));
         let properties = values.iter().map(value).collect();
         let (age, timestamp) = (Age(age), Timestamp(100 - u64::from(age)));
-        SavedRecord { age, timestamp, speaker, operation, properties }
+        SavedRecord { age, timestamp, side, operation, properties }
     }
 
     fn presence(records: &[SavedRecord], own: &[(Age, GapNumber)], in_list: &[(Age, GapNumber)]) -> Presence {
-        presence_of(records, &Hidden { own, in_list, first_level: FIRST_LEVEL }, true)
+        presence_of(records, &HidingGaps { own, in_list, first_level: FIRST_LEVEL }, true)
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
             record(4, Own, Insert, &[(1, 1), (2, 2)]),
             record(4, InList, Insert, &[]),
         ];
-        let hidden = |own| Hidden { own, in_list: &[], first_level: FIRST_LEVEL };
+        let hidden = |own| HidingGaps { own, in_list: &[], first_level: FIRST_LEVEL };
         let values = vec![(KeyId(1), Value::I64(10)), (KeyId(2), Value::I64(2))];
         let saved = properties_of(records.clone(), &hidden(&[]));
         assert_eq!(saved, SavedProperties { values: values.clone(), is_whole: true, ..Default::default() });

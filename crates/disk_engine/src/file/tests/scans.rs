@@ -20,7 +20,7 @@ use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::random::SplitMix64;
@@ -174,7 +174,7 @@ fn entries_of_indexes_are_scanned_from_the_oldest_to_the_newest_record() {
                     let operation = [RecordOperation::Insert, RecordOperation::Delete][version as usize % 2];
                     records.push((operation, Timestamp(FIRST_TS + stamp)));
                 }
-                let item = IndexItem::Vertex(VertexId(number));
+                let item = ItemId::Vertex(VertexId(number));
                 for (operation, stamp) in &records {
                     let stamp = if stamps == FileStamps::Stamped { *stamp } else { Timestamp::ZERO };
                     let record = EntryRecord { value: value.as_bytes(), item, operation: *operation, stamp };

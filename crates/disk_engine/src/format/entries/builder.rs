@@ -7,7 +7,7 @@ use crate::format::page::{
 use crate::format::stamps::{distance, varint_bytes};
 use crate::format::subject::Subject;
 use evergraph_graph::bytes::put_varint;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::timestamp::Timestamp;
 
 /// Entries from one restart to the next.
@@ -30,7 +30,7 @@ pub struct EntryPageBuilder {
     count: usize,
     /// The record pushed last, in this page or the one before.
     last_value: Vec<u8>,
-    last: Option<(IndexItem, Timestamp)>,
+    last: Option<(ItemId, Timestamp)>,
     begins_inside: bool,
     body: Vec<u8>,
 }
@@ -62,7 +62,7 @@ impl EntryPageBuilder {
 
     /// The record pushed last, in this page or the one before: what the next page's separator is above.
     #[must_use]
-    pub fn last(&self) -> Option<(&[u8], IndexItem)> {
+    pub fn last(&self) -> Option<(&[u8], ItemId)> {
         self.last.map(|(item, _)| (&self.last_value[..], item))
     }
 
@@ -78,7 +78,7 @@ impl EntryPageBuilder {
             assert!(last <= record.key(), "entries come in order: {last:?}, {record:?}");
             last == record.key()
         });
-        let is_newer = |last: (IndexItem, Timestamp)| last.1 > record.stamp;
+        let is_newer = |last: (ItemId, Timestamp)| last.1 > record.stamp;
         assert!(
             !same_entry || self.last.is_some_and(is_newer),
             "an entry's newest record comes first: {record:?}"

@@ -2,7 +2,7 @@
 
 use crate::format::operation::RecordOperation;
 use evergraph_graph::bytes::{Decoded, Reader};
-use evergraph_graph::index_entry::{EDGE_ITEM_BYTES, IndexItem, VERTEX_ITEM_BYTES};
+use evergraph_graph::index_entry::{EDGE_ITEM_BYTES, ItemId, VERTEX_ITEM_BYTES};
 use evergraph_graph::timestamp::Timestamp;
 
 /// The most value bytes that an entry has: longer values are shortened before they come here.
@@ -21,10 +21,10 @@ impl ItemKind {
     /// Whether `item` is a vertex or an edge.
     #[must_use]
     #[inline]
-    pub const fn of(item: &IndexItem) -> Self {
+    pub const fn of(item: &ItemId) -> Self {
         match item {
-            IndexItem::Vertex(_) => Self::Vertices,
-            IndexItem::Edge(_) => Self::Edges,
+            ItemId::Vertex(_) => Self::Vertices,
+            ItemId::Edge(_) => Self::Edges,
         }
     }
 
@@ -40,9 +40,9 @@ impl ItemKind {
 
     /// Reads the order bytes of an item.
     #[inline]
-    pub(crate) fn take(self, reader: &mut Reader<'_>) -> Decoded<IndexItem> {
+    pub(crate) fn take(self, reader: &mut Reader<'_>) -> Decoded<ItemId> {
         let start = reader.clone();
-        let item = IndexItem::from_order_bytes(reader.take(self.bytes())?);
+        let item = ItemId::from_order_bytes(reader.take(self.bytes())?);
         item.ok_or_else(|| start.error("an item of an index expected"))
     }
 }
@@ -53,7 +53,7 @@ pub struct EntryRecord<'a> {
     /// The value, as bytes that keep the order of values.
     pub value: &'a [u8],
     /// The item that has it.
-    pub item: IndexItem,
+    pub item: ItemId,
     /// What was done.
     pub operation: RecordOperation,
     /// By which commit; zero in files without stamps.
@@ -64,7 +64,7 @@ impl EntryRecord<'_> {
     /// The place in the order of the index.
     #[must_use]
     #[inline]
-    pub fn key(&self) -> (&[u8], IndexItem) {
+    pub fn key(&self) -> (&[u8], ItemId) {
         (self.value, self.item)
     }
 }
@@ -76,7 +76,7 @@ pub struct Separator<'a> {
     /// The first bytes of the value.
     pub value: &'a [u8],
     /// The item, where both entries have the same value. `None` is before all items.
-    pub item: Option<IndexItem>,
+    pub item: Option<ItemId>,
 }
 
 impl<'a> Separator<'a> {
@@ -86,7 +86,7 @@ impl<'a> Separator<'a> {
     /// # Panics
     /// If `first` is below `last`.
     #[must_use]
-    pub fn between(last: (&[u8], IndexItem), first: (&'a [u8], IndexItem)) -> Self {
+    pub fn between(last: (&[u8], ItemId), first: (&'a [u8], ItemId)) -> Self {
         assert!(last <= first, "pages of entries ascend");
         if last.0 == first.0 {
             return Self { value: first.0, item: Some(first.1) };
@@ -105,13 +105,13 @@ pub(crate) mod tests {
     use evergraph_graph::id::{EdgeId, TypeId, VertexId};
     use proptest::prelude::*;
 
-    pub(crate) fn any_item(kind: ItemKind) -> BoxedStrategy<IndexItem> {
+    pub(crate) fn any_item(kind: ItemKind) -> BoxedStrategy<ItemId> {
         let vertex = prop_oneof![0u32..9, any::<u32>()].prop_map(VertexId);
         match kind {
-            ItemKind::Vertices => vertex.prop_map(IndexItem::Vertex).boxed(),
+            ItemKind::Vertices => vertex.prop_map(ItemId::Vertex).boxed(),
             ItemKind::Edges => (vertex.clone(), 299u16..301, vertex, 0u16..3)
                 .prop_map(|(source, edge_type, target, discriminator)| {
-                    IndexItem::Edge(EdgeId { source, edge_type: TypeId(edge_type), target, discriminator })
+                    ItemId::Edge(EdgeId { source, edge_type: TypeId(edge_type), target, discriminator })
                 })
                 .boxed(),
         }

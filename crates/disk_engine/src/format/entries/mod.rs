@@ -23,9 +23,9 @@
 //! - `entry`: records, and the shortest bytes between two entries
 //! - `builder`: from records to pages
 //! - `page`: from a value on, or all of a page
-//! - `place`: where a read begins and ends
+//! - `range`: where a read begins and ends
 
 pub mod builder;
 pub mod entry;
 pub mod page;
-pub mod place;
+pub mod range;

@@ -200,14 +200,14 @@ mod tests {
     use crate::format::page::{Pushed, verify};
     use crate::format::subject::Subject;
     use evergraph_graph::id::VertexId;
-    use evergraph_graph::index_entry::IndexItem;
+    use evergraph_graph::index_entry::ItemId;
     use proptest::prelude::*;
     use std::cmp::Reverse;
     use std::collections::BTreeMap;
 
     const FIRST_TS: Timestamp = Timestamp(1 << 20);
 
-    type EntryKey = (Vec<u8>, IndexItem, Reverse<Timestamp>);
+    type EntryKey = (Vec<u8>, ItemId, Reverse<Timestamp>);
     type Entries = BTreeMap<EntryKey, RecordOperation>;
 
     #[derive(Clone, Debug)]
@@ -300,7 +300,7 @@ mod tests {
     fn entries_of_one_value_take_six_bytes() {
         let entry = |at| {
             (
-                (b"red".to_vec(), IndexItem::Vertex(VertexId(at)), Reverse(Timestamp::ZERO)),
+                (b"red".to_vec(), ItemId::Vertex(VertexId(at)), Reverse(Timestamp::ZERO)),
                 RecordOperation::Insert,
             )
         };
@@ -317,7 +317,7 @@ mod tests {
         let mut builder = EntryPageBuilder::new(Subject::index(3).unwrap(), ItemKind::Vertices, None);
         let record = |value| EntryRecord {
             value,
-            item: IndexItem::Vertex(VertexId(1)),
+            item: ItemId::Vertex(VertexId(1)),
             operation: RecordOperation::Insert,
             stamp: Timestamp::ZERO,
         };

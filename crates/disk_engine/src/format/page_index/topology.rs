@@ -6,7 +6,7 @@ use crate::format::page::{PageFlags, PageHead, PageKind};
 use crate::format::subject::{Subject, SubjectKind};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::VertexId;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use std::cmp::Ordering;
 
 /// Bytes of a page's record.
@@ -102,7 +102,7 @@ impl IndexedPage {
 
 /// What the filters of a file say about where a key's filter is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FilterPlace {
+pub enum FilterAnswer {
     /// The subject has no filters in this file.
     Unfiltered,
     /// The key is below all keys of the subject in this file.
@@ -230,7 +230,7 @@ impl TopologyIndex {
     /// The pages that may hold the entry of `value` and `item` in `subject`, an index. Cost: binary
     /// searches.
     #[must_use]
-    pub fn pages_of_entry(&self, subject: Subject, value: &[u8], item: IndexItem) -> &[IndexedPage] {
+    pub fn pages_of_entry(&self, subject: Subject, value: &[u8], item: ItemId) -> &[IndexedPage] {
         let entry = Separator { value, item: Some(item) };
         let compare = |page: &IndexedPage| self.separator(page).cmp(&entry);
         window(self.pages_of(subject), compare, |page| compare(page).is_le())
@@ -238,23 +238,23 @@ impl TopologyIndex {
 
     /// Which filter has edges from `vertex` to `neighbor`. Cost: binary searches.
     #[must_use]
-    pub fn filter_of_edge(&self, subject: Subject, vertex: VertexId, neighbor: VertexId) -> FilterPlace {
+    pub fn filter_of_edge(&self, subject: Subject, vertex: VertexId, neighbor: VertexId) -> FilterAnswer {
         let key = (vertex, neighbor);
         self.filter(subject, |page| (page.first_vertex(), page.first_neighbor()) <= key)
     }
 
     /// Which filter has entries of `value` in `subject`, an index. Cost: binary searches.
     #[must_use]
-    pub fn filter_of_value(&self, subject: Subject, value: &[u8]) -> FilterPlace {
+    pub fn filter_of_value(&self, subject: Subject, value: &[u8]) -> FilterAnswer {
         self.filter(subject, |page| self.separator(page).value <= value)
     }
 
-    fn filter(&self, subject: Subject, not_above: impl Fn(&IndexedPage) -> bool) -> FilterPlace {
+    fn filter(&self, subject: Subject, not_above: impl Fn(&IndexedPage) -> bool) -> FilterAnswer {
         let filters = of_subject(&self.filters, subject);
         match filters.partition_point(not_above) {
-            _ if filters.is_empty() => FilterPlace::Unfiltered,
-            0 => FilterPlace::Absent,
-            after => FilterPlace::Page(filters[after - 1].page),
+            _ if filters.is_empty() => FilterAnswer::Unfiltered,
+            0 => FilterAnswer::Absent,
+            after => FilterAnswer::Page(filters[after - 1].page),
         }
     }
 
@@ -447,13 +447,13 @@ mod tests {
             .push_separated(&PageHead::new(PageKind::Filter, values), &Separator { value: b"b", item: None });
         let index = TopologyIndex::decode(&index.finish(), 4).unwrap();
         let place = |vertex, neighbor| index.filter_of_edge(edges(1), VertexId(vertex), VertexId(neighbor));
-        assert_eq!(place(5, 6), FilterPlace::Absent);
-        assert_eq!(place(5, 7), FilterPlace::Page(PageNumber(0)));
-        assert_eq!(place(8, u32::MAX), FilterPlace::Page(PageNumber(0)));
-        assert_eq!(place(9, 0), FilterPlace::Page(PageNumber(2)));
-        assert_eq!(index.filter_of_edge(edges(2), VertexId(1), VertexId(1)), FilterPlace::Unfiltered);
-        assert_eq!(index.filter_of_value(values, b"a"), FilterPlace::Absent);
-        assert_eq!(index.filter_of_value(values, b"b"), FilterPlace::Page(PageNumber(3)));
+        assert_eq!(place(5, 6), FilterAnswer::Absent);
+        assert_eq!(place(5, 7), FilterAnswer::Page(PageNumber(0)));
+        assert_eq!(place(8, u32::MAX), FilterAnswer::Page(PageNumber(0)));
+        assert_eq!(place(9, 0), FilterAnswer::Page(PageNumber(2)));
+        assert_eq!(index.filter_of_edge(edges(2), VertexId(1), VertexId(1)), FilterAnswer::Unfiltered);
+        assert_eq!(index.filter_of_value(values, b"a"), FilterAnswer::Absent);
+        assert_eq!(index.filter_of_value(values, b"b"), FilterAnswer::Page(PageNumber(3)));
         assert_eq!((index.filters().len(), index.pages().len()), (3, 1));
     }
 
@@ -487,14 +487,14 @@ mod tests {
             let (mut index, mut pages) = (TopologyIndexBuilder::default(), Vec::new());
             let mut builder = EntryPageBuilder::new(subject, ItemKind::Vertices, first_ts);
             let mut all = Vec::new();
-            let mut separator: (Vec<u8>, Option<IndexItem>) = (Vec::new(), None);
-            let mut finish = |builder: &mut EntryPageBuilder, (value, item): &(Vec<u8>, Option<IndexItem>)| {
+            let mut separator: (Vec<u8>, Option<ItemId>) = (Vec::new(), None);
+            let mut finish = |builder: &mut EntryPageBuilder, (value, item): &(Vec<u8>, Option<ItemId>)| {
                 let mut page = dirty_page();
                 index.push_separated(&builder.finish(0, &mut page), &Separator { value, item: *item });
                 pages.push(page);
             };
             for value in &values {
-                for item in (0..items).map(|at| IndexItem::Vertex(VertexId(at))) {
+                for item in (0..items).map(|at| ItemId::Vertex(VertexId(at))) {
                     for stamp in &stamps {
                         let operation = RecordOperation::Insert;
                         let record = EntryRecord { value, item, operation, stamp: Timestamp(*stamp) };
@@ -530,7 +530,7 @@ mod tests {
                 let found = read(index.pages_of_values(subject, &Separator { value: low, item: None }, None));
                 let expected = all.iter().filter(|(value, _)| value >= low).count();
                 prop_assert_eq!(found.iter().filter(|(value, _)| value >= low).count(), expected);
-                let key = (low.clone(), IndexItem::Vertex(VertexId(items / 2)));
+                let key = (low.clone(), ItemId::Vertex(VertexId(items / 2)));
                 let found = read(index.pages_of_entry(subject, low, key.1));
                 let expected = all.iter().filter(|one| **one == key).count();
                 prop_assert_eq!(found.iter().filter(|one| **one == key).count(), expected);
@@ -556,7 +556,7 @@ mod tests {
                 for subject in [Subject::VERTICES, edges(0), edges(1), Subject::index(0).unwrap(), Subject::index(1).unwrap()] {
                     let _ = index.pages_of_vertex(subject, VertexId(vertex % 6));
                     let _ = index.pages_of_values(subject, &Separator { value: &[1], item: None }, Some(&[3]));
-                    let _ = index.pages_of_entry(subject, &[1], IndexItem::Vertex(VertexId(1)));
+                    let _ = index.pages_of_entry(subject, &[1], ItemId::Vertex(VertexId(1)));
                     let _ = index.filter_of_edge(subject, VertexId(1), VertexId(1));
                     let _ = index.filter_of_value(subject, &[2]);
                 }

@@ -1,40 +1,40 @@
-//! Entry place: where a read of an index begins and ends, in which direction it goes, and what it finds.
+//! Entry range: where a read of an index begins and ends, in which direction it goes, and what it finds.
 
 use crate::format::operation::RecordOperation;
-use evergraph_graph::index_entry::IndexItem;
+use evergraph_graph::index_entry::ItemId;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A pair of value and item, and what the newest record that is seen did to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IndexEntry {
+pub struct VisibleEntry {
     /// The value, in bytes.
     pub value: Arc<[u8]>,
     /// The item.
-    pub item: IndexItem,
+    pub item: ItemId,
     /// `Insert` if the pair is in the index, `Delete` if it left, whatever older generations and files say.
     pub operation: RecordOperation,
 }
 
-/// A place between the pairs of an index, or at one of them.
+/// A bound between the pairs of an index, or at one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EntryPlace<'a> {
+pub enum BytesBound<'a> {
     /// Before all.
     Start,
     /// Before every pair of this value, and of those above it.
     Before(&'a [u8]),
     /// At a pair.
-    At(&'a [u8], IndexItem),
+    At(&'a [u8], ItemId),
     /// Behind every pair of this value, and of those below it.
     After(&'a [u8]),
     /// Behind all.
     End,
 }
 
-impl EntryPlace<'_> {
-    /// This place, compared with that of a pair: equal at the pair alone.
+impl BytesBound<'_> {
+    /// This bound, compared with that of a pair: equal at the pair alone.
     #[must_use]
-    pub fn cmp_pair(&self, value: &[u8], item: IndexItem) -> Ordering {
+    pub fn cmp_pair(&self, value: &[u8], item: ItemId) -> Ordering {
         match self {
             Self::Start => Ordering::Less,
             Self::End => Ordering::Greater,
@@ -54,32 +54,32 @@ pub enum EntryOrder {
     Descending,
 }
 
-/// A stretch of an index: from behind one place up to another, neither of them an answer.
+/// A range of an index: from behind one bound up to another, neither of them an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EntryStretch<'a> {
-    /// Where reading begins: the higher place, if it descends.
-    pub from: EntryPlace<'a>,
+pub struct EntryRange<'a> {
+    /// Where reading begins: the higher bound, if it descends.
+    pub from: BytesBound<'a>,
     /// Where it ends.
-    pub to: EntryPlace<'a>,
+    pub to: BytesBound<'a>,
     /// Its direction.
     pub order: EntryOrder,
 }
 
-impl<'a> EntryStretch<'a> {
-    /// The lower place and the higher one.
+impl<'a> EntryRange<'a> {
+    /// The lower bound and the higher one.
     #[must_use]
-    pub const fn low_and_high(&self) -> (EntryPlace<'a>, EntryPlace<'a>) {
+    pub const fn low_and_high(&self) -> (BytesBound<'a>, BytesBound<'a>) {
         match self.order {
             EntryOrder::Ascending => (self.from, self.to),
             EntryOrder::Descending => (self.to, self.from),
         }
     }
 
-    /// The value, if the stretch has pairs of one value alone.
+    /// The value, if the range has pairs of one value alone.
     #[must_use]
     pub fn only_value(&self) -> Option<&'a [u8]> {
         match self.low_and_high() {
-            (EntryPlace::Before(low) | EntryPlace::At(low, _), EntryPlace::After(high)) if low == high => {
+            (BytesBound::Before(low) | BytesBound::At(low, _), BytesBound::After(high)) if low == high => {
                 Some(high)
             }
             _ => None,
@@ -87,8 +87,8 @@ impl<'a> EntryStretch<'a> {
     }
 }
 
-impl<'a> EntryPlace<'a> {
-    /// The value bytes of the place: none before or behind all.
+impl<'a> BytesBound<'a> {
+    /// The value bytes of the bound: none before or behind all.
     #[must_use]
     pub const fn value(&self) -> Option<&'a [u8]> {
         match *self {
@@ -101,7 +101,7 @@ impl<'a> EntryPlace<'a> {
 impl EntryOrder {
     /// How two pairs compare in this order.
     #[must_use]
-    pub fn compare(self, left: (&[u8], IndexItem), right: (&[u8], IndexItem)) -> Ordering {
+    pub fn compare(self, left: (&[u8], ItemId), right: (&[u8], ItemId)) -> Ordering {
         match self {
             Self::Ascending => left.cmp(&right),
             Self::Descending => right.cmp(&left),

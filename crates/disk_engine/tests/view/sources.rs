@@ -1,4 +1,4 @@
-//! Layers: the commits of a history in memory graphs and files, cut anywhere.
+//! Sources: the commits of a history in memory graphs and files, cut anywhere.
 
 use crate::history::{GROUPS, History, label_of};
 use evergraph_disk_engine::file::csr_file::CsrFile;
@@ -11,7 +11,7 @@ use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
-use evergraph_disk_engine::view::view_layers::ViewLayers;
+use evergraph_disk_engine::view::view_sources::ViewSources;
 use evergraph_graph::id::GroupId;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::Directory;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 const CAPACITY: u64 = 1 << 20;
 
 /// What an engine holds.
-pub struct Layers {
+pub struct Sources {
     groups: GroupTable,
     /// Newest first.
     sources: Vec<SourceHandle<CsrFile>>,
     _budget: MemoryBudget,
 }
 
-impl Layers {
+impl Sources {
     /// Cuts the history where a cut's number is low; a very low one gives the commit a graph of its own. The `flushed`
     /// oldest graphs are files.
     pub fn of(history: &History, cuts: &[u8], flushed: usize) -> Self {
@@ -63,7 +63,7 @@ impl Layers {
         }
         let budget = MemoryBudget::new(64 << 20);
         let reader = PageReader::start(&budget, Background::Stepped).unwrap();
-        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("layers"));
+        let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("sources"));
         let mut sources = Vec::new();
         for (number, graph) in graphs.into_iter().enumerate() {
             if number >= flushed || !graph.is_frozen() {
@@ -81,6 +81,6 @@ impl Layers {
 
     /// The view of a snapshot.
     pub fn view(&self, timestamp: Timestamp) -> DiskView<'_> {
-        DiskView::new(&self.groups, ViewLayers::List(self.sources.clone()), timestamp)
+        DiskView::new(&self.groups, ViewSources::List(self.sources.clone()), timestamp)
     }
 }

@@ -1,4 +1,4 @@
-//! Edge layer: edges of one stretch of time as a topology reads them, in a file or in the run of memory graphs.
+//! Edge source: edges of consecutive commits as a topology reads them, in a file or in the run of memory graphs.
 
 use crate::file::csr_file::CsrFile;
 #[cfg(doc)]
@@ -18,7 +18,7 @@ use crate::memory_graph::sorted_run::{RunScan, SortedRun};
 use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
 use crate::tree::SourceHandle;
-use crate::view::layer::Layer;
+use crate::view::read_source::ReadSource;
 use crate::view::level_records::LevelRecords;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, Result};
@@ -28,8 +28,8 @@ use evergraph_storage::view::GroupBits;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-/// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`Layer`].
-pub trait ScannedFile: Layer + 'static {
+/// A file as a topology reads it: scans of ranges of lists beside the point reads of a [`ReadSource`].
+pub trait ScannedFile: ReadSource + 'static {
     /// A scan of lists, which holds the file. Of one item, records come from the oldest to the newest, or as one.
     type Scan: ListSource<Error: Into<Error>>;
 
@@ -150,27 +150,27 @@ impl ScannedFile for CsrFile {
 
 /// Consecutive memory graphs and what they come to.
 #[derive(Debug)]
-pub(super) struct GraphLayer<F> {
+pub(super) struct MergedGraphs<F> {
     /// The newest first, for point reads: in files, once they are flushed. The run needs no graph.
     sources: Vec<SourceHandle<F>>,
     run: SortedRun,
 }
 
-/// Edges of one stretch of time.
+/// Edges of consecutive commits.
 #[derive(Debug)]
-pub(super) enum EdgeLayer<F> {
+pub(super) enum EdgeSource<F> {
     /// Memory graphs.
-    Graphs(GraphLayer<F>),
+    Graphs(MergedGraphs<F>),
     /// A file.
     File(Arc<F>),
     /// A level below L0.
     Level(Arc<Level<F>>),
 }
 
-/// Which files of a layer have records of a list.
+/// Which files of a source have records of a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ListHolder<'l, F> {
-    /// The layer has none.
+    /// The source has none.
     Nothing,
     /// One file.
     File(&'l F),
@@ -178,68 +178,68 @@ pub(super) enum ListHolder<'l, F> {
     Others,
 }
 
-/// The layers of a snapshot's sources, the newest first: memory graphs with none but memory graphs between them are
+/// The edge sources of a snapshot, the newest first: memory graphs with none but memory graphs between them are
 /// one. `wanted` are the subjects that will be scanned.
-pub(super) fn layers<F>(
+pub(super) fn edge_sources<F>(
     sources: Vec<SourceHandle<F>>,
     timestamp: Timestamp,
     wanted: impl Fn(Subject) -> bool,
     budget: &Arc<dyn Budget>,
-) -> Result<Vec<EdgeLayer<F>>> {
-    let mut layers = Vec::new();
+) -> Result<Vec<EdgeSource<F>>> {
+    let mut edge_sources = Vec::new();
     let (mut sources_of_run, mut graphs) = (Vec::new(), Vec::new());
     let close = |sources: &mut Vec<SourceHandle<F>>, graphs: &mut Vec<Arc<MemoryGraph>>| {
         let run = SortedRun::new(&std::mem::take(graphs), timestamp, &wanted, budget)?;
-        Ok::<_, Error>(EdgeLayer::Graphs(GraphLayer { sources: std::mem::take(sources), run }))
+        Ok::<_, Error>(EdgeSource::Graphs(MergedGraphs { sources: std::mem::take(sources), run }))
     };
     for source in sources {
-        // Graphs next to each other are one layer, everything else is one by itself.
-        let layer = match &source {
+        // Graphs next to each other are one source, everything else is one by itself.
+        let edge_source = match &source {
             SourceHandle::Graph(graph) => Err(Arc::clone(graph)),
             SourceHandle::Generation(generation) => match generation.source() {
                 GenerationSource::Graph(graph) => Err(graph),
-                GenerationSource::File(file) => Ok(EdgeLayer::File(Arc::clone(file))),
+                GenerationSource::File(file) => Ok(EdgeSource::File(Arc::clone(file))),
             },
-            SourceHandle::File(file) => Ok(EdgeLayer::File(Arc::clone(file))),
-            SourceHandle::Level(level) => Ok(EdgeLayer::Level(Arc::clone(level))),
+            SourceHandle::File(file) => Ok(EdgeSource::File(Arc::clone(file))),
+            SourceHandle::Level(level) => Ok(EdgeSource::Level(Arc::clone(level))),
         };
-        match layer {
+        match edge_source {
             Err(graph) => {
                 graphs.push(graph);
                 sources_of_run.push(source);
             }
-            Ok(layer) => {
+            Ok(edge_source) => {
                 if !graphs.is_empty() {
-                    layers.push(close(&mut sources_of_run, &mut graphs)?);
+                    edge_sources.push(close(&mut sources_of_run, &mut graphs)?);
                 }
-                layers.push(layer);
+                edge_sources.push(edge_source);
             }
         }
     }
     if !graphs.is_empty() {
-        layers.push(close(&mut sources_of_run, &mut graphs)?);
+        edge_sources.push(close(&mut sources_of_run, &mut graphs)?);
     }
-    Ok(layers)
+    Ok(edge_sources)
 }
 
-impl<F> EdgeLayer<F> {
+impl<F> EdgeSource<F> {
     /// Records of lists that lie in memory graphs.
     pub(super) fn graph_records(&self) -> usize {
         match self {
-            Self::Graphs(layer) => layer.run.len(),
+            Self::Graphs(edge_source) => edge_source.run.len(),
             Self::File(_) | Self::Level(_) => 0,
         }
     }
 }
 
-impl<F> GraphLayer<F> {
+impl<F> MergedGraphs<F> {
     /// Appends the next items of a list, at most `limit`; whether there are more.
     fn list(&self, list: ListId, after: Option<ItemKey>, limit: usize, items: &mut Vec<ListedItem>) -> bool {
         let (before, vertex) = (items.len(), list.vertex.0);
         let mut scan = self.run.scan(list.subject, vertex..vertex.saturating_add(1));
         while let Some(slice) = scan.slice() {
             // Keys ascend through all slices: those behind `after` are one piece of the last of them.
-            let first = after.map_or(0, |after| first_behind(&slice, after));
+            let first = after.map_or(0, |after| first_after(&slice, after));
             for at in first..slice.neighbors.len() {
                 if items.len() - before == limit {
                     return true;
@@ -256,7 +256,7 @@ impl<F> GraphLayer<F> {
 }
 
 /// The first record of a slice behind an item.
-fn first_behind(slice: &ListSlice<'_>, after: ItemKey) -> usize {
+fn first_after(slice: &ListSlice<'_>, after: ItemKey) -> usize {
     let (mut low, mut high) = (0, slice.neighbors.len());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -265,7 +265,7 @@ fn first_behind(slice: &ListSlice<'_>, after: ItemKey) -> usize {
     low
 }
 
-impl<F: ScannedFile> EdgeLayer<F> {
+impl<F: ScannedFile> EdgeSource<F> {
     /// A scan of the lists of `vertices`.
     pub(super) fn scan(
         &self,
@@ -275,7 +275,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         window: &Arc<SharedWindow>,
     ) -> Result<EdgeScan<'_, F>> {
         Ok(match self {
-            Self::Graphs(layer) => EdgeScan::Run(layer.run.scan(subject, vertices)),
+            Self::Graphs(edge_source) => EdgeScan::Run(edge_source.run.scan(subject, vertices)),
             Self::File(file) => EdgeScan::File(file, F::scan_lists(file, subject, vertices, until, window)?),
             Self::Level(level) => EdgeScan::Level(scan_level(level, subject, vertices, until, window)?),
         })
@@ -284,7 +284,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
     /// What has the records of a list that a reader at `until` may see. Nothing is read.
     pub(super) fn holder(&self, list: ListId, until: Timestamp) -> ListHolder<'_, F> {
         match self {
-            Self::Graphs(layer) if layer.run.has_list(list) => ListHolder::Others,
+            Self::Graphs(edge_source) if edge_source.run.has_list(list) => ListHolder::Others,
             Self::Graphs(_) => ListHolder::Nothing,
             Self::File(file) if file.may_have_list(list, until) => ListHolder::File(file),
             Self::File(_) => ListHolder::Nothing,
@@ -328,7 +328,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         }
     }
 
-    /// Whether the pages of a list in the layer's files are cached, and those of its weights; `None` if no file has it.
+    /// Whether the pages of a list in the source's files are cached, and those of its weights; `None` if no file has it.
     pub(super) fn is_cached(
         &self,
         list: ListId,
@@ -373,8 +373,8 @@ impl<F: ScannedFile> EdgeLayer<F> {
         answers: &mut [PropertyAnswer],
     ) -> Result<()> {
         match self {
-            Self::Graphs(layer) => {
-                layer.sources.iter().try_for_each(|source| source.at(until).property(items, key, answers))
+            Self::Graphs(edge_source) => {
+                edge_source.sources.iter().try_for_each(|source| source.at(until).property(items, key, answers))
             }
             Self::File(file) => file.at(until).property(items, key, answers),
             Self::Level(level) => LevelRecords::new(level, until).property(items, key, answers),
@@ -391,7 +391,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
         items: &mut Vec<ListedItem>,
     ) -> Result<bool> {
         match self {
-            Self::Graphs(layer) => Ok(layer.list(list, after, limit, items)),
+            Self::Graphs(edge_source) => Ok(edge_source.list(list, after, limit, items)),
             Self::File(file) => file.at(until).list(list, after, limit, items),
             Self::Level(level) => LevelRecords::new(level, until).list(list, after, limit, items),
         }
@@ -400,8 +400,8 @@ impl<F: ScannedFile> EdgeLayer<F> {
     /// As [`RecordSource::group_difference`].
     pub(super) fn group_difference(&self, until: Timestamp, subject: Subject, group: GroupId) -> Result<i64> {
         match self {
-            Self::Graphs(layer) => {
-                let differences = layer.sources.iter().map(|source| source.at(until));
+            Self::Graphs(edge_source) => {
+                let differences = edge_source.sources.iter().map(|source| source.at(until));
                 differences.map(|source| source.group_difference(subject, group)).sum()
             }
             Self::File(file) => file.at(until).group_difference(subject, group),
@@ -412,9 +412,9 @@ impl<F: ScannedFile> EdgeLayer<F> {
     /// As [`RecordSource::apply_live`].
     pub(super) fn apply_live(&self, until: Timestamp, group: GroupId, live: &mut GroupBits) -> Result<()> {
         match self {
-            // The oldest first, as among layers.
-            Self::Graphs(layer) => {
-                layer.sources.iter().rev().try_for_each(|source| source.at(until).apply_live(group, live))
+            // The oldest first, as among sources.
+            Self::Graphs(edge_source) => {
+                edge_source.sources.iter().rev().try_for_each(|source| source.at(until).apply_live(group, live))
             }
             Self::File(file) => file.at(until).apply_live(group, live),
             Self::Level(level) => LevelRecords::new(level, until).apply_live(group, live),
@@ -422,7 +422,7 @@ impl<F: ScannedFile> EdgeLayer<F> {
     }
 }
 
-/// A scan of one layer.
+/// A scan of one source.
 pub(super) enum EdgeScan<'l, F: ScannedFile> {
     /// Of memory graphs.
     Run(RunScan<'l>),

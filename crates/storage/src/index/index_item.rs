@@ -1,16 +1,8 @@
-//! Item id: the id of a vertex or of an edge, as indexes of both name it.
+//! Index item: a vertex id or an edge id, as the indexes of one kind of item find it.
 
 use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_graph::index_entry::ItemId;
 use std::fmt;
-
-/// The id of a vertex or of an edge.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ItemId {
-    /// Of a vertex.
-    Vertex(VertexId),
-    /// Of an edge.
-    Edge(EdgeId),
-}
 
 /// An id of the kind that one index finds: those of a label find a [`VertexId`], those of an edge type an [`EdgeId`].
 pub trait IndexItem: Copy + Ord + fmt::Debug + Send + Sync + 'static {

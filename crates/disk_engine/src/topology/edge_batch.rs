@@ -1,19 +1,19 @@
-//! Stretch: some thousand edges of consecutive lists, gathered to read their properties in batches.
+//! Edge batch: some thousand edges of consecutive lists, gathered to read their properties in batches.
 //!
 //! ```text
-//! pieces    v3 [0..2)  v5 [2..3)         neighbors 4 9 1      which layers have a record of each
-//! ask       newest layer first, its own edges that no newer layer decided, by out list and item
+//! pieces    v3 [0..2)  v5 [2..3)         neighbors 4 9 1      which sources have a record of each
+//! ask       newest source first, its own edges that no newer source decided, by out list and item
 //! edges     kept: those that satisfy all filters; their weights
 //! ```
 //!
-//! The merge knows which layers have records of an edge, so no other layer is asked. In lists it does not know that:
-//! changes of properties are in out lists alone; so all layers are asked until one decides.
+//! The merge knows which sources have records of an edge, so no other source is asked. In lists it does not know that:
+//! changes of properties are in out lists alone; so all sources are asked until one decides.
 
 use crate::format::subject::EdgeSide;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::merged_run::{MergedRun, PropertyRun};
 use crate::source::PropertyAnswer;
-use crate::topology::edge_layer::ScannedFile;
+use crate::topology::edge_source::ScannedFile;
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
@@ -22,11 +22,11 @@ use evergraph_graph::value::Value;
 use std::ops::Range;
 
 /// Edges that are gathered, about: a run more at most.
-pub(super) const STRETCH_EDGES: usize = 4096;
+pub(super) const BATCH_EDGES: usize = 4096;
 
 /// What visitors want to know of edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wanted {
+pub(super) enum EdgeFields {
     /// Their ends, and weights if the projection has them.
     Weights,
     /// Their ends alone.
@@ -35,12 +35,12 @@ pub(super) enum Wanted {
 
 /// Records of one list.
 pub(super) enum Records<'r> {
-    /// Merged from all layers, so all that is left are Inserts.
+    /// Merged from all sources, so all that is left are Inserts.
     Merged(MergedRun<'r>),
     /// Inserts of one file alone, as they lie there.
     Plain { neighbors: &'r [u32], discriminators: &'r [u16], ranks: PropertyRun },
-    /// Edges that are there, and the layers that have records of each.
-    Present { neighbors: &'r [u32], discriminators: &'r [u16], layers: &'r [u64] },
+    /// Edges that are there, and the sources that have records of each.
+    Present { neighbors: &'r [u32], discriminators: &'r [u16], source_bits: &'r [u64] },
 }
 
 impl Records<'_> {
@@ -54,42 +54,42 @@ impl Records<'_> {
 
 /// Whether visits for this read properties of edges.
 #[inline]
-pub(super) fn reads_properties<F>(topology: &FrozenGraph<F>, wanted: Wanted) -> bool {
-    !topology.filters.is_empty() || (topology.weight.is_some() && wanted == Wanted::Weights)
+pub(super) fn reads_properties<F>(topology: &FrozenGraph<F>, wanted: EdgeFields) -> bool {
+    !topology.filters.is_empty() || (topology.weight.is_some() && wanted == EdgeFields::Weights)
 }
 
 /// Edges of one list.
 #[derive(Clone, Debug)]
-pub(super) struct StretchPiece {
+pub(super) struct BatchPiece {
     /// The vertex that has the list.
     pub vertex: u32,
     /// The place of its subject among those of the topology.
     subject: usize,
-    /// Which edges of the stretch they are.
+    /// Which edges of the batch they are.
     pub edges: Range<usize>,
 }
 
 /// Edges of consecutive lists.
 #[derive(Debug, Default)]
-pub(super) struct Stretch {
-    pieces: Vec<StretchPiece>,
+pub(super) struct EdgeBatch {
+    pieces: Vec<BatchPiece>,
     neighbors: Vec<u32>,
     discriminators: Vec<u16>,
-    /// The layers to ask about each edge, a bit each; layers beyond 64 are always asked.
-    layers: Vec<u64>,
+    /// The sources to ask about each edge, a bit each; sources beyond 64 are always asked.
+    source_bits: Vec<u64>,
 }
 
 /// An edge whose properties are read.
 #[derive(Clone, Copy, Debug)]
-struct AskedEdge {
+struct EdgeToRead {
     /// Its out list and its item there.
     item: (ListId, ItemKey),
-    layers: u64,
-    /// Which edge of the stretch it is.
+    source_bits: u64,
+    /// Which edge of the batch it is.
     at: u32,
 }
 
-/// What properties say of the edges of a stretch.
+/// What properties say of the edges of a batch.
 #[derive(Debug)]
 pub(super) struct ReadEdges {
     /// Whether an edge satisfies all filters.
@@ -100,17 +100,17 @@ pub(super) struct ReadEdges {
 
 impl ReadEdges {
     /// Replaces what is in `buffer` by the edges of `range` that are kept, and their weights.
-    pub(super) fn copy_to(&self, stretch: &Stretch, range: Range<usize>, buffer: &mut PieceBuffer) {
+    pub(super) fn copy_to(&self, batch: &EdgeBatch, range: Range<usize>, buffer: &mut PieceBuffer) {
         buffer.neighbors.clear();
         buffer.weights.clear();
         for at in range.filter(|at| self.kept[*at]) {
-            buffer.neighbors.push(stretch.neighbors[at]);
+            buffer.neighbors.push(batch.neighbors[at]);
             buffer.weights.extend(self.weights.get(at));
         }
     }
 }
 
-impl Stretch {
+impl EdgeBatch {
     /// How many edges there are.
     pub(super) fn len(&self) -> usize {
         self.neighbors.len()
@@ -120,11 +120,11 @@ impl Stretch {
         self.pieces.clear();
         self.neighbors.clear();
         self.discriminators.clear();
-        self.layers.clear();
+        self.source_bits.clear();
     }
 
     /// The lists, in the order in which they came.
-    pub(super) fn pieces(&self) -> &[StretchPiece] {
+    pub(super) fn pieces(&self) -> &[BatchPiece] {
         &self.pieces
     }
 
@@ -137,36 +137,36 @@ impl Stretch {
         records: &Records<'_>,
     ) {
         let first = self.len();
-        let bit = |layer: usize| 1_u64.checked_shl(layer as u32).unwrap_or(0);
+        let bit = |edge_source: usize| 1_u64.checked_shl(edge_source as u32).unwrap_or(0);
         match records {
             Records::Merged(run) => {
                 self.neighbors.extend_from_slice(run.neighbors);
                 self.push_discriminators(run.discriminators);
                 for properties in run.property_runs {
-                    let layers = bit(properties.first.source);
-                    self.layers.resize(self.layers.len() + properties.count, layers);
+                    let source_bits = bit(properties.first.source);
+                    self.source_bits.resize(self.source_bits.len() + properties.count, source_bits);
                 }
                 for set in run.later_sets {
-                    self.layers[first + set.record] |= bit(set.origin.source);
+                    self.source_bits[first + set.record] |= bit(set.origin.source);
                 }
             }
             Records::Plain { neighbors, discriminators, ranks } => {
                 self.neighbors.extend_from_slice(neighbors);
                 self.push_discriminators(discriminators);
-                self.layers.resize(self.neighbors.len(), bit(ranks.first.source));
+                self.source_bits.resize(self.neighbors.len(), bit(ranks.first.source));
             }
-            Records::Present { neighbors, discriminators, layers } => {
+            Records::Present { neighbors, discriminators, source_bits } => {
                 self.neighbors.extend_from_slice(neighbors);
                 self.push_discriminators(discriminators);
-                self.layers.extend_from_slice(layers);
+                self.source_bits.extend_from_slice(source_bits);
             }
         }
-        debug_assert_eq!(self.layers.len(), self.len(), "each record has its layers");
+        debug_assert_eq!(self.source_bits.len(), self.len(), "each record has its source_bits");
         if topology.subjects[subject].leaves_scope {
             self.retain_in_scope(first, topology);
         }
         if self.len() > first {
-            self.pieces.push(StretchPiece { vertex, subject, edges: first..self.len() });
+            self.pieces.push(BatchPiece { vertex, subject, edges: first..self.len() });
         }
     }
 
@@ -182,24 +182,24 @@ impl Stretch {
             if topology.vertices.contains(self.neighbors[at]) {
                 self.neighbors[end] = self.neighbors[at];
                 self.discriminators[end] = self.discriminators[at];
-                self.layers[end] = self.layers[at];
+                self.source_bits[end] = self.source_bits[at];
                 end += 1;
             }
         }
         self.neighbors.truncate(end);
         self.discriminators.truncate(end);
-        self.layers.truncate(end);
+        self.source_bits.truncate(end);
     }
 
     /// Reads what filters ask of the edges, and the weights of those that satisfy them.
     ///
-    /// Cost: for each property one batch for each layer, of the edges that it has records of.
+    /// Cost: for each property one batch for each source, of the edges that it has records of.
     pub(super) fn read_properties<F: ScannedFile>(
         &self,
         topology: &FrozenGraph<F>,
-        wanted: Wanted,
+        wanted: EdgeFields,
     ) -> Result<ReadEdges> {
-        let mut asked = self.asked_edges(topology);
+        let mut asked = self.edges_to_read(topology);
         for filter in &topology.filters {
             let mut answers = read_property(topology, &asked, filter.key)?.into_iter();
             asked.retain(|_| filter.holds(answers.next().as_ref().and_then(value)));
@@ -207,7 +207,7 @@ impl Stretch {
         let mut kept = vec![false; self.len()];
         asked.iter().for_each(|edge| kept[edge.at as usize] = true);
         let mut weights = Vec::new();
-        if let Some(weight) = topology.weight.as_ref().filter(|_| wanted == Wanted::Weights) {
+        if let Some(weight) = topology.weight.as_ref().filter(|_| wanted == EdgeFields::Weights) {
             weights.resize(self.len(), 0.0);
             let answers = read_property(topology, &asked, weight.key)?;
             for (edge, answer) in asked.iter().zip(&answers) {
@@ -221,19 +221,19 @@ impl Stretch {
     }
 
     /// The edges, in the order of out lists.
-    fn asked_edges<F: ScannedFile>(&self, topology: &FrozenGraph<F>) -> Vec<AskedEdge> {
+    fn edges_to_read<F: ScannedFile>(&self, topology: &FrozenGraph<F>) -> Vec<EdgeToRead> {
         let mut asked = Vec::with_capacity(self.len());
         for piece in &self.pieces {
             let FrozenSubject { edge_type, side, .. } = topology.subjects[piece.subject];
             for at in piece.edges.clone() {
                 let (other, discriminator) = (self.neighbors[at], self.discriminators[at]);
-                let (source, target, layers) = match side {
-                    EdgeSide::Out => (piece.vertex, other, self.layers[at]),
+                let (source, target, source_bits) = match side {
+                    EdgeSide::Out => (piece.vertex, other, self.source_bits[at]),
                     EdgeSide::In => (other, piece.vertex, u64::MAX),
                 };
                 let list = ListId::edges(VertexId(source), edge_type, EdgeSide::Out);
                 let item = (list, ItemKey::edge(VertexId(target), discriminator));
-                asked.push(AskedEdge { item, layers, at: at as u32 });
+                asked.push(EdgeToRead { item, source_bits, at: at as u32 });
             }
         }
         if !asked.is_sorted_by_key(|edge| edge.item) {
@@ -248,16 +248,16 @@ impl Stretch {
     }
 }
 
-/// The property `key` of edges, as far as any layer decides it.
+/// The property `key` of edges, as far as any source decides it.
 fn read_property<F: ScannedFile>(
     topology: &FrozenGraph<F>,
-    edges: &[AskedEdge],
+    edges: &[EdgeToRead],
     key: KeyId,
 ) -> Result<Vec<PropertyAnswer>> {
     let mut found = vec![PropertyAnswer::Undecided; edges.len()];
     let (mut places, mut items, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, layer) in topology.layers.iter().enumerate() {
-        let is_asked = |edge: &AskedEdge| number >= 64 || edge.layers >> number & 1 == 1;
+    for (number, edge_source) in topology.edge_sources.iter().enumerate() {
+        let is_asked = |edge: &EdgeToRead| number >= 64 || edge.source_bits >> number & 1 == 1;
         places.clear();
         let undecided = (0..edges.len()).filter(|at| found[*at] == PropertyAnswer::Undecided);
         places.extend(undecided.filter(|at| is_asked(&edges[*at])));
@@ -268,7 +268,7 @@ fn read_property<F: ScannedFile>(
         items.extend(places.iter().map(|at| edges[*at].item));
         answers.clear();
         answers.resize(places.len(), PropertyAnswer::Undecided);
-        layer.property(topology.timestamp, &items, key, &mut answers)?;
+        edge_source.property(topology.timestamp, &items, key, &mut answers)?;
         for (at, answer) in places.iter().zip(answers.drain(..)) {
             found[*at] = answer;
         }
@@ -276,7 +276,7 @@ fn read_property<F: ScannedFile>(
     Ok(found)
 }
 
-/// The value; what no layer decides is absent.
+/// The value; what no source decides is absent.
 fn value(answer: &PropertyAnswer) -> Option<&Value> {
     match answer {
         PropertyAnswer::Value(value) => Some(value),
@@ -285,7 +285,7 @@ fn value(answer: &PropertyAnswer) -> Option<&Value> {
 }
 
 #[cold]
-fn weight_error(weight: &FrozenWeight, subject: &FrozenSubject, edge: &AskedEdge, why: &str) -> Error {
+fn weight_error(weight: &FrozenWeight, subject: &FrozenSubject, edge: &EdgeToRead, why: &str) -> Error {
     let (list, item) = edge.item;
     let (source, target, name) = (list.vertex, item.neighbor(), &weight.name);
     Error::invalid(format!(

@@ -1,4 +1,4 @@
-//! View layers: what a view asks: the sources of a pin, or of a load that nobody else reads yet.
+//! View sources: what a view asks: the sources of a pin, or of a load that nobody else reads yet.
 //!
 //! A view is made for each question, so it allocates nothing and counts no file: the pin lends its files and levels as
 //! they lie there. Memory graphs alone are counted, since the memory of one may go while the pin stays (rule D2).
@@ -6,20 +6,20 @@
 use crate::generation::GenerationSource;
 use crate::tree::{Pin, SourceHandle};
 use crate::view::handle_records::HandleRecords;
-use crate::view::layer::{Layer, Layers};
+use crate::view::read_source::{ReadSource, ReadSources};
 use crate::view::level_records::LevelRecords;
 use evergraph_graph::timestamp::Timestamp;
 
-/// The layers of a snapshot, or of a load that nobody else reads yet.
+/// The sources of a snapshot, or of a load that nobody else reads yet.
 #[derive(Debug)]
-pub enum ViewLayers<'a, F> {
+pub enum ViewSources<'a, F> {
     /// Those of a pin.
     Pin(&'a Pin<F>),
     /// Others, newest first.
     List(Vec<SourceHandle<F>>),
 }
 
-impl<F: Layer> Layers for ViewLayers<'_, F> {
+impl<F: ReadSource> ReadSources for ViewSources<'_, F> {
     type Records<'l>
         = HandleRecords<'l, F>
     where
@@ -36,7 +36,7 @@ impl<F: Layer> Layers for ViewLayers<'_, F> {
     }
 }
 
-impl<F: Layer> Pin<F> {
+impl<F: ReadSource> Pin<F> {
     /// As [`Pin::sources`], as of that timestamp. Files and levels are lent; a graph is counted, since its memory may go
     /// while the pin stays (rule D2).
     #[inline]

@@ -1,4 +1,4 @@
-//! Layer: something with records that a reader holds, and that becomes a source of them at its timestamp.
+//! Read source: something with records that a reader holds, and that becomes a source of them at its timestamp.
 
 use crate::file::csr_file::CsrFile;
 use crate::file::file_records::FileRecords;
@@ -11,7 +11,7 @@ use evergraph_graph::timestamp::Timestamp;
 use std::ops::Range;
 
 /// A memory graph or a file, held for as long as it is read.
-pub trait Layer: Send + Sync {
+pub trait ReadSource: Send + Sync {
     /// Its records as of one timestamp.
     type Records<'l>: RecordSource
     where
@@ -20,25 +20,25 @@ pub trait Layer: Send + Sync {
     /// The records until `timestamp`. Cost: a few loads; nothing is read.
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
 
-    /// Reads side by side what questions about `items` need from several layers, each of which is asked about a range of
-    /// them next. A layer in memory does nothing. What fails is told to whoever asks.
-    fn read_ahead(layers: &[(Self::Records<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {
-        let _ = (layers, items);
+    /// Reads side by side what questions about `items` need from several sources, each of which is asked about a range of
+    /// them next. A source in memory does nothing. What fails is told to whoever asks.
+    fn read_ahead(sources: &[(Self::Records<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {
+        let _ = (sources, items);
     }
 }
 
-/// All layers that a reader asks.
-pub trait Layers: Send + Sync {
+/// All sources that a reader asks.
+pub trait ReadSources: Send + Sync {
     /// The records of one of them, as of one timestamp.
     type Records<'l>: RecordSource
     where
         Self: 'l;
 
-    /// The records until `timestamp` of each layer, newest first. Cost: a few loads a layer; nothing is read.
+    /// The records until `timestamp` of each source, newest first. Cost: a few loads a source; nothing is read.
     fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = Self::Records<'_>>;
 }
 
-impl<L: Layer> Layers for [L] {
+impl<L: ReadSource> ReadSources for [L] {
     type Records<'l>
         = L::Records<'l>
     where
@@ -46,11 +46,11 @@ impl<L: Layer> Layers for [L] {
 
     #[inline]
     fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = L::Records<'_>> {
-        self.iter().map(move |layer| layer.at(timestamp))
+        self.iter().map(move |source| source.at(timestamp))
     }
 }
 
-impl<L: Layer> Layers for Vec<L> {
+impl<L: ReadSource> ReadSources for Vec<L> {
     type Records<'l>
         = L::Records<'l>
     where
@@ -62,7 +62,7 @@ impl<L: Layer> Layers for Vec<L> {
     }
 }
 
-impl Layer for MemoryGraph {
+impl ReadSource for MemoryGraph {
     type Records<'l> = VisibleRecords<'l>;
 
     #[inline]
@@ -71,7 +71,7 @@ impl Layer for MemoryGraph {
     }
 }
 
-impl Layer for CsrFile {
+impl ReadSource for CsrFile {
     type Records<'l> = FileRecords<'l>;
 
     #[inline]

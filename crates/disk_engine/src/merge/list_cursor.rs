@@ -1,12 +1,12 @@
-//! Lane: the part of a list that one source brings into a merge, one record a key.
+//! List cursor: the part of a list that one source brings into a merge, one record a key.
 //!
 //! ```text
 //! slice     3+@5  7+@6  7s@8  7s@9  9+@6  9-@8     next slice   9+@9  12+@5
-//! lane      3+    7+ (Sets of ranks 2, 3)          9+           12+         until 9, or later
+//! cursor    3+    7+ (Sets of ranks 2, 3)          9+           12+         until 9, or later
 //!           3+    7+ (Set of rank 2)                            12+         until 8
 //! ```
 //!
-//! A lane without stamps is a slice. One with stamps ends where a slice ends and the next one begins with another
+//! A cursor without stamps is a slice. One with stamps ends where a slice ends and the next one begins with another
 //! key: it goes on for as long as records of one key lie in both.
 
 use crate::format::operation::RecordOperation;
@@ -20,7 +20,7 @@ use evergraph_graph::timestamp::Timestamp;
 
 /// Records of one list, from `position` on.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct ListCursor {
     keys: Vec<ItemKey>,
     /// Empty if all are Inserts.
     operations: Vec<RecordOperation>,
@@ -36,8 +36,8 @@ pub(super) struct Lane {
     next_set: usize,
 }
 
-/// The next records of a lane.
-pub(super) struct LaneRecords<'a> {
+/// The next records of a cursor.
+pub(super) struct CursorRecords<'a> {
     pub(super) keys: &'a [ItemKey],
     /// Empty if all are Inserts.
     pub(super) operations: &'a [RecordOperation],
@@ -50,7 +50,7 @@ pub(super) struct LaneRecords<'a> {
     pub(super) position: usize,
 }
 
-impl Lane {
+impl ListCursor {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.position == self.keys.len()
@@ -82,10 +82,10 @@ impl Lane {
     }
 
     /// The next `count` records.
-    pub(super) fn front(&self, count: usize) -> LaneRecords<'_> {
+    pub(super) fn front(&self, count: usize) -> CursorRecords<'_> {
         let records = self.position..self.position + count;
         let sets = &self.later_sets[self.next_set..];
-        LaneRecords {
+        CursorRecords {
             keys: &self.keys[records.clone()],
             operations: self.operations.get(records.clone()).unwrap_or_default(),
             has_discriminators: self.has_discriminators,
@@ -123,7 +123,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Loads the part of `list` in front of `source`, which is number `number`, and goes on behind it. The lane is
+    /// Loads the part of `list` in front of `source`, which is number `number`, and goes on behind it. The cursor is
     /// empty if nothing is left of it.
     ///
     /// # Errors
@@ -205,7 +205,7 @@ struct Reduction {
 impl Reduction {
     fn take(
         &mut self,
-        lane: &mut Lane,
+        cursor: &mut ListCursor,
         slice: &ListSlice<'_>,
         at: usize,
         stamp: Timestamp,
@@ -215,20 +215,20 @@ impl Reduction {
         }
         let key = slice.key(at);
         if !self.is_open || self.key != key {
-            self.close(lane);
-            (self.key, self.net, self.is_open) = (key, Net::new(lane.later_sets.len()), true);
+            self.close(cursor);
+            (self.key, self.net, self.is_open) = (key, Net::new(cursor.later_sets.len()), true);
         }
         let origin = Origin { source: self.source, rank: slice.first_rank + at as u64 };
-        self.net.apply(slice.operation(at), origin, lane.keys.len(), &mut lane.later_sets)
+        self.net.apply(slice.operation(at), origin, cursor.keys.len(), &mut cursor.later_sets)
     }
 
     /// Appends what the records of the key came to.
-    fn close(&mut self, lane: &mut Lane) {
+    fn close(&mut self, cursor: &mut ListCursor) {
         if let Some(operation) = self.net.operation.take() {
-            lane.keys.push(self.key);
-            lane.has_discriminators |= self.key.discriminator() > 0;
-            lane.operations.push(operation);
-            lane.ranks.push(self.net.base.rank);
+            cursor.keys.push(self.key);
+            cursor.has_discriminators |= self.key.discriminator() > 0;
+            cursor.operations.push(operation);
+            cursor.ranks.push(self.net.base.rank);
         }
         self.is_open = false;
     }
@@ -252,10 +252,10 @@ mod tests {
     #[test]
     fn records_below_a_key_are_counted_at_every_distance() {
         let keys = (0..100).map(|key| ItemKey::from_bits(key * 2)).collect();
-        let lane = Lane { keys, position: 10, ..Lane::default() };
+        let cursor = ListCursor { keys, position: 10, ..ListCursor::default() };
         for end in 21..210 {
             let wanted = (10..100).filter(|key| key * 2 < end).count();
-            assert_eq!(lane.count_below(ItemKey::from_bits(end)), wanted, "{end}");
+            assert_eq!(cursor.count_below(ItemKey::from_bits(end)), wanted, "{end}");
         }
     }
 }

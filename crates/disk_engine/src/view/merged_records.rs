@@ -1,12 +1,12 @@
-//! Layered records: what all layers say together of an item, a list or a group.
+//! Merged records: what all sources say together of an item, a list or a group.
 //!
 //! ```text
-//! existence, a property       newest layer first, until one decides each item
-//! degrees, counts of groups   the sum over all layers
-//! live vertices               oldest layer first: each sets and clears bits
+//! existence, a property       newest source first, until one decides each item
+//! degrees, counts of groups   the sum over all sources
+//! live vertices               oldest source first: each sets and clears bits
 //! ```
 //!
-//! Layers are asked in turn, each about all items that are still open: so a file gathers its pages, and the older ones
+//! Sources are asked in turn, each about all items that are still open: so a file gathers its pages, and the older ones
 //! are not read where newer ones decide everything.
 //!
 //! Source: disk-engine, section 5, rule D5.
@@ -14,35 +14,35 @@
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{EntriesSize, PropertyAnswer, PropertyMap, RecordSource, keep_newest};
-use crate::view::layer::Layers;
+use crate::view::read_source::ReadSources;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_storage::view::GroupBits;
 
-/// Layers at one timestamp.
+/// Sources at one timestamp.
 ///
 /// # Errors
 /// Its methods fail as a [`RecordSource`], and with `corrupt` if files count fewer items than none.
 #[derive(Debug)]
-pub struct LayeredRecords<'l, L: ?Sized> {
-    layers: &'l L,
+pub struct MergedRecords<'l, L: ?Sized> {
+    sources: &'l L,
     timestamp: Timestamp,
 }
 
-impl<'l, L: Layers + ?Sized> LayeredRecords<'l, L> {
-    /// What `layers` say at `timestamp`.
+impl<'l, L: ReadSources + ?Sized> MergedRecords<'l, L> {
+    /// What `sources` say at `timestamp`.
     #[must_use]
     #[inline]
-    pub const fn new(layers: &'l L, timestamp: Timestamp) -> Self {
-        Self { layers, timestamp }
+    pub const fn new(sources: &'l L, timestamp: Timestamp) -> Self {
+        Self { sources, timestamp }
     }
 
-    /// The records of each layer, newest first.
+    /// The records of each source, newest first.
     #[inline]
     pub(super) fn sources(&self) -> impl DoubleEndedIterator<Item = L::Records<'l>> {
-        self.layers.sources(self.timestamp)
+        self.sources.sources(self.timestamp)
     }
 
     /// Whether items exist: sets each of `found` that is `None` and that any record speaks of. What stays `None` never

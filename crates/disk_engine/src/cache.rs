@@ -12,8 +12,8 @@
 //! Filters get more lives because one of their pages saves many reads: with them in memory an insertion reads next to
 //! nothing. Scans read past the cache, so that they do not empty it.
 //!
-//! A failed read is told to the reader that made it and is not cached; who waited for it claims again, and reads for
-//! itself.
+//! A failed read is an error of the reader that made it and is not cached; readers that waited for it claim the page
+//! again and read it themselves.
 //!
 //! Source: Corbató's CLOCK (1968), with counts in place of bits; single flight as in RocksDB's block cache.
 

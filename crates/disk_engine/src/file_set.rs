@@ -12,7 +12,7 @@
 //! Source: disk-engine, sections 1 and 5; LSMGraph (SIGMOD 2024), section 4.3, which counts references to
 //! versions of a multi-level index.
 
-use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
+use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::level::Level;
 use crate::stored_file::KeyedFile;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! - D2: a pin reads a generation from its graph or from its file, whichever is there, and gets the same answers.
-//! - D4: the memory of a graph is freed once it has a file and no writer has a snapshot before its last commit. Beyond
-//!   two such graphs it is freed anyway, and whoever asks whether something is newer than such a snapshot is told
-//!   that it was forgotten.
+//! - D4: the memory of a graph is freed once it has a file and no writer has a snapshot before its last commit. At most
+//!   two such graphs are kept; for a snapshot older than a graph that was freed, conflict checks answer that the
+//!   records were forgotten.
 //!
 //! The file is a type parameter: what a generation knows of it is only that it is set once.
 //!

@@ -24,7 +24,7 @@ use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;
 use crate::file::page_reader::PageReader;
 use crate::format::entries::entry::EntryRecord;
-use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
+use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::index_table::StoredIndexState;
@@ -262,8 +262,8 @@ fn merge(
     deletes: DeleteRule,
     kept: Option<BTreeSet<Subject>>,
 ) -> CheckpointResult<Vec<StoredFile>> {
-    let mut job =
-        CompactionJob::new(inputs.to_vec(), BOTTOMMOST_LEVEL, deletes).within(engine.budget().limit_bytes(), 1);
+    let mut job = CompactionJob::new(inputs.to_vec(), BOTTOMMOST_LEVEL, deletes)
+        .within(engine.budget().limit_bytes(), 1);
     job.kept_indexes = kept;
     let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
     let _reserved = reserved.map_err(CheckpointError::Refused)?;
@@ -294,7 +294,8 @@ impl DiskEngine {
         let overlaps = |file: &&Arc<CsrFile>| {
             file.stored().first_key <= *last_key && *first_key <= file.stored().last_key
         };
-        let overlapped: Vec<_> = set.level(usize::from(BOTTOMMOST_LEVEL)).iter().filter(overlaps).cloned().collect();
+        let overlapped: Vec<_> =
+            set.level(usize::from(BOTTOMMOST_LEVEL)).iter().filter(overlaps).cloned().collect();
         drop(set);
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)

@@ -5,9 +5,9 @@
 //! sorted runs in L0                         from `files_slow` on each record is slowed, at `files_max` it waits
 //! ```
 //!
-//! Slowed commits share a timeline on which each takes as long as its records are slowed; it waits until its place comes,
-//! if that is a millisecond or more. So a small commit now and then waits, and not each: the rate falls, and the 99th
-//! percentile does not.
+//! Slowed commits share a timeline, on which each takes the delay of its records. A commit waits for its turn if that
+//! is a millisecond or more away. So only some of the small commits wait: throughput falls, and the 99th percentile of
+//! latency does not rise.
 //!
 //! A wait ends when something was flushed or freed. Where nobody flushes in the background, the writer does
 //! (`engine.rs`), and waits for nothing.

@@ -538,7 +538,8 @@ mod tests {
                 }
             }
         }
-        let is_overlapped = |file: &Arc<StoredFile>| KeyRange::of_file(file).overlaps(KeyRange::of_file(&widest));
+        let is_overlapped =
+            |file: &Arc<StoredFile>| KeyRange::of_file(file).overlaps(KeyRange::of_file(&widest));
         let is_below = (output + 1..=BOTTOMMOST).any(|level| set.level(level).iter().any(is_overlapped));
         prop_assert_eq!(picked.below, if is_below { Below::OlderRecords } else { Below::Nothing });
         if picked.may_move() {

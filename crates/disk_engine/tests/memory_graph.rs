@@ -8,7 +8,7 @@
 
 #![cfg(not(any(shuttle, loom)))]
 
-use evergraph_disk_engine::format::entries::range::{EntryOrder, BytesBound};
+use evergraph_disk_engine::format::entries::range::{BytesBound, EntryOrder};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};

@@ -13,7 +13,7 @@
 
 #![cfg(shuttle)]
 
-use evergraph_disk_engine::format::entries::range::{EntryOrder, BytesBound};
+use evergraph_disk_engine::format::entries::range::{BytesBound, EntryOrder};
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};

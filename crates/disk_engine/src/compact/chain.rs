@@ -6,8 +6,8 @@
 //! rank in a merge        file of the chain 24 | rank in the file 40
 //! ```
 //!
-//! Whose keys are disjoint, none is newer for any key: so their order among themselves is that of their keys. A level is
-//! a chain, and so are the files of a bulk load. One file of a chain is read at a time.
+//! Of files with disjoint keys none is newer for any key, so they are ordered by key. A level is a chain, and so are
+//! the files of a bulk load. One file of a chain is read at a time.
 
 use crate::file::csr_file::CsrFile;
 use crate::file::entry_scan::EntryScan;

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! a graph is frozen ──> all of it readable ──> written, in the set ──> writers go on
-//!                          └ not yet: in a moment    └ fails: the cause is told to who waits; again after a second
+//!                          └ not yet: in a moment    └ fails: waiting writers learn the cause; again after a second
 //! files are due ──> compacted, in the set ──> looks again
-//!   (side by side)    └ fails: the cause is told to who waits; again after 10 seconds, then 20, ... up to 5 minutes;
+//!   (side by side)    └ fails: waiting writers learn the cause; again after 10 seconds, then 20, ... up to 5 minutes;
 //!                       without memory for it, after the next flush, or when others have ended
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Memory limit: what memory graphs, the page cache, compactions, algorithms and queries may take together.
 //!
-//! There is always one: a cache that may take everything takes everything. Without a choice it is half of what the machine,
-//! or the process's control group, has.
+//! There is always a limit: without one, the page cache would grow into all memory. The default is half of the memory
+//! of the machine or of the process's control group.
 //!
 //! Source: disk-engine, section 7 (Memory).
 

@@ -18,7 +18,7 @@
 //! Source: disk-engine, section 3 (Manifest). Differs: timestamps and stamps are there too, so that what a file must be
 //! is known before it is opened.
 
-use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
+use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::subject::Subject;
 use crate::stored_file::{StoredFile, StoredPart};

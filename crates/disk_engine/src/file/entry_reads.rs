@@ -12,7 +12,7 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::format::entries::entry::Separator;
 use crate::format::entries::page::EntryPage;
-use crate::format::entries::range::{EntryOrder, BytesBound, EntryRange, VisibleEntry};
+use crate::format::entries::range::{BytesBound, EntryOrder, EntryRange, VisibleEntry};
 use crate::format::filter::{FilterPage, KeyHash};
 use crate::format::page_index::topology::{FilterAnswer, IndexedPage};
 use crate::format::subject::Subject;

@@ -6,8 +6,8 @@
 //! then      the lists of those that filters do not exclude, of all files
 //! ```
 //!
-//! A thousand edges in random order are a few in each file of a level. File by file their pages would be read one by one:
-//! a disk serves eight at once in a third of the time.
+//! Of a thousand edges in random order, each file of a level has a few. File by file, their pages would be read one
+//! after the other; a disk serves eight at once in a third of the time.
 //!
 //! Nothing is answered here. What fails, and what finds no place in the cache, is read again by whoever asks.
 

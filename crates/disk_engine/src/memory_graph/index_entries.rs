@@ -14,7 +14,7 @@
 //! removed, so that a reader gets the state at its timestamp and parts never join; the list of parts is a sorted array,
 //! short enough for that, which is searched without making a key.
 
-use crate::format::entries::range::{EntryOrder, BytesBound, VisibleEntry};
+use crate::format::entries::range::{BytesBound, EntryOrder, VisibleEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::memory_graph::slot::RelativeStamp;
@@ -395,12 +395,7 @@ mod tests {
     const SUBJECT: Subject = Subject::index(3).unwrap();
 
     fn record(value: &[u8], item: u32, operation: RecordOperation) -> IndexRecord {
-        IndexRecord {
-            subject: SUBJECT,
-            value: value.into(),
-            item: ItemId::Vertex(VertexId(item)),
-            operation,
-        }
+        IndexRecord { subject: SUBJECT, value: value.into(), item: ItemId::Vertex(VertexId(item)), operation }
     }
 
     #[test]

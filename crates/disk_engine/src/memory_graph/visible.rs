@@ -9,7 +9,7 @@
 //! The newest record of a key decides in this graph whether its item exists; older generations and files are asked
 //! about it only if there is no record. Counts are differences to what lies below (rule D5).
 
-use crate::format::entries::range::{EntryOrder, BytesBound, VisibleEntry};
+use crate::format::entries::range::{BytesBound, EntryOrder, VisibleEntry};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};

@@ -305,7 +305,13 @@ fn head<S: ListSource>(source: &S) -> Head {
 }
 
 /// Moves the next `count` records of `cursor` to the buffer, without Deletes if those are dropped.
-fn take_run(buffer: &mut RunBuffer, cursor: &mut ListCursor, source: usize, count: usize, drops_deletes: bool) {
+fn take_run(
+    buffer: &mut RunBuffer,
+    cursor: &mut ListCursor,
+    source: usize,
+    count: usize,
+    drops_deletes: bool,
+) {
     if !drops_deletes || cursor.is_plain() {
         return buffer.take_from(cursor, source, count);
     }

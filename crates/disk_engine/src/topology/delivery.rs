@@ -11,9 +11,9 @@ use crate::format::operation::RecordOperation;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::merge::merged_run::{MergedRun, Origin};
 use crate::source::PropertyAnswer;
+use crate::topology::edge_batch::{BATCH_EDGES, EdgeBatch, EdgeFields, Records, reads_properties};
 use crate::topology::edge_source::{EdgeSource, ListHolder, ScannedFile};
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
-use crate::topology::edge_batch::{Records, BATCH_EDGES, EdgeBatch, EdgeFields, reads_properties};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::topology::{Piece, PieceBuffer, Visit};
@@ -117,7 +117,8 @@ where
             Records::Plain { ranks, .. } => std::slice::from_ref(ranks),
             Records::Merged(_) | Records::Present { .. } => return Ok(None),
         };
-        let Some(column) = topology.weight_column(subject).filter(|_| self.wanted == EdgeFields::Weights) else {
+        let Some(column) = topology.weight_column(subject).filter(|_| self.wanted == EdgeFields::Weights)
+        else {
             return Ok(None);
         };
         // What was gathered before comes first; its weights pass through the buffer too.

@@ -5,11 +5,11 @@
 
 use crate::groups::GroupTable;
 use crate::topology::delivery::Delivery;
+use crate::topology::edge_batch::EdgeFields;
 use crate::topology::edge_source::{EdgeSource, ScannedFile};
 use crate::topology::freeze::Freezer;
 use crate::topology::frozen_graph::FrozenGraph;
 use crate::topology::look_ups::LookUps;
-use crate::topology::edge_batch::EdgeFields;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;

@@ -18,8 +18,8 @@ use crate::memory_graph::sorted_run::{RunScan, SortedRun};
 use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
 use crate::tree::SourceHandle;
-use crate::view::read_source::ReadSource;
 use crate::view::level_records::LevelRecords;
+use crate::view::read_source::ReadSource;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, KeyId, VertexId};
@@ -373,9 +373,10 @@ impl<F: ScannedFile> EdgeSource<F> {
         answers: &mut [PropertyAnswer],
     ) -> Result<()> {
         match self {
-            Self::Graphs(edge_source) => {
-                edge_source.sources.iter().try_for_each(|source| source.at(until).property(items, key, answers))
-            }
+            Self::Graphs(edge_source) => edge_source
+                .sources
+                .iter()
+                .try_for_each(|source| source.at(until).property(items, key, answers)),
             Self::File(file) => file.at(until).property(items, key, answers),
             Self::Level(level) => LevelRecords::new(level, until).property(items, key, answers),
         }
@@ -413,9 +414,11 @@ impl<F: ScannedFile> EdgeSource<F> {
     pub(super) fn apply_live(&self, until: Timestamp, group: GroupId, live: &mut GroupBits) -> Result<()> {
         match self {
             // The oldest first, as among sources.
-            Self::Graphs(edge_source) => {
-                edge_source.sources.iter().rev().try_for_each(|source| source.at(until).apply_live(group, live))
-            }
+            Self::Graphs(edge_source) => edge_source
+                .sources
+                .iter()
+                .rev()
+                .try_for_each(|source| source.at(until).apply_live(group, live)),
             Self::File(file) => file.at(until).apply_live(group, live),
             Self::Level(level) => LevelRecords::new(level, until).apply_live(group, live),
         }

@@ -3,10 +3,10 @@
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
+use crate::topology::edge_batch::EdgeFields;
 use crate::topology::edge_source::{EdgeSource, ScannedFile, edge_sources};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use crate::topology::incoming::{IncomingLists, OutLists, OutPass};
-use crate::topology::edge_batch::EdgeFields;
 use crate::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::catalogue::Catalogue;
@@ -158,7 +158,8 @@ impl Freezer<'_> {
             let mut live = [0; 64];
             if self.is_in_labels(group) {
                 let mut oldest_first = edge_sources.iter().rev();
-                oldest_first.try_for_each(|edge_source| edge_source.apply_live(self.timestamp, group, &mut live))?;
+                oldest_first
+                    .try_for_each(|edge_source| edge_source.apply_live(self.timestamp, group, &mut live))?;
             }
             words.extend_from_slice(&live);
         }

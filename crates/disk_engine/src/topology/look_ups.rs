@@ -13,10 +13,10 @@ use crate::file::plain_list::PlainLists;
 use crate::format::tree_key::ListId;
 use crate::merge::merged_run::{Origin, PropertyRun};
 use crate::topology::delivery::Delivery;
+use crate::topology::edge_batch::{EdgeFields, Records};
 use crate::topology::edge_source::{ListHolder, ScannedFile};
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
 use crate::topology::scattered_lists::ScatteredLists;
-use crate::topology::edge_batch::{Records, EdgeFields};
 use crate::topology::walk::Walk;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
@@ -94,7 +94,10 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
         }
         self.lists.clear();
         self.lists.extend(self.wanted.iter().map(|(list, _)| *list));
-        topology.edge_sources.iter().for_each(|edge_source| edge_source.read_ahead(topology.timestamp, &self.lists));
+        topology
+            .edge_sources
+            .iter()
+            .for_each(|edge_source| edge_source.read_ahead(topology.timestamp, &self.lists));
         for at in 0..self.wanted.len() {
             let (list, subject) = self.wanted[at];
             if !delivery.wants(list.vertex.0) || self.gather(list, subject)? {
@@ -180,7 +183,8 @@ impl<'t, F: ScannedFile> LookUps<'t, F> {
     {
         let (topology, vertex) = (self.topology, list.vertex.0);
         let edge_sources = topology.edge_sources.iter();
-        let pages: usize = edge_sources.map(|edge_source| edge_source.pages_of_list(list, topology.timestamp)).sum();
+        let pages: usize =
+            edge_sources.map(|edge_source| edge_source.pages_of_list(list, topology.timestamp)).sum();
         if pages > PAGES_MAX || topology.weight_column(subject).is_some() {
             let reads = if pages > PAGES_MAX { PageReads::Ahead } else { PageReads::Single };
             let end = vertex.saturating_add(1);

@@ -31,12 +31,12 @@
 
 mod delivery;
 pub mod disk_topology;
+mod edge_batch;
 pub mod edge_source;
 mod freeze;
 mod frozen_graph;
 mod incoming;
 mod look_ups;
 mod scattered_lists;
-mod edge_batch;
 mod visits;
 mod walk;

@@ -83,7 +83,12 @@ impl Cursor {
     }
 
     /// Reads the items behind those that were taken.
-    fn fill<F: ScannedFile>(&mut self, topology: &FrozenGraph<F>, edge_source: usize, list: ListId) -> Result<()> {
+    fn fill<F: ScannedFile>(
+        &mut self,
+        topology: &FrozenGraph<F>,
+        edge_source: usize,
+        list: ListId,
+    ) -> Result<()> {
         if !self.has_more {
             return Ok(());
         }

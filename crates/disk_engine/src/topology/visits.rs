@@ -2,9 +2,9 @@
 
 use crate::format::tree_key::ListId;
 use crate::topology::delivery::Delivery;
+use crate::topology::edge_batch::{EdgeFields, Records};
 use crate::topology::edge_source::ScannedFile;
 use crate::topology::frozen_graph::{FrozenGraph, PageReads};
-use crate::topology::edge_batch::{Records, EdgeFields};
 use crate::topology::walk::Walk;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, VertexId};
@@ -92,7 +92,10 @@ impl<F: ScannedFile> FrozenGraph<F> {
             let (subject, column) = (self.subjects[at].subject, self.weight_column(at));
             let list = |vertex: &u32| ListId { subject, vertex: VertexId(*vertex) };
             let lists = list(first)..=list(last);
-            let of_layers = self.source_bits.iter().map(|edge_source| edge_source.pages_of_lists(&lists, column.as_ref()));
+            let of_layers = self
+                .source_bits
+                .iter()
+                .map(|edge_source| edge_source.pages_of_lists(&lists, column.as_ref()));
             pages += of_layers.sum::<usize>();
             looked_up += vertices.len() * (1 + usize::from(column.is_some()));
         }
@@ -107,8 +110,8 @@ impl<F: ScannedFile> FrozenGraph<F> {
                 let list = ListId { subject: self.subjects[at].subject, vertex: VertexId(*vertex) };
                 let column = self.weight_column(at);
                 let of_layers = self.source_bits.iter();
-                let of_layers =
-                    of_layers.filter_map(|edge_source| edge_source.is_cached(list, self.timestamp, column.as_ref()));
+                let of_layers = of_layers
+                    .filter_map(|edge_source| edge_source.is_cached(list, self.timestamp, column.as_ref()));
                 match of_layers.reduce(|one, other| one && other) {
                     Some(true) => cached += 1,
                     Some(false) => others += 1,

@@ -71,8 +71,11 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
                 )?);
             }
             let deletes = DeleteRule::new(Below::Nothing, []);
-            let mut subject_merge =
-                SubjectMerge { subject, merge: ListMerge::new(scans, topology.timestamp, deletes), vertex: None };
+            let mut subject_merge = SubjectMerge {
+                subject,
+                merge: ListMerge::new(scans, topology.timestamp, deletes),
+                vertex: None,
+            };
             subject_merge.advance()?;
             if subject_merge.vertex.is_some() {
                 subject_merges.push(subject_merge);
@@ -86,12 +89,21 @@ impl<'t, F: ScannedFile> Walk<'t, F> {
         if let Some(current) = self.current.take() {
             self.subject_merges[current].advance()?;
         }
-        let fronts = self.subject_merges.iter().enumerate().filter_map(|(at, subject_merge)| Some((subject_merge.vertex?, at)));
+        let fronts = self
+            .subject_merges
+            .iter()
+            .enumerate()
+            .filter_map(|(at, subject_merge)| Some((subject_merge.vertex?, at)));
         let Some((vertex, at)) = fronts.min() else { return Ok(None) };
         self.current = Some(at);
         let subject_merge = &self.subject_merges[at];
         let file = subject_merge.merge.passed().and_then(EdgeScan::file).map(|file| &**file);
-        let run = subject_merge.merge.run().map(|run| WalkedRun { vertex, subject: subject_merge.subject, run, file });
+        let run = subject_merge.merge.run().map(|run| WalkedRun {
+            vertex,
+            subject: subject_merge.subject,
+            run,
+            file,
+        });
         Ok(run)
     }
 }

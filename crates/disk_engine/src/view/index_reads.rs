@@ -11,7 +11,7 @@
 //!
 //! Source: disk-engine, section 7.
 
-use crate::format::entries::range::{EntryOrder, BytesBound, EntryRange};
+use crate::format::entries::range::{BytesBound, EntryOrder, EntryRange};
 use crate::format::subject::Subject;
 use crate::view::disk_view::DiskView;
 use crate::view::read_source::ReadSources;
@@ -218,13 +218,7 @@ impl<L: ReadSources> DiskView<'_, L> {
     }
 
     /// The value of an entry: what its bytes say, or else the item's own.
-    fn value_of(
-        &self,
-        index: Subject,
-        key: KeyId,
-        bytes: &Arc<[u8]>,
-        item: ItemId,
-    ) -> Result<Option<Value>> {
+    fn value_of(&self, index: Subject, key: KeyId, bytes: &Arc<[u8]>, item: ItemId) -> Result<Option<Value>> {
         let damaged = |error: DecodeError| {
             let text = format!("{index} has a value that cannot be read: {error}");
             Error::new(ErrorKind::Corrupt, text)

@@ -14,8 +14,8 @@
 
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{ListedItem, RecordSource, keep_newest};
-use crate::view::read_source::ReadSources;
 use crate::view::merged_records::MergedRecords;
+use crate::view::read_source::ReadSources;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
 

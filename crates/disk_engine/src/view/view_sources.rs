@@ -6,8 +6,8 @@
 use crate::generation::GenerationSource;
 use crate::tree::{Pin, SourceHandle};
 use crate::view::handle_records::HandleRecords;
-use crate::view::read_source::{ReadSource, ReadSources};
 use crate::view::level_records::LevelRecords;
+use crate::view::read_source::{ReadSource, ReadSources};
 use evergraph_graph::timestamp::Timestamp;
 
 /// The sources of a snapshot, or of a load that nobody else reads yet.

@@ -18,8 +18,8 @@ mod answers;
 mod history;
 mod hubs;
 mod indexes;
-mod sources;
 mod page_reads;
+mod sources;
 
 use crate::answers::compare;
 use crate::history::any_history;

@@ -6,8 +6,8 @@
 //! ```
 
 use crate::index::index_item::IndexItem;
-use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::value::Value;
 
 /// An entry of an index that an engine keeps: an item and its value.

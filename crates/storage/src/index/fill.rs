@@ -8,8 +8,8 @@
 //!
 //! An engine that derives its entries from its contents needs none of it.
 
-use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::error::Result;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::value::Value;
 
 /// Hears of two items that may have the same value, and may stop.

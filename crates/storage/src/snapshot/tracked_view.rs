@@ -6,7 +6,6 @@
 use crate::engine::Key;
 use crate::index::entry_bound::EntryBound;
 use crate::index::index_item::IndexItem;
-use evergraph_graph::index_entry::ItemId;
 use crate::planted::{Bug, planted};
 use crate::transaction::reads::Reads;
 use crate::view::{GroupBits, IndexAnswer, View};
@@ -14,6 +13,7 @@ use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;

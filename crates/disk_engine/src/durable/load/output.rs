@@ -12,7 +12,7 @@
 //! these. All are without stamps and have the load's timestamp as their first and last: a snapshot before it
 //! reads none of them, one at it or later reads them whole.
 
-use crate::format::file_head::{FileStamps, BOTTOMMOST_LEVEL};
+use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;

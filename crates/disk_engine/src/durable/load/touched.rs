@@ -1,8 +1,7 @@
 //! Touched segments: what a load changed, for writers whose snapshots are older.
 //!
-//! A load leaves no records in a memory graph. Until no writer has a snapshot before it, conflict checks ask
-//! here, by group and subject: who wrote or read anything in a segment that the load touched is told that
-//! something may have changed.
+//! A load leaves no records in a memory graph. While a writer has a snapshot before the load, conflict checks look here
+//! too, by group and subject: a segment that the load touched counts as changed.
 
 use crate::format::subject::{EdgeSide, Subject};
 use evergraph_graph::id::{Direction, GroupId, TypeId};

@@ -3,7 +3,7 @@
 use crate::durable::salvage::columns::{LostValues, Position, SalvagedColumns};
 use crate::durable::salvage::damaged_file::DamagedFile;
 use crate::durable::salvage::gaps::{Age, Gap, Gaps};
-use crate::durable::salvage::record::{SavedRecord, SavedValue, RecordSide, edge_keys, vertex_key};
+use crate::durable::salvage::record::{RecordSide, SavedRecord, SavedValue, edge_keys, vertex_key};
 use crate::durable::salvage::sorter::Sorter;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{FileContent, PageNumber};

@@ -4,7 +4,7 @@ use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
 use crate::durable::load::spill::SpillDirectory;
 use crate::durable::salvage::gaps::{Age, Gaps, ages};
 use crate::durable::salvage::gather::Gathered;
-use crate::durable::salvage::losses::{Missing, LossReport};
+use crate::durable::salvage::losses::{LossReport, Missing};
 use crate::durable::salvage::record::{SavedItem, SavedRecord, edge_keys, vertex_key};
 use crate::durable::salvage::sorter::Sorter;
 use crate::durable::salvage::verdict::{HidingGaps, Presence, presence_of, properties_of};
@@ -110,7 +110,8 @@ fn salvage_within(
     let at = through.max(source.manifest.need);
 
     let Gathered { records, gaps, lost_values, harmless } = gathered;
-    let form = OutputForm { level: BOTTOMMOST_LEVEL, first_ts: at, last_ts: at, limits: OutputLimits::default() };
+    let form =
+        OutputForm { level: BOTTOMMOST_LEVEL, first_ts: at, last_ts: at, limits: OutputLimits::default() };
     let mut numbers = || take_number();
     let output = OutputFiles::new(directory, form, &mut numbers);
     let rebuild = Rebuild {

@@ -9,7 +9,7 @@
 //!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (merge sort of runs).
 
-use crate::durable::load::spill::{SpillFile, SpillDirectory};
+use crate::durable::load::spill::{SpillDirectory, SpillFile};
 use evergraph_storage::checkpoint::error::CheckpointResult;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -13,7 +13,7 @@
 //! are properties. Where both sides have a gap, what is older is believed, and counted as stale.
 
 use crate::durable::salvage::gaps::{Age, GapNumber};
-use crate::durable::salvage::record::{SavedRecord, SavedValue, RecordSide};
+use crate::durable::salvage::record::{RecordSide, SavedRecord, SavedValue};
 use crate::format::operation::RecordOperation;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::value::Value;
@@ -77,8 +77,7 @@ fn side_state(records: &[SavedRecord], side: RecordSide, hidden: &HidingGaps<'_>
     let hides = |(age, _): &&(Age, GapNumber)| {
         *age >= hidden.first_level || others.iter().any(|(other, _)| other == age)
     };
-    let mut speaking =
-        records.iter().filter(|record| record.age < hidden.first_level || record.side == side);
+    let mut speaking = records.iter().filter(|record| record.age < hidden.first_level || record.side == side);
     let first = speaking.next();
     let gap = mine.iter().find(hides);
     let gap = gap.filter(|(age, _)| first.is_none_or(|first| *age <= first.age));

@@ -161,7 +161,7 @@ impl EdgeBatch {
                 self.source_bits.extend_from_slice(source_bits);
             }
         }
-        debug_assert_eq!(self.source_bits.len(), self.len(), "each record has its source_bits");
+        debug_assert_eq!(self.source_bits.len(), self.len(), "each record has its sources");
         if topology.subjects[subject].leaves_scope {
             self.retain_in_scope(first, topology);
         }

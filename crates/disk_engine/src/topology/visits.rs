@@ -84,7 +84,8 @@ impl<F: ScannedFile> FrozenGraph<F> {
         self.scan(direction, *first..end, is_chosen, delivery)
     }
 
-    /// Whether a scan through the pages from the first to the last of `vertices` reads less long than look-ups of some.
+    /// Whether a scan from the first to the last of `vertices` reads no more pages than their look-ups, which are mostly not
+    /// cached.
     pub(super) fn is_swept(&self, direction: Direction, vertices: &[u32]) -> Result<bool> {
         let [first, .., last] = vertices else { return Ok(false) };
         let (mut pages, mut looked_up) = (0, 0);
@@ -92,11 +93,11 @@ impl<F: ScannedFile> FrozenGraph<F> {
             let (subject, column) = (self.subjects[at].subject, self.weight_column(at));
             let list = |vertex: &u32| ListId { subject, vertex: VertexId(*vertex) };
             let lists = list(first)..=list(last);
-            let of_layers = self
-                .source_bits
+            let of_sources = self
+                .edge_sources
                 .iter()
                 .map(|edge_source| edge_source.pages_of_lists(&lists, column.as_ref()));
-            pages += of_layers.sum::<usize>();
+            pages += of_sources.sum::<usize>();
             looked_up += vertices.len() * (1 + usize::from(column.is_some()));
         }
         Ok(pages > 1 && pages <= looked_up * SWEPT_PAGES && !self.is_mostly_cached(direction, vertices)?)
@@ -109,10 +110,10 @@ impl<F: ScannedFile> FrozenGraph<F> {
             for at in self.subjects_of(direction)? {
                 let list = ListId { subject: self.subjects[at].subject, vertex: VertexId(*vertex) };
                 let column = self.weight_column(at);
-                let of_layers = self.source_bits.iter();
-                let of_layers = of_layers
+                let of_sources = self.edge_sources.iter();
+                let of_sources = of_sources
                     .filter_map(|edge_source| edge_source.is_cached(list, self.timestamp, column.as_ref()));
-                match of_layers.reduce(|one, other| one && other) {
+                match of_sources.reduce(|one, other| one && other) {
                     Some(true) => cached += 1,
                     Some(false) => others += 1,
                     None => {}

@@ -105,9 +105,7 @@ impl<F: ScannedFile> DiskTopology<F> {
         let mut delivery = Delivery::new(&self.frozen, buffer, EdgeFields::Weights, visitor);
         let mut look_ups = LookUps::new(&self.frozen);
         for (block, is_dense) in (Blocks { vertices }) {
-            let goes_on = if is_dense {
-                self.frozen.scan_chosen(direction, block, &mut delivery)?
-            } else if self.frozen.is_swept(direction, block)? {
+            let goes_on = if is_dense || self.frozen.is_swept(direction, block)? {
                 self.frozen.scan_chosen(direction, block, &mut delivery)?
             } else {
                 look_ups.deliver(direction, block, &mut delivery)?

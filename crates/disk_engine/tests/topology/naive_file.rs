@@ -358,7 +358,7 @@ impl ScannedFile for NaiveFile {
 
     fn is_cached(&self, list: ListId, _column: Option<&NumberColumn>) -> bool {
         // Of some vertices, so that both ways are taken.
-        list.vertex.0 % 3 != 0
+        !list.vertex.0.is_multiple_of(3)
     }
 
     fn read_numbers_ahead(&self, _column: &NumberColumn, ranks: impl Iterator<Item = Range<u64>>) {

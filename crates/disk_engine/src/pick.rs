@@ -704,12 +704,13 @@ mod tests {
 
     #[test]
     fn while_level_0_waits_no_more_is_picked_out_of_the_base_level() {
-        let base = vec![sketch(0, 9, 100), sketch(20, 29, 100), sketch(40, 49, 100)];
+        let base = vec![sketch(0, 9, 70), sketch(20, 29, 70), sketch(40, 49, 70)];
         let bottom = vec![sketch(0, 15, 80), sketch(16, 35, 80), sketch(36, 69, 80)];
         let files = |flushed: usize| {
             set_of(&vec![sketch(0, 90, 1); flushed], &[vec![], vec![], vec![], base.clone(), bottom.clone()])
         };
         let few = files(2);
+        assert_eq!(LevelSizes::of(&few, &LIMITS).base, 4);
         let first = pick(&few, Timestamp(9), &LIMITS).unwrap();
         assert_eq!((first.input_level, first.output_level), (4, 5));
         assert_eq!(beside(&few, &[&first]).map(|picked| picked.input_level), Some(4));

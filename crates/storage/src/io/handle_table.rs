@@ -149,7 +149,9 @@ impl HandleTable {
         mode: OpenMode,
     ) -> Result<Arc<dyn File>, IoError> {
         match directory.open(name, mode) {
-            Err(error) if is_out_of_handles(&error) && self.shrink(CLOSED_AT_ONCE) > 0 => {
+            Err(IoError::Failed { source, .. })
+                if is_out_of_handles(&source) && self.shrink(CLOSED_AT_ONCE) > 0 =>
+            {
                 directory.open(name, mode)
             }
             opened => opened,

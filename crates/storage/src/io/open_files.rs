@@ -1,6 +1,5 @@
 //! Open files: how many the process may have, and what to do when that is too few.
 
-use crate::io::error::IoError;
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fmt;
@@ -34,9 +33,8 @@ pub fn handles_max() -> usize {
 
 /// Whether a file could not be opened because the process, or the machine, has as many open as it may.
 #[must_use]
-pub fn is_out_of_handles(error: &IoError) -> bool {
-    let IoError::Failed { source, .. } = error else { return false };
-    [Errno::EMFILE, Errno::ENFILE].iter().any(|errno| source.raw_os_error() == Some(*errno as i32))
+pub fn is_out_of_handles(error: &io::Error) -> bool {
+    [Errno::EMFILE, Errno::ENFILE].iter().any(|errno| error.raw_os_error() == Some(*errno as i32))
 }
 
 /// What a user can do about an error of the system, to stand behind its text; nothing for most.
@@ -56,7 +54,7 @@ impl fmt::Display for Remedy<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::error::Operation;
+    use crate::io::error::{IoError, Operation};
 
     #[test]
     fn as_many_files_may_be_open_as_the_system_allows() {
@@ -70,9 +68,7 @@ mod tests {
         allow_many_files();
         let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         assert!((64..=8192).contains(&handles_max()) && (handles_max() as u64 <= soft / 2 || soft < 128));
-        let error = |errno: Errno| {
-            IoError::new(Operation::Open, "db/csr-1", io::Error::from_raw_os_error(errno as i32))
-        };
+        let error = |errno: Errno| io::Error::from_raw_os_error(errno as i32);
         assert!(is_out_of_handles(&error(Errno::EMFILE)) && !is_out_of_handles(&error(Errno::EIO)));
     }
 

@@ -20,6 +20,12 @@ use std::sync::Mutex;
 /// small against the few milliseconds in which a kernel must stop.
 const PART_WORK: u64 = 32 * 1024;
 
+/// Waves in which long work is shared out, so that its progress can be told.
+const WAVES: usize = 64;
+
+/// Items a thread in a wave, at least: the end of a wave, where threads wait for each other, is then rare.
+const WAVE_ITEMS_MIN: usize = 16;
+
 /// More parts than this cost more in hand-outs than they even out.
 const PARTS_MAX: u64 = 4096;
 
@@ -169,6 +175,33 @@ where
     let mut answers = (0..workers).into_par_iter().with_max_len(1).flat_map_iter(worker).collect::<Vec<_>>();
     answers.sort_unstable_by_key(|(at, _)| *at);
     answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// As [`share_out_with`], in at most [`WAVES`] waves of items, one after the other, each with scratch of its own. After each
+/// `done` is told, on this thread, how many items are done.
+///
+/// # Errors
+/// As [`share_out`].
+pub(crate) fn share_out_in_waves<I, S, A, F>(
+    control: &Control<'_>,
+    items: Vec<I>,
+    scratch: impl Fn() -> S + Sync,
+    mut done: impl FnMut(usize),
+    work: F,
+) -> Result<Vec<A>>
+where
+    I: Send,
+    A: Send,
+    F: Fn(I, &mut S) -> Result<A> + Sync,
+{
+    let wave = items.len().div_ceil(WAVES).max(rayon::current_num_threads() * WAVE_ITEMS_MIN);
+    let mut answers = Vec::with_capacity(items.len());
+    let mut items = items.into_iter();
+    while items.len() > 0 {
+        answers.extend(share_out_with(control, items.by_ref().take(wave), &scratch, &work)?);
+        done(answers.len());
+    }
+    Ok(answers)
 }
 
 /// Cuts `0..lengths.len()` into ranges of about [`PART_WORK`] entries and lists, whose lengths these

@@ -20,6 +20,9 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use std::ops::Range;
 
+/// What these lists are called in a budget.
+pub(crate) const PURPOSE: &str = "sorted undirected lists";
+
 /// Sorted lists without duplicates, one for each number below their count.
 pub(crate) struct Undirected {
     /// Where each list begins.
@@ -38,6 +41,8 @@ impl Undirected {
     /// # Errors
     /// As [`Undirected::choose`].
     pub(crate) fn new<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Self> {
+        // What is certain to be refused later is refused before any list is read.
+        drop(control.reserve_bytes(PURPOSE, topology.edge_count() * 2 * size_of::<u32>() as u64)?);
         let parts = Parts::of(topology);
         // Loops are counted too: degrees cost less than a look at every neighbour.
         let sizes = parts.map_ranges(control, |range, _| {
@@ -167,7 +172,7 @@ impl Undirected {
         let arcs_total = if with_arcs { total } else { 0 };
         let bound = topology.bound() as usize;
         let bytes = total * size_of::<u32>() + arcs_total + bound * (size_of::<u64>() + size_of::<u32>());
-        let memory = control.reserve_bytes("sorted undirected lists", bytes as u64)?;
+        let memory = control.reserve_bytes(PURPOSE, bytes as u64)?;
         let mut lists = Self {
             starts: vec![0; bound],
             lengths: vec![0; bound],
@@ -303,6 +308,34 @@ fn merge<'a>(mut left: &'a [u32], mut right: &'a [u32], merged: &mut [u32], arcs
         merged[place].copy_from_slice(rest);
     }
     end
+}
+
+/// Calls `visitor` for each place in `range` with what `keep` adds of both lists of its vertex, ascending and each once, and
+/// in how many of the two each is: 1 or 2.
+///
+/// Memory: 9 bytes for each neighbour that is kept in the range, before parallel edges are dropped.
+pub(crate) fn visit_merged<T, K>(
+    topology: &T,
+    range: Range<u32>,
+    buffer: &mut PieceBuffer,
+    keep: &K,
+    mut visitor: impl FnMut(usize, &[u32], &[u8]),
+) -> Result<()>
+where
+    T: Topology,
+    K: Fn(u32, &[u32], &mut Vec<u32>),
+{
+    let out = SideLists::read(topology, Direction::Out, range.clone(), buffer, keep)?;
+    let incoming = SideLists::read(topology, Direction::In, range.clone(), buffer, keep)?;
+    let (mut merged, mut arcs) = (Vec::new(), Vec::new());
+    for at in 0..range.len() {
+        let (out, incoming) = (out.list(at), incoming.list(at));
+        merged.resize(out.len() + incoming.len(), 0);
+        arcs.resize(merged.len(), 0);
+        let length = merge(out, incoming, &mut merged, &mut arcs);
+        visitor(at, &merged[..length], &arcs[..length]);
+    }
+    Ok(())
 }
 
 /// What is kept of one side's lists of a part, each ascending without duplicates.

@@ -96,6 +96,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "file_set",
                 "compaction_areas",
                 "pick",
+                "spill",
             ],
             &["generation", "writer", "file", "graph_supply"],
             &["flush", "tree", "compact"],

@@ -3,6 +3,7 @@
 use crate::file::ranked_numbers::NumberColumn;
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
+use crate::spill::scratch::SpillFolder;
 use crate::topology::edge_source::EdgeSource;
 use crate::topology::incoming::IncomingLists;
 use evergraph_graph::budget::Reservation;
@@ -58,8 +59,10 @@ pub(super) struct FrozenGraph<F> {
     pub edge_sources: Vec<EdgeSource<F>>,
     /// What scans read files through, by [`PageReads`].
     pub windows: [Arc<SharedWindow>; 2],
-    /// The in side, if it has weights or filters and the budget has room for it.
+    /// The in side, if it has weights or filters.
     pub incoming: Option<IncomingLists>,
+    /// Where temporary files are made.
+    pub spill: Option<SpillFolder>,
     /// Out sides before in sides, by type.
     pub subjects: Vec<FrozenSubject>,
     pub filters: Vec<Filter>,
@@ -98,7 +101,7 @@ impl<F> FrozenGraph<F> {
         Some(NumberColumn { subject: frozen.subject, key: weight.key, missing: weight.missing })
     }
 
-    /// The in lists that are in memory, for visits that read in lists.
+    /// The in lists that were made of out lists, for visits that read in lists.
     pub(super) fn incoming_of(&self, direction: Direction) -> Option<&IncomingLists> {
         self.incoming.as_ref().filter(|_| direction != Direction::Out)
     }

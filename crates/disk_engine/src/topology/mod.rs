@@ -9,8 +9,8 @@
 //!
 //! disk_topology  the trait; blocks of frontiers   edge_source a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      scans
-//! look_ups       lists of scattered vertices      scattered_lists those that several sources have
-//! incoming       in lists with properties
+//! look_ups       lists of scattered vertices      scattered_lists  those that several sources have
+//! incoming       in lists with properties         spilled_incoming  the same in files
 //! freeze         scope, subjects, counts          walk, delivery, edge_batch: as above
 //! ```
 //!
@@ -23,8 +23,8 @@
 //! memory graphs, and of lists with changed properties, are looked up in batches of edges.
 //!
 //! In sides have no properties: in lists with weights or filters are made of the out lists when the topology is frozen, and
-//! kept in memory. Where the budget refuses that, they are looked up in the out lists of the other ends, batched and
-//! sorted by place: a page for each edge whose out list is not cached. The design's external sort is still to come.
+//! kept in memory. Where the budget refuses that, they are sorted into temporary files. Of out lists with an edge without a
+//! weight none are made: visits look edges up in the out lists of the other ends, and the one that meets it says so.
 //!
 //! Source: disk-engine, section 6. LSMGraph (SIGMOD 2024), section 4.1, reads a vertex' edges of all levels
 //! one by one; here whole ranges of lists are merged, since kernels read ranges.
@@ -38,5 +38,6 @@ mod frozen_graph;
 mod incoming;
 mod look_ups;
 mod scattered_lists;
+mod spilled_incoming;
 mod visits;
 mod walk;

@@ -10,7 +10,7 @@
 //! disk_topology  the trait; blocks of frontiers   edge_source a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      scans
 //! look_ups       lists of scattered vertices      scattered_lists  those that several sources have
-//! incoming       in lists with properties         spilled_incoming  the same in files
+//! incoming       in lists with properties         spilled_incoming  the same in files; out_lists  what both are made of
 //! freeze         scope, subjects, counts          walk, delivery, edge_batch: as above
 //! ```
 //!
@@ -37,6 +37,7 @@ mod freeze;
 mod frozen_graph;
 mod incoming;
 mod look_ups;
+mod out_lists;
 mod scattered_lists;
 mod spilled_incoming;
 mod visits;

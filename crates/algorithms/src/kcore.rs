@@ -21,7 +21,8 @@
 //!
 //! Cost: each list is read once to sort it and once to peel; the active are looked at once a level,
 //! which sums to no more than the core numbers do, and so to less than the edges. Memory: 8 bytes an
-//! edge, and 28 a vertex.
+//! edge, and 28 a vertex. Where the budget refuses that, `semi_external_cores` finds the same cores by passes over the
+//! lists.
 //!
 //! Source: Dasari, Desh, Zubair: ParK (Big Data 2014). Differs: the active are kept in a list that
 //! shrinks, and levels without vertices are skipped, as in Kabir and Madduri: PKC (IPDPSW 2017).
@@ -29,8 +30,9 @@
 use crate::control::Control;
 use crate::parts::share_out;
 use crate::scope::Scope;
+use crate::semi_external_cores::core_numbers;
 use crate::undirected::Undirected;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::Topology;
 use evergraph_graph::view::Freeze;
@@ -80,15 +82,19 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 /// The core numbers in `topology`, which must hold both sides.
 ///
 /// # Errors
-/// `invalid` for a side that wasn't frozen; `limit` if the sorted lists don't fit into the budget;
-/// `cancelled`; errors of reading.
+/// `invalid` for a side that wasn't frozen; `limit` if not even the state of passes fits into the budget, some 8 bytes a
+/// vertex; `cancelled`; errors of reading.
 pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> {
     control.check()?;
     control.report(PHASE, 0.0);
-    let _state = control.reserve("degrees and frontiers of k-cores", topology.bound(), STATE_BYTES)?;
-    let lists = Undirected::new(topology, control)?;
-    let mut found = Peeling::of(&lists, topology.vertices().len() as usize, control)
-        .run(topology.vertices().iter().collect())?;
+    let mut found = match peel(topology, control) {
+        Err(error) if error.kind() == ErrorKind::Limit => {
+            let cores = core_numbers(topology, control)?;
+            let degeneracy = cores.iter().copied().max().unwrap_or(0);
+            KCore { cores, degeneracy }
+        }
+        peeled => peeled?,
+    };
     control.report(PHASE, 1.0);
     if !topology.vertices().is_full() {
         for (vertex, core) in (0..).zip(&mut found.cores) {
@@ -98,6 +104,13 @@ pub fn kcore<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> 
         }
     }
     Ok(found)
+}
+
+/// The core numbers by sorted lists in memory; zero out of scope.
+fn peel<T: Topology>(topology: &T, control: &Control<'_>) -> Result<KCore> {
+    let _state = control.reserve("degrees and frontiers of k-cores", topology.bound(), STATE_BYTES)?;
+    let lists = Undirected::new(topology, control)?;
+    Peeling::of(&lists, topology.vertices().len() as usize, control).run(topology.vertices().iter().collect())
 }
 
 const PHASE: &str = "kcore";
@@ -287,12 +300,12 @@ fn split(degrees: &[AtomicU32], active: &mut [u32], frontier: &mut [u32], level:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Progress;
     use crate::graphs::{Graph, any_graph, assert_stops, large_graph, same_for_any_threads};
     use crate::view::FrozenOnly;
-    use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-    use std::sync::LazyLock;
+    use std::sync::{LazyLock, Mutex};
 
     const NONE: u32 = KCore::OUT_OF_SCOPE;
 
@@ -386,7 +399,25 @@ mod tests {
         let view = FrozenOnly::new(graph.clone(), bytes);
         assert_eq!(run(&view, &scope, &Control::default()).unwrap().cores(), [1, 1, 1]);
         assert_eq!(view.asked(), scope.projection(Direction::Both, None, None));
-        let error = run(&FrozenOnly::new(graph, bytes - 1), &scope, &Control::default()).unwrap_err();
+        // Bounds, supports and marks.
+        let least = 3 * 8 + 8;
+        let error = run(&FrozenOnly::new(graph, least - 1), &scope, &Control::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Limit);
+    }
+
+    #[test]
+    fn what_a_budget_refuses_to_lists_is_found_by_passes_and_told() {
+        let graph = Graph::new(4, &[(1, 0), (1, 2), (2, 0), (2, 2)]).without(&[3]);
+        let phases = |bytes| {
+            let told = Mutex::new(Vec::new());
+            let watch = |progress: Progress| told.lock().unwrap().push(progress.phase);
+            let control = Control::default().with_progress(&watch);
+            let found = run(&FrozenOnly::new(graph.clone(), bytes), &Scope::default(), &control).unwrap();
+            assert_eq!((found.cores(), found.degeneracy()), (&[2, 2, 2, NONE][..], 2));
+            told.lock().unwrap().contains(&"kcore, out of core")
+        };
+        // Loops are counted in the lists' places.
+        let bytes = 8 * 4 + 4 * 12;
+        assert_eq!((phases(bytes), phases(bytes - 1)), (false, true));
     }
 }

@@ -20,6 +20,9 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::topology::{PieceBuffer, Topology, Visit};
 use std::ops::Range;
 
+/// What these lists are called in a budget.
+const PURPOSE: &str = "sorted undirected lists";
+
 /// Sorted lists without duplicates, one for each number below their count.
 pub(crate) struct Undirected {
     /// Where each list begins.
@@ -38,6 +41,8 @@ impl Undirected {
     /// # Errors
     /// As [`Undirected::choose`].
     pub(crate) fn new<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Self> {
+        // What is certain to be refused later is refused before any list is read.
+        drop(control.reserve_bytes(PURPOSE, topology.edge_count() * 2 * size_of::<u32>() as u64)?);
         let parts = Parts::of(topology);
         // Loops are counted too: degrees cost less than a look at every neighbour.
         let sizes = parts.map_ranges(control, |range, _| {
@@ -167,7 +172,7 @@ impl Undirected {
         let arcs_total = if with_arcs { total } else { 0 };
         let bound = topology.bound() as usize;
         let bytes = total * size_of::<u32>() + arcs_total + bound * (size_of::<u64>() + size_of::<u32>());
-        let memory = control.reserve_bytes("sorted undirected lists", bytes as u64)?;
+        let memory = control.reserve_bytes(PURPOSE, bytes as u64)?;
         let mut lists = Self {
             starts: vec![0; bound],
             lengths: vec![0; bound],

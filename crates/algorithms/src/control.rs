@@ -65,6 +65,11 @@ impl<'a> Control<'a> {
         Self { cancel: self.cancel.clone(), progress: None, budget: self.budget, told: AtomicU32::new(0) }
     }
 
+    /// What stops it.
+    pub(crate) fn cancel_flag(&self) -> &CancelFlag {
+        &self.cancel
+    }
+
     /// Returns an error if cancellation was requested.
     ///
     /// # Errors

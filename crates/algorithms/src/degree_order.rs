@@ -21,7 +21,7 @@
 
 use crate::control::Control;
 use crate::parts::{Parts, ranges_by_length, share_out_with};
-use crate::undirected::Undirected;
+use crate::undirected::{PURPOSE, Undirected};
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
@@ -50,6 +50,11 @@ impl DegreeOrder {
     /// # Errors
     /// `invalid` if `topology` hasn't both sides; `limit`; `cancelled`; errors of reading.
     pub(crate) fn new<T: Topology>(topology: &T, with_arcs: bool, control: &Control<'_>) -> Result<Self> {
+        if topology.scratch().is_some() {
+            // Each edge but loops is in one list. What is certain to be refused costs no pass over the lists.
+            let bytes = size_of::<u32>() as u64 + u64::from(with_arcs);
+            drop(control.reserve_bytes(PURPOSE, topology.edge_count() * bytes)?);
+        }
         let parts = Parts::of(topology);
         let sizes = parts.map_ranges(control, |range, _| {
             let mut degrees = vec![0; range.len()];

@@ -14,18 +14,20 @@
 //! its corners the number of edges, one or two, opposite to it.
 //!
 //! Cost: as for triangles. Memory: 4 bytes an edge (5 if directed) and 56 a vertex, and 4 a vertex
-//! for each thread.
+//! for each thread. Without them as for triangles: in chunks, out of core.
 //!
 //! Source: the definition of LDBC Graphalytics 1.0 (section 2.3.5), after Watts and Strogatz 1998.
 //! Differs: by triangles, not by intersecting the lists of all pairs of neighbours.
 
+use crate::chunked_triangles::ChunkedCount;
 use crate::control::Control;
 use crate::degree_order::DegreeOrder;
 use crate::scope::Scope;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::Topology;
 use evergraph_graph::view::Freeze;
+use std::sync::atomic::AtomicU32;
 
 /// What may be chosen about clustering coefficients.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,41 +79,67 @@ pub fn run<V: Freeze>(
 /// The clustering coefficients in `topology`, which must hold both sides.
 ///
 /// # Errors
-/// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; errors of reading.
+/// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget, or lists that it refuses don't
+/// fit on the disk; `cancelled`; errors of reading, and of temporary files.
 pub fn lcc<T: Topology>(topology: &T, parameters: &LccParameters, control: &Control<'_>) -> Result<Lcc> {
     control.check()?;
     control.report(PHASE, 0.0);
     // Coefficients, degrees, and what is counted.
     let bytes = size_of::<f64>() + size_of::<u32>() + size_of::<u64>();
     let _state = control.reserve("clustering coefficients", topology.bound(), bytes)?;
-    let order = DegreeOrder::new(topology, parameters.directed, control)?;
-    let degrees = order.degrees(control)?;
-    let (connected, worth) = if parameters.directed {
-        (order.opposite_arcs(PHASE, control)?, 1.0)
-    } else {
-        (order.triangles(PHASE, control)?, 2.0)
+    let coefficients = match (in_memory(topology, parameters, control), topology.scratch()) {
+        (Err(error), Some(scratch)) if error.kind() == ErrorKind::Limit => {
+            let degrees: Vec<AtomicU32> = (0..topology.bound()).map(|_| AtomicU32::new(0)).collect();
+            let count = ChunkedCount::new(scratch, parameters.directed, CHUNKED_PHASES);
+            let connected = count.run(topology, &degrees, control)?;
+            coefficients(degrees.into_iter().map(AtomicU32::into_inner), connected, parameters)
+        }
+        (coefficients, _) => coefficients?,
     };
-    let coefficient = |(degree, connected): (u32, u64)| {
-        let (degree, connected) = (f64::from(degree), connected as f64);
-        if connected > 0.0 { worth * connected / (degree * (degree - 1.0)) } else { 0.0 }
-    };
-    let coefficients = degrees.into_iter().zip(connected).map(coefficient).collect();
-    let coefficients = order.by_vertex(coefficients, topology.bound());
     let count = topology.vertices().len();
     let mean = if count == 0 { 0.0 } else { coefficients.iter().sum::<f64>() / count as f64 };
     control.report(PHASE, 1.0);
     Ok(Lcc { coefficients, mean })
 }
 
+/// The coefficient of each vertex id.
+fn in_memory<T: Topology>(
+    topology: &T,
+    parameters: &LccParameters,
+    control: &Control<'_>,
+) -> Result<Vec<f64>> {
+    let order = DegreeOrder::new(topology, parameters.directed, control)?;
+    let degrees = order.degrees(control)?;
+    let connected = if parameters.directed {
+        order.opposite_arcs(PHASE, control)?
+    } else {
+        order.triangles(PHASE, control)?
+    };
+    Ok(order.by_vertex(coefficients(degrees.into_iter(), connected, parameters), topology.bound()))
+}
+
+/// The coefficients of vertices with these numbers of neighbours, of which so many arcs or pairs are connected.
+fn coefficients(
+    degrees: impl Iterator<Item = u32>,
+    connected: Vec<u64>,
+    parameters: &LccParameters,
+) -> Vec<f64> {
+    let worth = if parameters.directed { 1.0 } else { 2.0 };
+    let coefficient = |(degree, connected): (u32, u64)| {
+        let (degree, connected) = (f64::from(degree), connected as f64);
+        if connected > 0.0 { worth * connected / (degree * (degree - 1.0)) } else { 0.0 }
+    };
+    degrees.zip(connected).map(coefficient).collect()
+}
+
 const PHASE: &str = "lcc";
+const CHUNKED_PHASES: [&str; 2] = ["lcc, out of core: lists", "lcc, out of core: counts"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graphs::{Graph, any_graph, assert_stops, large_graph, same_for_any_threads};
     use crate::view::FrozenOnly;
-    use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -16,6 +16,8 @@
 //! - It runs on rayon's current pool and looks at the cancel flag at least once for every slice of
 //!   32 thousand vertices and edges, and for every frontier.
 //! - What it reserved ends with it: an answer belongs to the caller, who accounts for it.
+//! - Lists of edges that the budget refuses go to [`Topology::scratch`](evergraph_graph::topology::Topology::scratch), if
+//!   the engine has any, or are visited more often: *out of core*. The answer is the same, and its progress says so.
 //! - A bad parameter is an error that names it and its range.
 
 mod array_tally;
@@ -23,6 +25,7 @@ pub mod betweenness;
 pub mod bfs;
 mod bins;
 pub mod cdlp;
+mod chunked_triangles;
 pub mod closeness;
 mod coarse;
 mod contributions;
@@ -61,6 +64,7 @@ mod selection;
 mod semi_external_cores;
 pub mod shortest_path;
 pub mod sources;
+mod spilled_order;
 pub mod sssp;
 mod tally;
 pub mod topological_order;
@@ -75,6 +79,8 @@ mod writers;
 
 #[cfg(test)]
 mod graphs;
+#[cfg(test)]
+mod memory_scratch;
 #[cfg(test)]
 mod pieced;
 #[cfg(test)]

@@ -20,6 +20,9 @@ use std::sync::Mutex;
 /// small against the few milliseconds in which a kernel must stop.
 const PART_WORK: u64 = 32 * 1024;
 
+/// Waves in which long work is shared out, so that its progress can be told.
+const WAVES: usize = 64;
+
 /// More parts than this cost more in hand-outs than they even out.
 const PARTS_MAX: u64 = 4096;
 
@@ -169,6 +172,33 @@ where
     let mut answers = (0..workers).into_par_iter().with_max_len(1).flat_map_iter(worker).collect::<Vec<_>>();
     answers.sort_unstable_by_key(|(at, _)| *at);
     answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// As [`share_out_with`], a wave of some items after the other; `done` is told on this thread, after each, how many items
+/// are done. Each wave makes its scratch anew, 64 times at most unless there are few threads' items in a wave.
+///
+/// # Errors
+/// As [`share_out`].
+pub(crate) fn share_out_in_waves<I, S, A, F>(
+    control: &Control<'_>,
+    items: Vec<I>,
+    scratch: impl Fn() -> S + Sync,
+    mut done: impl FnMut(usize),
+    work: F,
+) -> Result<Vec<A>>
+where
+    I: Send,
+    A: Send,
+    F: Fn(I, &mut S) -> Result<A> + Sync,
+{
+    let wave = items.len().div_ceil(WAVES).max(rayon::current_num_threads());
+    let mut answers = Vec::with_capacity(items.len());
+    let mut items = items.into_iter();
+    while items.len() > 0 {
+        answers.extend(share_out_with(control, items.by_ref().take(wave), &scratch, &work)?);
+        done(answers.len());
+    }
+    Ok(answers)
 }
 
 /// Cuts `0..lengths.len()` into ranges of about [`PART_WORK`] entries and lists, whose lengths these

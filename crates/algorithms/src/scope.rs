@@ -43,11 +43,12 @@ impl Scope {
         control: &Control<'_>,
     ) -> Result<V::Topology> {
         if self.vertex_filters.is_empty() {
-            return view.freeze(&self.projection(direction, weight, None));
+            return view.freeze_cancellable(&self.projection(direction, weight, None), control.cancel_flag());
         }
         let chosen =
             select(view, self.labels.as_deref(), &self.vertex_filters, &control.on_budget(view.budget()))?;
-        view.freeze(&self.projection(direction, weight, Some(Arc::new(chosen.vertices))))
+        let projection = self.projection(direction, weight, Some(Arc::new(chosen.vertices)));
+        view.freeze_cancellable(&projection, control.cancel_flag())
     }
 
     /// What is asked of a view in which `vertices` satisfy the conditions on vertices.

@@ -7,15 +7,17 @@
 //!
 //! Cost: for each edge, the neighbours of its one end that have a higher degree still: at most
 //! edges^1.5 in all. Memory: 4 bytes an edge and 44 a vertex, and 4 a vertex for each thread; 8 bytes
-//! an edge and 28 a vertex, none for threads, if no vertex has many edges.
+//! an edge and 28 a vertex, none for threads, if no vertex has many edges. Where the budget refuses that and the topology
+//! has scratch space, `chunked_triangles` finds the same.
 //!
 //! Source: Chiba, Nishizeki: Arboricity and Subgraph Listing Algorithms (SIAM J. Comput. 1985); by
 //! degree order as in Latapy: Main-memory triangle computations (2008).
 
+use crate::chunked_triangles::ChunkedCount;
 use crate::control::Control;
 use crate::degree_order::DegreeOrder;
 use crate::scope::Scope;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::topology::Topology;
 use evergraph_graph::view::Freeze;
@@ -60,27 +62,36 @@ pub fn run<V: Freeze>(view: &V, scope: &Scope, control: &Control<'_>) -> Result<
 /// The triangles in `topology`, which must hold both sides.
 ///
 /// # Errors
-/// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget;
-/// `cancelled`; errors of reading.
+/// `invalid` for a side that wasn't frozen; `limit` if the state doesn't fit into the budget, or lists that it refuses don't
+/// fit on the disk; `cancelled`; errors of reading, and of temporary files.
 pub fn triangles<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Triangles> {
     control.check()?;
     control.report(PHASE, 0.0);
     let _state = control.reserve("counts of triangles", topology.bound(), size_of::<u64>())?;
-    let order = DegreeOrder::new(topology, false, control)?;
-    let counts = order.by_vertex(order.triangles(PHASE, control)?, topology.bound());
+    let counts = match (in_memory(topology, control), topology.scratch()) {
+        (Err(error), Some(scratch)) if error.kind() == ErrorKind::Limit => {
+            ChunkedCount::new(scratch, false, CHUNKED_PHASES).run(topology, &[], control)?
+        }
+        (counts, _) => counts?,
+    };
     control.report(PHASE, 1.0);
     let total = counts.iter().sum::<u64>() / 3;
     Ok(Triangles { counts, total })
 }
 
+fn in_memory<T: Topology>(topology: &T, control: &Control<'_>) -> Result<Vec<u64>> {
+    let order = DegreeOrder::new(topology, false, control)?;
+    Ok(order.by_vertex(order.triangles(PHASE, control)?, topology.bound()))
+}
+
 const PHASE: &str = "triangles";
+const CHUNKED_PHASES: [&str; 2] = ["triangles, out of core: lists", "triangles, out of core: counts"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graphs::{Graph, any_graph, assert_stops, large_graph, same_for_any_threads};
     use crate::view::FrozenOnly;
-    use evergraph_graph::error::ErrorKind;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

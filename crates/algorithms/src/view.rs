@@ -3,6 +3,7 @@
 use crate::csr::StaticCsr;
 use crate::graphs::Graph;
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -48,7 +49,8 @@ impl FrozenOnly {
 impl Freeze for FrozenOnly {
     type Topology = StaticCsr;
 
-    fn freeze(&self, projection: &Projection) -> Result<StaticCsr> {
+    fn freeze_cancellable(&self, projection: &Projection, cancel: &CancelFlag) -> Result<StaticCsr> {
+        cancel.check()?;
         self.asked.lock().unwrap().push(projection.clone());
         let weights = projection.weight.is_some().then_some(&self.graph.weights[..]);
         StaticCsr::new(self.graph.vertices.clone(), &self.graph.edges, weights, projection.direction)

@@ -8,6 +8,7 @@ use evergraph_engines::topology::AnyTopology;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
+use evergraph_graph::scratch::Scratch;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use std::ops::Range;
@@ -121,6 +122,11 @@ impl Topology for Lists {
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
         either!(self, lists => lists.visit_each(direction, vertices, buffer, visitor))
+    }
+
+    #[inline]
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        either!(self, lists => lists.scratch())
     }
 
     #[inline]

@@ -16,6 +16,7 @@
 //! compact        files of some levels become files of one
 //! file_set       all files of one moment; tree: those and the generations, replaced as a whole
 //! groups         vertex groups, their labels and edge types
+//! spill          temporary files without names: buckets, sorting, scratch space of algorithms
 //! topology       the lists of a snapshot for algorithms, streamed
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
@@ -48,6 +49,7 @@ pub mod merge;
 pub mod pacing;
 pub mod pick;
 pub mod source;
+pub mod spill;
 pub mod statistics;
 pub mod stored_file;
 pub mod topology;

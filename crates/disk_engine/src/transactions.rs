@@ -26,18 +26,14 @@ use crate::tree::{Pin, Replaced};
 use crate::view::disk_view::DiskView;
 use crate::view::layer::Layer;
 use crate::view::view_layers::ViewLayers;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
-use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::index::fill::IndexFill;
-use std::sync::Arc;
 use std::time::Duration;
 
 impl DiskEngine {
@@ -147,12 +143,10 @@ impl Engine for DiskEngine {
         &self,
         pin: &Pin<CsrFile>,
         timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
+        request: &FreezeRequest<'_>,
     ) -> Result<DiskTopology<CsrFile>> {
         let sources = Self::sources(pin, timestamp);
-        DiskTopology::freeze(sources, timestamp, self.groups(), catalogue, projection, budget)
+        DiskTopology::freeze(sources, timestamp, self.groups(), request, Some(&self.files().spill_folder()))
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

@@ -23,6 +23,7 @@ use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::pacing::PacingLimits;
 use evergraph_disk_engine::pick::PickLimits;
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -32,7 +33,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::Engine;
+use evergraph_storage::engine::{Engine, FreezeRequest};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::environment::{Background, Environment};
@@ -265,7 +266,10 @@ fn a_frozen_topology_lets_go_of_graphs_that_are_flushed() {
     let newest = engine.timeline().published();
     let budget: Arc<dyn Budget> = Arc::clone(engine.budget()) as _;
     let (catalogue, projection) = (Catalogue::default(), Projection::all(Direction::Out));
-    let topology = engine.freeze(&engine.pin(newest), newest, &catalogue, &projection, &budget).unwrap();
+    let cancel = CancelFlag::default();
+    let request =
+        FreezeRequest { catalogue: &catalogue, projection: &projection, budget: &budget, cancel: &cancel };
+    let topology = engine.freeze(&engine.pin(newest), newest, &request).unwrap();
     let ends = || {
         let mut ends = Vec::new();
         let mut buffer = PieceBuffer::default();

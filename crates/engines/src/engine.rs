@@ -5,19 +5,15 @@ use crate::topology::AnyTopology;
 use crate::view::AnyView;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::index::fill::IndexFill;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// One of the storage engines.
@@ -175,20 +171,13 @@ impl Engine for AnyEngine {
         }
     }
 
-    fn freeze(
-        &self,
-        pin: &AnyPin,
-        timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
-    ) -> Result<AnyTopology> {
+    fn freeze(&self, pin: &AnyPin, timestamp: Timestamp, request: &FreezeRequest<'_>) -> Result<AnyTopology> {
         match (self, pin) {
             (Self::Memory(engine), AnyPin::Memory(pin)) => {
-                engine.freeze(pin, timestamp, catalogue, projection, budget).map(AnyTopology::Memory)
+                engine.freeze(pin, timestamp, request).map(AnyTopology::Memory)
             }
             (Self::Disk(engine), AnyPin::Disk(pin)) => {
-                engine.freeze(pin, timestamp, catalogue, projection, budget).map(AnyTopology::Disk)
+                engine.freeze(pin, timestamp, request).map(AnyTopology::Disk)
             }
             _ => of_another_engine(),
         }

@@ -4,6 +4,7 @@ use evergraph_disk_engine::file::csr_file::CsrFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::Direction;
+use evergraph_graph::scratch::Scratch;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::frozen::FrozenTopology;
@@ -115,6 +116,11 @@ impl Topology for AnyTopology {
         F: FnMut(u32, Piece<'_>) -> Visit,
     {
         with_topology!(self, topology => topology.visit_each(direction, vertices, buffer, visitor))
+    }
+
+    #[inline]
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        with_topology!(self, topology => topology.scratch())
     }
 
     #[inline]

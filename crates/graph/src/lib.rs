@@ -24,6 +24,7 @@ pub mod owner;
 pub mod packed_column;
 pub mod properties;
 pub mod schema_change;
+pub mod scratch;
 pub mod shared_map;
 pub mod shared_table;
 pub mod timestamp;

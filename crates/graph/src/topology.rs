@@ -23,6 +23,7 @@
 use crate::error::Result;
 use crate::filter::Filter;
 use crate::id::{Direction, KeyId, LabelId, TypeId};
+use crate::scratch::Scratch;
 use crate::vertex_set::VertexSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -184,5 +185,11 @@ pub trait Topology: Sync {
         let parts = parts.max(1) as u64;
         let bound = u64::from(self.bound());
         (0..=parts).map(|part| (bound * part / parts) as u32).collect()
+    }
+
+    /// Disk space for state that the budget refuses; `None` if the engine keeps everything in memory.
+    #[inline]
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        None
     }
 }

@@ -6,6 +6,7 @@
 //! Nothing here assumes that all vertices are local.
 
 use crate::budget::Budget;
+use crate::cancel::CancelFlag;
 use crate::catalogue::Catalogue;
 use crate::column::Column;
 use crate::error::{Error, Result};
@@ -358,7 +359,15 @@ pub trait Freeze: GraphView {
     ///
     /// # Errors
     /// `invalid` for a name or a weight that doesn't fit, `limit` if the budget refuses.
-    fn freeze(&self, projection: &Projection) -> Result<Self::Topology>;
+    fn freeze(&self, projection: &Projection) -> Result<Self::Topology> {
+        self.freeze_cancellable(projection, &CancelFlag::default())
+    }
+
+    /// As [`Freeze::freeze`], until `cancel` is set: an engine that keeps its graph in files may read and sort many edges.
+    ///
+    /// # Errors
+    /// As [`Freeze::freeze`]; `cancelled`.
+    fn freeze_cancellable(&self, projection: &Projection, cancel: &CancelFlag) -> Result<Self::Topology>;
 
     /// The budget that kernels on this view reserve their state from.
     fn budget(&self) -> &dyn Budget;

@@ -13,14 +13,11 @@ use crate::segment::version::{Segment, Version};
 use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
 use crate::view::MemoryView;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
-use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::planted::{Bug, planted};
@@ -284,14 +281,8 @@ impl Engine for MemoryEngine {
     }
 
     #[inline]
-    fn freeze(
-        &self,
-        _pin: &(),
-        timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
-    ) -> Result<FrozenTopology> {
+    fn freeze(&self, _pin: &(), timestamp: Timestamp, request: &FreezeRequest<'_>) -> Result<FrozenTopology> {
+        let FreezeRequest { catalogue, projection, budget, .. } = *request;
         FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 use evergraph_graph::budget::{Budget, Unlimited};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::column::Column;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
@@ -15,7 +16,7 @@ use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Turn, 
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::engine::{ChangedSince, Engine, Key};
+use evergraph_storage::engine::{ChangedSince, Engine, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
@@ -255,7 +256,9 @@ fn check_frozen(engine: &MemoryEngine, timestamp: Timestamp, model: &Model, proj
     catalogue.apply(&SchemaChange::AddKey { id: KEY, name: "weight".into() });
     let budget: Arc<dyn Budget> = Arc::new(Unlimited);
     let weighted = projection.weight.is_some();
-    let frozen = engine.freeze(&(), timestamp, &catalogue, projection, &budget).unwrap();
+    let cancel = CancelFlag::default();
+    let request = FreezeRequest { catalogue: &catalogue, projection, budget: &budget, cancel: &cancel };
+    let frozen = engine.freeze(&(), timestamp, &request).unwrap();
     let chosen = |vertex: u32| projection.vertices.as_ref().is_none_or(|all| all.contains(vertex));
     let alive: Vec<u32> = model.vertices.keys().copied().filter(|vertex| chosen(*vertex)).collect();
     assert_eq!(frozen.vertices().iter().collect::<Vec<_>>(), alive);

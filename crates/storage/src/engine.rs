@@ -22,6 +22,7 @@ use crate::index::changes::IndexChanges;
 use crate::index::fill::IndexFill;
 use crate::view::View;
 use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -32,6 +33,19 @@ use evergraph_graph::topology::{Projection, Topology};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What is frozen for algorithms, and with what.
+#[derive(Clone, Copy)]
+pub struct FreezeRequest<'a> {
+    /// The names of the snapshot's graph, for errors and for the labels that edge types join.
+    pub catalogue: &'a Catalogue,
+    /// The part that is wanted.
+    pub projection: &'a Projection,
+    /// What the topology's memory is reserved from.
+    pub budget: &'a Arc<dyn Budget>,
+    /// Ends a freeze that takes long.
+    pub cancel: &'a CancelFlag,
+}
 
 /// What a writer asks about: has anybody changed this since my snapshot?
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -249,14 +263,12 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// Resolves each segment of a projection once, so that algorithms visit its lists without looking at timestamps.
     ///
     /// # Errors
-    /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, as a [`View`].
+    /// `invalid` for a weight that isn't a number, `limit` if the budget refuses, `cancelled`, as a [`View`].
     fn freeze(
         &self,
         pin: &Self::Pin,
         timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
+        request: &FreezeRequest<'_>,
     ) -> Result<Self::Topology>;
 
     /// Makes `group` exist with `label`, empty. Idempotent. Every view shows it at once, and it stays if the

@@ -95,6 +95,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "level_scan",
                 "file_set",
                 "pick",
+                "spill",
             ],
             &["generation", "writer", "file", "graph_supply"],
             &["flush", "tree", "compact"],

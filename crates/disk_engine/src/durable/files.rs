@@ -10,6 +10,7 @@
 
 use crate::durable::section::{FileList, file_parts};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::spill::scratch::SpillFolder;
 use crate::stored_file::StoredFile;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::checkpoint::manifest::{Manifest, NEW_FILE_NAME, remove_if_there};
@@ -29,7 +30,7 @@ use std::sync::Arc;
 pub struct DatabaseFiles {
     directory: Arc<dyn Directory>,
     /// The next number of a file. Relaxed: nothing is published through it.
-    next: AtomicU64,
+    next: Arc<AtomicU64>,
     on_disk: Mutex<FilesOnDisk>,
     /// Held by who flushes: generations are installed one by one.
     flushing: Mutex<()>,
@@ -72,7 +73,7 @@ impl DatabaseFiles {
         let next = present.iter().map(after).fold(manifest.next_file, u64::max);
         Ok(Self {
             directory: Arc::clone(directory),
-            next: AtomicU64::new(next),
+            next: Arc::new(AtomicU64::new(next)),
             on_disk: Mutex::new(FilesOnDisk { present }),
             flushing: Mutex::default(),
             has_unnamed_outputs: AtomicBool::new(false),
@@ -85,7 +86,7 @@ impl DatabaseFiles {
     pub fn empty(directory: &Arc<dyn Directory>) -> Self {
         Self {
             directory: Arc::clone(directory),
-            next: AtomicU64::new(1),
+            next: Arc::new(AtomicU64::new(1)),
             on_disk: Mutex::default(),
             flushing: Mutex::default(),
             has_unnamed_outputs: AtomicBool::new(false),
@@ -109,6 +110,12 @@ impl DatabaseFiles {
     #[must_use]
     pub fn directory(&self) -> &Arc<dyn Directory> {
         &self.directory
+    }
+
+    /// Where temporary files are made.
+    #[must_use]
+    pub fn spill_folder(&self) -> SpillFolder {
+        SpillFolder::new(&self.directory, &self.next)
     }
 
     /// A number that no file of this database ever had.

@@ -4,6 +4,7 @@
 //! that several layers have. Visits of one range after the other read every page once, except for those at the cuts.
 
 use crate::groups::GroupTable;
+use crate::spill::scratch::SpillFolder;
 use crate::topology::delivery::Delivery;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile};
 use crate::topology::freeze::Freezer;
@@ -11,16 +12,15 @@ use crate::topology::frozen_graph::FrozenGraph;
 use crate::topology::point_reads::PointReads;
 use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE};
+use evergraph_graph::scratch::Scratch;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Visit};
+use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Visit};
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::engine::FreezeRequest;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// Vertices of a frontier that are judged together: scattered or dense.
 const BLOCK_VERTICES: usize = 256;
@@ -61,21 +61,22 @@ impl<F: ScannedFile> DiskTopology<F> {
     ///
     /// Cost: a sort of the memory graphs' records, the live bits of every group in scope, and a look at each source for
     /// each group and edge type. A pass over the lists if the projection has filters of edges, chosen vertices, or edges
-    /// that leave its labels. In sides with weights or filters cost two passes over the out lists, and where the budget
-    /// has it 12 bytes an edge and 8 a vertex. Memory, reserved: a bit a vertex, 8 bytes a group, those of the
+    /// that leave its labels. In sides with weights or filters cost two passes over the out lists, and 12 bytes an edge and
+    /// 8 a vertex; where the budget refuses that, a pass, a sort in temporary files of `spill`, and some MiB. Memory,
+    /// reserved: a bit a vertex, 8 bytes a group, those of the
     /// [`SortedRun`](crate::memory_graph::sorted_run::SortedRun), and up to 12 MiB for the window of all visits.
     ///
     /// # Errors
-    /// `limit` if the budget refuses; `io` or `corrupt` if a file cannot be read, or sources contradict each other.
+    /// `limit` if the budget refuses, or the disk is full; `io` or `corrupt` if a file cannot be read, or sources contradict
+    /// each other; `cancelled`, while in sides are made.
     pub fn freeze(
         sources: Vec<SourceHandle<F>>,
         timestamp: Timestamp,
         groups: &GroupTable,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
+        request: &FreezeRequest<'_>,
+        spill: Option<&SpillFolder>,
     ) -> Result<Self> {
-        let freezer = Freezer { timestamp, groups, catalogue, projection, budget };
+        let freezer = Freezer { timestamp, groups, request: *request, spill };
         Ok(Self { frozen: Box::new(freezer.freeze(sources)?) })
     }
 
@@ -152,9 +153,9 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
         let (start, mut direction) = (range.start, direction);
         let _ = self.frozen.subjects_of(direction)?;
         if let Some(incoming) = self.frozen.incoming_of(direction) {
-            for vertex in self.frozen.vertices.range(range.clone()) {
-                degrees[(vertex - start) as usize] = incoming.degree(vertex) as u32;
-            }
+            let in_scope = self.frozen.vertices.range(range.clone());
+            incoming
+                .degrees(in_scope, |vertex, degree| degrees[(vertex - start) as usize] = degree as u32)?;
             if direction == Direction::In {
                 return Ok(());
             }
@@ -213,6 +214,11 @@ impl<F: ScannedFile> Topology for DiskTopology<F> {
             Direction::In | Direction::Out => Ok(()),
         };
         incoming.visit_behind(in_scope, visit_out, visitor)
+    }
+
+    #[inline]
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        self.frozen.spill.as_ref().map(|folder| folder as &dyn Scratch)
     }
 
     /// Cuts by edges of whole groups, and evenly inside a group.

@@ -3,39 +3,45 @@
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::groups::GroupTable;
+use crate::spill::scratch::SpillFolder;
 use crate::topology::edge_layer::{EdgeLayer, ScannedFile, layers};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use crate::topology::incoming::{IncomingLists, OutLists, OutPass};
 use crate::topology::stretch::Wanted;
 use crate::tree::SourceHandle;
-use evergraph_graph::budget::{Budget, Reservation};
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Visit};
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::engine::FreezeRequest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Edges of out lists that are read between two questions whether to go on.
+const EDGES_BETWEEN_CHECKS: usize = 1 << 15;
 
 /// What a projection is frozen from, besides sources.
 pub(super) struct Freezer<'a> {
     pub timestamp: Timestamp,
     pub groups: &'a GroupTable,
-    pub catalogue: &'a Catalogue,
-    pub projection: &'a Projection,
-    pub budget: &'a Arc<dyn Budget>,
+    pub request: FreezeRequest<'a>,
+    /// Where temporary files are made.
+    pub spill: Option<&'a SpillFolder>,
 }
 
 impl Freezer<'_> {
     /// See [`DiskTopology::freeze`](crate::topology::disk_topology::DiskTopology::freeze).
     pub(super) fn freeze<F: ScannedFile>(&self, sources: Vec<SourceHandle<F>>) -> Result<FrozenGraph<F>> {
-        let reads_properties = self.projection.weight.is_some() || !self.projection.edges.is_empty();
-        if self.projection.direction == Direction::Out || !reads_properties {
+        let wanted = self.request.projection;
+        let reads_properties = wanted.weight.is_some() || !wanted.edges.is_empty();
+        if wanted.direction == Direction::Out || !reads_properties {
             return self.freeze_with(sources, None);
         }
-        let projection = Projection { direction: Direction::Out, ..self.projection.clone() };
-        let other_side = Freezer { projection: &projection, ..*self };
+        let projection = Projection { direction: Direction::Out, ..wanted.clone() };
+        let other_side =
+            Freezer { request: FreezeRequest { projection: &projection, ..self.request }, ..*self };
         let incoming = match other_side.freeze_with(sources.clone(), None) {
             Ok(out) => self.incoming(&out)?,
             Err(error) if error.kind() == ErrorKind::Limit => None,
@@ -46,16 +52,26 @@ impl Freezer<'_> {
 
     /// The in lists that the out lists of `out` come to.
     fn incoming<F: ScannedFile>(&self, out: &FrozenGraph<F>) -> Result<Option<IncomingLists>> {
-        let mut buffer = PieceBuffer::default();
-        let visit = |pass, visitor: &mut dyn FnMut(u32, Piece<'_>)| {
+        let FreezeRequest { budget, cancel, .. } = self.request;
+        let (mut buffer, mut unchecked) = (PieceBuffer::default(), 0);
+        let visit = |pass, visitor: &mut dyn FnMut(u32, Piece<'_>) -> Result<()>| {
             let wanted = if pass == OutPass::Ends { Wanted::Ends } else { Wanted::Weights };
+            let mut outcome = Ok(());
             out.visit_side(Direction::Out, 0..out.bound, wanted, &mut buffer, |vertex, piece| {
-                visitor(vertex, piece);
-                Visit::Continue
-            })
+                unchecked += piece.neighbors.len() + 1;
+                if unchecked >= EDGES_BETWEEN_CHECKS {
+                    unchecked = 0;
+                    outcome = cancel.check();
+                }
+                if outcome.is_ok() {
+                    outcome = visitor(vertex, piece);
+                }
+                if outcome.is_ok() { Visit::Continue } else { Visit::Stop }
+            })?;
+            outcome
         };
-        let lists = OutLists { bound: out.bound, are_weighted: out.weight.is_some(), visit };
-        IncomingLists::new(lists, &**self.budget)
+        let (bound, edge_count, are_weighted) = (out.bound, out.edge_count, out.weight.is_some());
+        IncomingLists::new(OutLists { bound, edge_count, are_weighted, visit }, &**budget, self.spill, cancel)
     }
 
     fn freeze_with<F: ScannedFile>(
@@ -64,22 +80,23 @@ impl Freezer<'_> {
         incoming: Option<IncomingLists>,
     ) -> Result<FrozenGraph<F>> {
         let count = self.groups.count();
-        let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.projection.direction);
+        let (bound, direction) = (count.saturating_mul(GROUP_SIZE), self.request.projection.direction);
         let subjects = self.subjects(count);
         let wanted = |subject: Subject| subjects.iter().any(|frozen| frozen.subject == subject);
         let of_groups = u64::from(count) / 8 * subjects.len() as u64 + (u64::from(count) + 1) * 8;
-        let mut reservations = vec![self.budget.reserve("edges of vertex groups", of_groups)?];
-        let layers = layers(sources, self.timestamp, wanted, self.budget)?;
+        let mut reservations = vec![self.request.budget.reserve("edges of vertex groups", of_groups)?];
+        let layers = layers(sources, self.timestamp, wanted, self.request.budget)?;
         let vertices = self.scope(&layers, count, &mut reservations)?;
         // Weights are read beside the lists, and are longer.
-        let columns = u64::from(self.projection.weight.is_some());
+        let columns = u64::from(self.request.projection.weight.is_some());
         let pages: u64 = layers.iter().map(EdgeLayer::pages_count).sum();
         let streams = layers.len() as u64 * subjects.len() as u64;
-        let window = SharedWindow::new(&**self.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
+        let window =
+            SharedWindow::new(&**self.request.budget, streams * (1 + columns), pages * (1 + 4 * columns))?;
         let window = Arc::new(window);
-        let weight = self.projection.weight.as_ref().map(|weight| FrozenWeight {
+        let weight = self.request.projection.weight.as_ref().map(|weight| FrozenWeight {
             key: weight.key,
-            name: self.catalogue.key_name(weight.key),
+            name: self.request.catalogue.key_name(weight.key),
             missing: weight.missing,
         });
         let mut topology = FrozenGraph {
@@ -91,8 +108,9 @@ impl Freezer<'_> {
             layers,
             window,
             incoming,
+            spill: self.spill.cloned(),
             subjects,
-            filters: self.projection.edges.clone(),
+            filters: self.request.projection.edges.clone(),
             weight,
             work_before: Vec::with_capacity(count as usize + 1),
             _reservations: reservations,
@@ -102,16 +120,16 @@ impl Freezer<'_> {
     }
 
     fn is_in_labels(&self, group: GroupId) -> bool {
-        let labels = self.projection.labels.as_deref();
+        let labels = self.request.projection.labels.as_deref();
         self.groups.label(group).is_some_and(|label| labels.is_none_or(|all| all.contains(&label)))
     }
 
     /// The types and sides that groups of the chosen labels have, out before in.
     fn subjects(&self, count: u32) -> Vec<FrozenSubject> {
-        let types = self.projection.types.as_deref();
+        let types = self.request.projection.types.as_deref();
         let mut subjects = Vec::new();
         for (direction, side) in [(Direction::Out, EdgeSide::Out), (Direction::In, EdgeSide::In)] {
-            if !self.projection.direction.sides().contains(&direction) {
+            if !self.request.projection.direction.sides().contains(&direction) {
                 continue;
             }
             let mut groups = BTreeMap::<TypeId, VertexSet>::new();
@@ -127,7 +145,7 @@ impl Freezer<'_> {
                 subject: Subject::edges(edge_type, side),
                 edge_type,
                 side,
-                type_name: self.catalogue.edge_type_name(edge_type),
+                type_name: self.request.catalogue.edge_type_name(edge_type),
                 groups,
                 leaves_scope: self.leaves_scope(edge_type),
             }));
@@ -138,10 +156,11 @@ impl Freezer<'_> {
     /// Whether edges of this type may name vertices that are not in scope.
     fn leaves_scope(&self, edge_type: TypeId) -> bool {
         let leaves_labels = |labels: &Vec<_>| {
-            let mut joins = self.catalogue.joins(edge_type);
+            let mut joins = self.request.catalogue.joins(edge_type);
             joins.any(|(source, target)| !labels.contains(&source) || !labels.contains(&target))
         };
-        self.projection.vertices.is_some() || self.projection.labels.as_ref().is_some_and(leaves_labels)
+        self.request.projection.vertices.is_some()
+            || self.request.projection.labels.as_ref().is_some_and(leaves_labels)
     }
 
     /// The vertices that are alive, of the chosen labels and among the chosen ones.
@@ -152,7 +171,7 @@ impl Freezer<'_> {
         reservations: &mut Vec<Reservation>,
     ) -> Result<VertexSet> {
         let bound = count.saturating_mul(GROUP_SIZE);
-        reservations.push(self.budget.reserve("the set of vertices", u64::from(bound).div_ceil(8))?);
+        reservations.push(self.request.budget.reserve("the set of vertices", u64::from(bound).div_ceil(8))?);
         let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);
         for group in (0..count).map(GroupId) {
             let mut live = [0; 64];
@@ -162,7 +181,7 @@ impl Freezer<'_> {
             }
             words.extend_from_slice(&live);
         }
-        if let Some(chosen) = &self.projection.vertices {
+        if let Some(chosen) = &self.request.projection.vertices {
             let chosen = chosen.words().iter().copied().chain(std::iter::repeat(0));
             words.iter_mut().zip(chosen).for_each(|(word, chosen)| *word &= chosen);
         }
@@ -177,7 +196,7 @@ impl Freezer<'_> {
 
     /// Counts edges: by groups for the cuts, and all of the projection on one side.
     fn count<F: ScannedFile>(&self, topology: &mut FrozenGraph<F>, count: u32) -> Result<()> {
-        let counted = self.projection.direction.sides()[0];
+        let counted = self.request.projection.direction.sides()[0];
         let leaves_out =
             !topology.filters.is_empty() || topology.subjects.iter().any(|subject| subject.leaves_scope);
         let (mut work, mut edges) = (0, 0);

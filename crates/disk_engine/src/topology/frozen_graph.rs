@@ -2,6 +2,7 @@
 
 use crate::file::shared_window::SharedWindow;
 use crate::format::subject::{EdgeSide, Subject};
+use crate::spill::scratch::SpillFolder;
 use crate::topology::edge_layer::EdgeLayer;
 use crate::topology::incoming::IncomingLists;
 use evergraph_graph::budget::Reservation;
@@ -48,8 +49,10 @@ pub(super) struct FrozenGraph<F> {
     pub layers: Vec<EdgeLayer<F>>,
     /// What visits read files through.
     pub window: Arc<SharedWindow>,
-    /// The in side, if it has weights or filters and the budget has room for it.
+    /// The in side, if it has weights or filters.
     pub incoming: Option<IncomingLists>,
+    /// Where temporary files are made.
+    pub spill: Option<SpillFolder>,
     /// Out sides before in sides, by type.
     pub subjects: Vec<FrozenSubject>,
     pub filters: Vec<Filter>,
@@ -80,7 +83,7 @@ impl<F> FrozenGraph<F> {
         direction == Direction::Out && self.weight.is_some() && self.filters.is_empty()
     }
 
-    /// The in lists that are in memory, for visits that read in lists.
+    /// The in lists that were made of out lists, for visits that read in lists.
     pub(super) fn incoming_of(&self, direction: Direction) -> Option<&IncomingLists> {
         self.incoming.as_ref().filter(|_| direction != Direction::Out)
     }

@@ -9,7 +9,7 @@
 //!
 //! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      by scans or by look-ups
-//! incoming       in lists with properties
+//! incoming       in lists with properties     spilled_incoming  the same in files
 //! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
 //! ```
 //!
@@ -22,8 +22,8 @@
 //! layers have, and of look-ups, by batches of edges.
 //!
 //! In sides have no properties: in lists with weights or filters are made of the out lists when the topology is frozen, and
-//! kept in memory. Where the budget refuses that, they are looked up in the out lists of the other ends, batched and
-//! sorted by place: a page for each edge whose out list is not cached. The design's external sort is still to come.
+//! kept in memory. Where the budget refuses that, they are sorted into temporary files. Of out lists with an edge without a
+//! weight none are made: visits look edges up in the out lists of the other ends, and the one that meets it says so.
 //!
 //! Source: disk-engine, section 6. LSMGraph (SIGMOD 2024), section 4.1, reads a vertex' edges of all levels
 //! one by one; here whole ranges of lists are merged, since kernels read ranges.
@@ -35,6 +35,7 @@ mod freeze;
 mod frozen_graph;
 mod incoming;
 mod point_reads;
+mod spilled_incoming;
 mod stretch;
 mod visits;
 mod walk;

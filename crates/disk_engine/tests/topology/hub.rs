@@ -9,12 +9,14 @@ use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_disk_engine::tree::SourceHandle;
 use evergraph_graph::budget::{Budget, Unlimited};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{Projection, Topology, Weight};
+use evergraph_storage::engine::FreezeRequest;
 use evergraph_storage::memory_budget::MemoryBudget;
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ fn edge(target: u32, discriminator: u16) -> EdgeId {
     EdgeId { source: HUB, edge_type: TYPES[0], target: VertexId(target), discriminator }
 }
 
-fn graph(commits: &[(u64, Vec<Mutation>)]) -> SourceHandle<NaiveFile> {
+pub fn graph(commits: &[(u64, Vec<Mutation>)]) -> SourceHandle<NaiveFile> {
     let graph = MemoryGraph::open(1 << 22, &Promises::new()).unwrap();
     for (timestamp, mutations) in commits {
         let commit = SortedCommit::new(mutations).unwrap();
@@ -35,7 +37,7 @@ fn graph(commits: &[(u64, Vec<Mutation>)]) -> SourceHandle<NaiveFile> {
 }
 
 /// One commit that makes the groups known, so that everything else may be written by hand.
-fn small_history() -> History {
+pub fn small_history() -> History {
     let action = |target| Action {
         choice: 5,
         source: HUB.0,
@@ -55,7 +57,9 @@ fn freeze(
 ) -> Result<DiskTopology<NaiveFile>> {
     let history = small_history();
     let (groups, catalogue) = (history.groups(), history.catalogue());
-    DiskTopology::freeze(sources, Timestamp(timestamp), &groups, &catalogue, projection, budget)
+    let cancel = CancelFlag::default();
+    let request = FreezeRequest { catalogue: &catalogue, projection, budget, cancel: &cancel };
+    DiskTopology::freeze(sources, Timestamp(timestamp), &groups, &request, None)
 }
 
 #[test]

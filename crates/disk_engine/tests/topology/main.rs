@@ -7,6 +7,7 @@
 //! edges        what a projection leaves of a state; what a topology visits
 //! random       random histories, layers, projections and visits
 //! hub          lists longer than every buffer; limits; what fails
+//! in_sides     in lists with weights in temporary files
 //! ```
 
 #![cfg(not(any(shuttle, loom)))]
@@ -16,6 +17,7 @@
 mod edges;
 mod history;
 mod hub;
+mod in_sides;
 mod naive_file;
 mod random;
 mod stored_files;

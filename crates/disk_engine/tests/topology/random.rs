@@ -2,24 +2,31 @@
 
 use crate::edges::{Visited, check_counts, expected, visited, visited_each};
 use crate::history::{Action, History, KEYS, TYPES};
+use crate::in_sides::NoHeldInLists;
 use crate::naive_file::NaiveFile;
 use crate::stored_files::StoredFiles;
 use evergraph_disk_engine::level::Level;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
+use evergraph_disk_engine::spill::scratch::SpillFolder;
 use evergraph_disk_engine::stored_file::KeyedFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_disk_engine::topology::edge_layer::ScannedFile;
 use evergraph_disk_engine::tree::SourceHandle;
-use evergraph_graph::budget::{Budget, Reservation, Unlimited};
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::budget::{Budget, Unlimited};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::ErrorKind;
 use evergraph_graph::filter::{Comparison, Condition, Filter};
 use evergraph_graph::id::{Direction, LabelId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit, Weight};
 use evergraph_graph::value::Value;
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_storage::engine::FreezeRequest;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::sync::atomic::AtomicU64;
 use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -186,19 +193,6 @@ fn any_case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// Refuses in lists in memory: weights and filters of in lists are looked up.
-#[derive(Debug)]
-struct NoIncomingLists;
-
-impl Budget for NoIncomingLists {
-    fn reserve(&self, purpose: &str, bytes: u64) -> evergraph_graph::error::Result<Reservation> {
-        if purpose.starts_with("in lists") {
-            return Err(Error::new(ErrorKind::Limit, purpose));
-        }
-        Unlimited.reserve(purpose, bytes)
-    }
-}
-
 fn check<F: ScannedFile + KeyedFile>(
     case: &Case,
     store: impl FnMut(NaiveFile, Range<usize>) -> Option<F>,
@@ -209,7 +203,11 @@ fn check<F: ScannedFile + KeyedFile>(
     let timestamp = first_time + ((last_time - first_time) as f64 * (when * 1.2).min(1.0)) as u64;
     let state = &history.states[timestamp as usize];
     let (groups, catalogue) = (history.groups(), history.catalogue());
-    let budget: Arc<dyn Budget> = if step % 2 == 0 { Arc::new(Unlimited) } else { Arc::new(NoIncomingLists) };
+    let budget: Arc<dyn Budget> = if step % 3 == 0 { Arc::new(Unlimited) } else { Arc::new(NoHeldInLists) };
+    let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("spill"));
+    let folder = SpillFolder::new(&directory, &Arc::new(AtomicU64::new(1)));
+    let spill = (step % 3 == 1).then_some(&folder);
+    let cancel = CancelFlag::default();
     let mut cuts = cuts.clone();
     cuts.extend([0, groups.count() * 4096]);
     cuts.sort_unstable();
@@ -217,7 +215,8 @@ fn check<F: ScannedFile + KeyedFile>(
     for projection in projections {
         let sources = sources.clone();
         let now = Timestamp(timestamp);
-        let topology = DiskTopology::freeze(sources, now, &groups, &catalogue, projection, &budget).unwrap();
+        let request = FreezeRequest { catalogue: &catalogue, projection, budget: &budget, cancel: &cancel };
+        let topology = DiskTopology::freeze(sources, now, &groups, &request, spill).unwrap();
         check_counts(&topology, state, projection, groups.count());
         for direction in [Direction::Out, Direction::In, Direction::Both] {
             if projection.direction != Direction::Both && projection.direction != direction {

@@ -8,8 +8,7 @@
 
 use crate::naive_files::NaiveFiles;
 use crate::naive_topology::NaiveTopology;
-use evergraph_graph::budget::Budget;
-use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::catalogue::Owner;
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -18,9 +17,8 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::Projection;
 use evergraph_graph::value::Value;
-use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, Key};
+use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::{IndexChanges, KeptEntry};
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::item_id::{IndexItem, ItemId};
@@ -320,11 +318,9 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
         &self,
         pin: &Arc<State>,
         _timestamp: Timestamp,
-        _catalogue: &Catalogue,
-        projection: &Projection,
-        _budget: &Arc<dyn Budget>,
+        request: &FreezeRequest<'_>,
     ) -> Result<NaiveTopology> {
-        Ok(NaiveTopology::new(pin, projection))
+        Ok(NaiveTopology::new(pin, request.projection))
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {

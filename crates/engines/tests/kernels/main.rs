@@ -2,11 +2,13 @@
 //!
 //! Graphs are random, with deletes, parallel edges and weights that change; they lie in levels, in L0 files and in
 //! memory. Projections choose labels, types and edges by a filter. A kernel's state is reserved and given back, a set
-//! flag stops it, and damage is an error that names the file.
+//! flag stops it, and damage is an error that names the file. Where the budget refuses lists of edges, the kernels that keep
+//! some answer the same out of core.
 #![cfg(not(any(shuttle, loom)))]
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod kernels;
+mod out_of_core;
 mod stores;
 
 use crate::kernels::answers;

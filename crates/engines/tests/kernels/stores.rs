@@ -9,7 +9,7 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
-use evergraph_storage::io::directory::{Directory as _, OpenMode};
+use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
@@ -59,6 +59,11 @@ pub fn fixed_changes() -> Changes {
 
 /// Opens the database in `directory`, without threads.
 pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>> {
+    open_in(Arc::new(directory))
+}
+
+/// The same in any directory.
+pub fn open_in<E: DurableEngine>(directory: Arc<dyn Directory>) -> Result<OpenStore<E>> {
     let environment = Environment::simulated(1);
     let options = OpenOptions {
         durability: Durability::None,
@@ -66,7 +71,7 @@ pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>
         environment,
         ..OpenOptions::default()
     };
-    OpenStore::open(Arc::new(directory), &options)
+    OpenStore::open(directory, &options)
 }
 
 /// Flips a bit of each page of a file.
@@ -109,7 +114,8 @@ fn settle(disk: &OpenStore<DiskEngine>, transaction: usize) {
     while transaction % 3 == 1 && disk.store().engine().compact_by(&limits).unwrap() {}
 }
 
-fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut dyn FnMut(usize)) {
+/// Commits `changes`; `written` is told the number of each transaction.
+pub fn write<E: DurableEngine>(open: &OpenStore<E>, changes: &Changes, written: &mut dyn FnMut(usize)) {
     let weight_of = |weight: u8| Value::F64(f64::from(weight) / 8.0);
     let store = open.store();
     store

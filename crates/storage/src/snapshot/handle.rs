@@ -1,6 +1,6 @@
 //! Snapshot: a read-only view of one moment, shared between threads and released when dropped.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, FreezeRequest};
 use crate::snapshot::forwarding::view_through_reader;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
@@ -8,6 +8,7 @@ use crate::timeline::registry::Access;
 use crate::transaction::front::Front;
 use crate::transaction::writes::Writes;
 use evergraph_graph::budget::Budget;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::topology::Projection;
@@ -59,10 +60,11 @@ impl<E: Engine> Snapshot<E> {
 impl<E: Engine> Freeze for Snapshot<E> {
     type Topology = E::Topology;
 
-    fn freeze(&self, projection: &Projection) -> Result<E::Topology> {
+    fn freeze_cancellable(&self, projection: &Projection, cancel: &CancelFlag) -> Result<E::Topology> {
         let (session, front) = (&self.session, self.session.front());
         let budget: Arc<dyn Budget> = front.budget.clone();
-        front.engine.freeze(session.pin(), session.timestamp(), &self.catalogue, projection, &budget)
+        let request = FreezeRequest { catalogue: &self.catalogue, projection, budget: &budget, cancel };
+        front.engine.freeze(session.pin(), session.timestamp(), &request)
     }
 
     fn budget(&self) -> &dyn Budget {

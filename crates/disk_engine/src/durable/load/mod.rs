@@ -3,8 +3,7 @@
 //! ```text
 //! write      vertices, then the edges of each type, out side and in side: the order of files
 //!   ends       the tables of a type, and how many edges each group has
-//!   parts      groups that are sorted in memory together
-//!   spill      their edges until then: buckets, on disk where they don't fit
+//!   parts      groups that are sorted in memory together; until then their edges lie in buckets (`spill`)
 //!   edges      a part: lists, discriminators, files; its edges to the buckets of the in side
 //!   present    the parallel edges that are there
 //!   vertices   rows to records
@@ -31,7 +30,6 @@ mod ends;
 pub(super) mod output;
 mod parts;
 mod present;
-pub(crate) mod spill;
 #[cfg(all(test, not(any(shuttle, loom))))]
 mod tests;
 pub mod touched;

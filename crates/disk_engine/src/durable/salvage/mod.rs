@@ -31,5 +31,4 @@ mod gather;
 mod losses;
 mod record;
 pub mod run;
-mod sorter;
 mod verdict;

@@ -1,12 +1,10 @@
 //! Run: reads what verifies, sorts it by item, decides item by item, and writes a new database.
 
 use crate::compact::output::{OutputFiles, OutputForm, OutputLimits};
-use crate::durable::load::spill::SpillPlace;
 use crate::durable::salvage::gaps::{Age, Gaps, ages};
 use crate::durable::salvage::gather::Gathered;
 use crate::durable::salvage::losses::{Missing, Report};
 use crate::durable::salvage::record::{SavedItem, SavedRecord, edge_keys, vertex_key};
-use crate::durable::salvage::sorter::Sorter;
 use crate::durable::salvage::verdict::{Hidden, Presence, presence_of, properties_of};
 use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
@@ -16,6 +14,8 @@ use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::vertices::VertexRecord;
+use crate::spill::file::SpillPlace;
+use crate::spill::sorter::Sorter;
 use crate::stored_file::StoredFile;
 use evergraph_graph::bytes::DecodeError;
 use evergraph_graph::catalogue::Owner;

@@ -1,36 +1,22 @@
-//! Spill: buckets of bytes, filled side by side and read one by one, on disk where they don't fit.
+//! Buckets of bytes, filled side by side and read one by one, on disk where they don't fit.
 //!
 //! ```text
 //! buckets in memory    [a a .]  [b . .]  [c c c]──full──┐
 //! spill file           | c c c | a a a | c c c | ...  <─┘     where each bucket's stretches lie is in memory
 //! ```
 //!
-//! The file has the number of a CSR file that is never written, so that whoever opens the database after a
-//! crash removes it with other files that no manifest names. Its bytes are nobody's but this process': it has
-//! no checksums and is never synced.
-//!
 //! Source: the partitioning of the Grace hash join (Kitsuregawa, Tanaka and Moto-oka, 1983).
 
-use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::spill::file::{SpillFile, SpillPlace};
 use evergraph_storage::checkpoint::error::CheckpointResult;
-use evergraph_storage::io::directory::{Directory, File};
-use std::sync::Arc;
 
 /// Bytes that a bucket gathers before it writes them: reads and writes are then long enough for a disk.
 const STRETCH_BYTES_MIN: u64 = 16 << 10;
 /// More than this makes nothing faster.
 const STRETCH_BYTES_MAX: u64 = 1 << 20;
 
-/// Where the file of a spill is made.
-pub(crate) struct SpillPlace<'a> {
-    /// The database's directory.
-    pub directory: &'a Arc<dyn Directory>,
-    /// Numbers of files that were never used.
-    pub next_number: &'a dyn Fn() -> FileNumber,
-}
-
-/// Buckets of bytes. The file is removed when they are dropped.
-pub(super) struct Buckets<'a> {
+/// Buckets of bytes. The file goes when they are dropped.
+pub(crate) struct Buckets<'a> {
     place: SpillPlace<'a>,
     buckets: Vec<Bucket>,
     stretch_bytes: usize,
@@ -44,25 +30,10 @@ struct Bucket {
     stretches: Vec<(u64, usize)>,
 }
 
-/// A file of this process' own. It is removed when this is dropped.
-pub(crate) struct SpillFile {
-    directory: Arc<dyn Directory>,
-    name: String,
-    file: Arc<dyn File>,
-    bytes: u64,
-}
-
-impl Drop for SpillFile {
-    fn drop(&mut self) {
-        // Left behind, it is removed when the database is opened.
-        drop(self.directory.remove(&self.name));
-    }
-}
-
 impl<'a> Buckets<'a> {
     /// `count` buckets that gather about `memory_bytes` together before they write, at least 16 KiB each. One
     /// alone stays in memory: it is wanted there as a whole.
-    pub(super) fn new(place: SpillPlace<'a>, count: usize, memory_bytes: u64) -> Self {
+    pub(crate) fn new(place: SpillPlace<'a>, count: usize, memory_bytes: u64) -> Self {
         let each = memory_bytes / count.max(1) as u64;
         let stretch_bytes = match count {
             0 | 1 => usize::MAX,
@@ -77,7 +48,7 @@ impl<'a> Buckets<'a> {
     /// # Errors
     /// What the system says.
     #[inline]
-    pub(super) fn push(&mut self, at: usize, put: impl FnOnce(&mut Vec<u8>)) -> CheckpointResult<()> {
+    pub(crate) fn push(&mut self, at: usize, put: impl FnOnce(&mut Vec<u8>)) -> CheckpointResult<()> {
         let pending = &mut self.buckets[at].pending;
         put(pending);
         if pending.len() < self.stretch_bytes { Ok(()) } else { self.write(at) }
@@ -99,7 +70,7 @@ impl<'a> Buckets<'a> {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn take(&mut self, at: usize) -> CheckpointResult<Vec<u8>> {
+    pub(crate) fn take(&mut self, at: usize) -> CheckpointResult<Vec<u8>> {
         let Bucket { pending, stretches } = std::mem::take(&mut self.buckets[at]);
         let Some(file) = self.file.as_ref().filter(|_| !stretches.is_empty()) else { return Ok(pending) };
         let spilled: usize = stretches.iter().map(|(_, length)| length).sum();
@@ -114,50 +85,17 @@ impl<'a> Buckets<'a> {
     }
 }
 
-impl SpillFile {
-    /// An empty one.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(crate) fn create(place: &SpillPlace<'_>) -> CheckpointResult<Self> {
-        let name = CsrFileName::new((place.next_number)(), FileContent::Topology).to_string();
-        let file = place.directory.create(&name)?;
-        Ok(Self { directory: Arc::clone(place.directory), name, file, bytes: 0 })
-    }
-
-    /// How many bytes it has.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Writes `bytes` to its end; where they begin.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> CheckpointResult<u64> {
-        let offset = self.bytes;
-        self.file.write_at(bytes, offset)?;
-        self.bytes += bytes.len() as u64;
-        Ok(offset)
-    }
-
-    /// Reads bytes that were written.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(crate) fn read(&self, bytes: &mut [u8], offset: u64) -> CheckpointResult<()> {
-        Ok(self.file.read_at(bytes, offset)?)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::file_name::FileNumber;
+    use evergraph_storage::io::directory::Directory;
     use evergraph_storage::io::memory::MemoryDirectory;
     use std::cell::Cell;
+    use std::sync::Arc;
 
     #[test]
-    fn buckets_have_their_bytes_in_order_and_leave_no_file() {
+    fn buckets_have_their_bytes_in_order_and_no_file_has_a_name() {
         let directory: Arc<dyn Directory> = Arc::new(MemoryDirectory::new("spill"));
         let next = Cell::new(7);
         let next_number = || FileNumber(next.replace(next.get() + 1));
@@ -170,13 +108,12 @@ mod tests {
                 want[at].extend_from_slice(&number.to_le_bytes());
                 buckets.push(at, |bytes| bytes.extend_from_slice(&number.to_le_bytes())).unwrap();
             }
-            assert_eq!(directory.list().unwrap().is_empty(), count == 1);
+            assert_eq!(buckets.file.is_none(), count == 1);
+            assert!(directory.list().unwrap().is_empty());
             for (at, want) in want.iter().enumerate() {
                 assert_eq!(&buckets.take(at).unwrap(), want);
                 assert!(buckets.take(at).unwrap().is_empty());
             }
-            drop(buckets);
-            assert!(directory.list().unwrap().is_empty());
         }
     }
 }

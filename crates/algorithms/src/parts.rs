@@ -23,6 +23,9 @@ const PART_WORK: u64 = 32 * 1024;
 /// Waves in which long work is shared out, so that its progress can be told.
 const WAVES: usize = 64;
 
+/// Items a thread in a wave, at least: the end of a wave, where threads wait for each other, is then rare.
+const WAVE_ITEMS_MIN: usize = 16;
+
 /// More parts than this cost more in hand-outs than they even out.
 const PARTS_MAX: u64 = 4096;
 
@@ -174,8 +177,8 @@ where
     answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// As [`share_out_with`], a wave of some items after the other; `done` is told on this thread, after each, how many items
-/// are done. Each wave makes its scratch anew, 64 times at most unless there are few threads' items in a wave.
+/// As [`share_out_with`], in at most [`WAVES`] waves of items, one after the other, each with scratch of its own. After each
+/// `done` is told, on this thread, how many items are done.
 ///
 /// # Errors
 /// As [`share_out`].
@@ -191,7 +194,7 @@ where
     A: Send,
     F: Fn(I, &mut S) -> Result<A> + Sync,
 {
-    let wave = items.len().div_ceil(WAVES).max(rayon::current_num_threads());
+    let wave = items.len().div_ceil(WAVES).max(rayon::current_num_threads() * WAVE_ITEMS_MIN);
     let mut answers = Vec::with_capacity(items.len());
     let mut items = items.into_iter();
     while items.len() > 0 {

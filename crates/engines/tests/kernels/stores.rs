@@ -57,6 +57,14 @@ pub fn fixed_changes() -> Changes {
     Changes { vertices: 50, transactions: vec![(0..300).map(change).collect(); 4] }
 }
 
+/// An edge between each two of some vertices.
+pub fn dense_changes() -> Changes {
+    let change =
+        |source, target| Change { kind: 0, source, target, edge_type: (target % 2) as u8, weight: 1 };
+    let edges = (0..20).flat_map(|target| (0..target).map(move |source| change(source, target)));
+    Changes { vertices: 20, transactions: vec![edges.collect()] }
+}
+
 /// Opens the database in `directory`, without threads.
 pub fn open<E: DurableEngine>(directory: MemoryDirectory) -> Result<OpenStore<E>> {
     open_in(Arc::new(directory))

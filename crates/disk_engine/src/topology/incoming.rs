@@ -12,6 +12,7 @@
 //! Source: disk-engine, section 6.
 
 use crate::spill::scratch::SpillFolder;
+use crate::topology::out_lists::{OutLists, OutPass};
 use crate::topology::spilled_incoming::SpilledLists;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
@@ -20,25 +21,6 @@ use evergraph_graph::topology::{Piece, Visit};
 
 /// What these lists are called in a budget.
 const PURPOSE: &str = "in lists with properties";
-
-/// What a pass over the out lists reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OutPass {
-    /// The ends of edges.
-    Ends,
-    /// Their weights too.
-    Weights,
-}
-
-/// A graph whose out lists are visited as often as one wants.
-pub(super) struct OutLists<V> {
-    /// One more than the highest vertex.
-    pub bound: u32,
-    pub edge_count: u64,
-    pub are_weighted: bool,
-    /// Visits all lists, ascending by vertex, until the visitor fails.
-    pub visit: V,
-}
 
 /// The in lists of every vertex.
 pub(super) enum IncomingLists {

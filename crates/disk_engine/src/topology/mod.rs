@@ -9,7 +9,7 @@
 //!
 //! disk_topology  the trait; blocks of frontiers   edge_layer  a run or a file, and what a file must offer
 //! frozen_graph   what is frozen                   visits      by scans or by look-ups
-//! incoming       in lists with properties     spilled_incoming  the same in files
+//! incoming       in lists with properties     spilled_incoming  the same in files; out_lists  what both are made of
 //! freeze         scope, subjects, counts          walk, point_reads, delivery, stretch: as above
 //! ```
 //!
@@ -34,6 +34,7 @@ pub mod edge_layer;
 mod freeze;
 mod frozen_graph;
 mod incoming;
+mod out_lists;
 mod point_reads;
 mod spilled_incoming;
 mod stretch;

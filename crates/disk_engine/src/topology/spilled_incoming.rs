@@ -14,7 +14,7 @@
 use crate::spill::file::SpillFile;
 use crate::spill::scratch::SpillFolder;
 use crate::spill::sorter::Sorter;
-use crate::topology::incoming::{OutLists, OutPass};
+use crate::topology::out_lists::{OutLists, OutPass};
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};

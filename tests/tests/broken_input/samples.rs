@@ -209,13 +209,18 @@ impl Sample {
         bytes: &[u8],
         change: impl FnOnce(&mut ImportOptions),
     ) -> Result<Imported> {
-        fs::write(folder.join(file_name), bytes).unwrap();
-        let mut files = vec![InputFile::new(folder.join(file_name))];
-        if let Some((name, text)) = &self.beside {
-            fs::write(folder.join(name), text).unwrap();
-            files.push(InputFile::new(folder.join(name)));
-        }
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.join(name);
+            // A new file each time: one that is emptied and filled again is written to the disk at once by ext4.
+            drop(fs::remove_file(&path));
+            fs::write(&path, bytes).unwrap();
+            InputFile::new(path)
+        };
+        let mut files = vec![write(file_name, bytes)];
+        files.extend(self.beside.as_ref().map(|(name, text)| write(name, text.as_bytes())));
         let mut options = ImportOptions::new(files);
+        // Else the system is asked several times how much it has.
+        options.memory = Some(256 << 20);
         options.mapping = self.mapping.map(|toml| Mapping::parse("m.toml", toml, folder).unwrap());
         options.threads = 1;
         change(&mut options);

@@ -191,6 +191,17 @@ impl OpenParquet {
         rows
     }
 
+    /// Bytes of the largest row group when it is unpacked, and of one of its rows.
+    #[must_use]
+    pub fn group_and_row_bytes(&self) -> (u64, u64) {
+        let groups = self.metadata.metadata().row_groups();
+        let sizes = groups.iter().map(|group| {
+            let [bytes, rows] = [group.total_byte_size(), group.num_rows()].map(|size| size.max(0) as u64);
+            (bytes, bytes.div_ceil(rows.max(1)))
+        });
+        sizes.max().unwrap_or((0, 0))
+    }
+
     /// Packed bytes of row group `group`.
     #[must_use]
     pub fn group_bytes(&self, group: usize) -> u64 {

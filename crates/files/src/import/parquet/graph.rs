@@ -21,13 +21,57 @@ use arrow_array::RecordBatch;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 /// Rows of a batch, at most.
 const BATCH_ROWS: usize = 1 << 15;
 
 /// Bytes of a row, about: tests ask for small blocks.
 const ROW_BYTES: usize = 32;
+
+/// Units of a thread that are in memory at once: the pipeline's three rounds of two.
+const UNITS_OF_THREAD: u64 = 6;
+
+/// What is parsed at once.
+enum Unit {
+    /// A row group, which whoever parses it reads.
+    Group(usize),
+    /// Rows, and how many come before them.
+    Batch(RecordBatch, u64),
+}
+
+/// Reads row groups that are too large for memory one after the other, batch by batch.
+struct Batches<'a> {
+    file: &'a OpenParquet,
+    /// Rows before each group.
+    rows_before: &'a [u64],
+    bytes: &'a BytesRead,
+    /// Rows of a batch.
+    rows: usize,
+    groups: Range<usize>,
+    /// The group that is read, and the rows before the next batch.
+    open: Option<(usize, ParquetRecordBatchReader, u64)>,
+}
+
+impl Batches<'_> {
+    fn next(&mut self) -> Result<Option<Unit>> {
+        loop {
+            if let Some((group, reader, first)) = &mut self.open {
+                if let Some(batch) = self.file.next_batch(reader)? {
+                    let before = *first;
+                    *first += batch.num_rows() as u64;
+                    return Ok(Some(Unit::Batch(batch, before)));
+                }
+                self.bytes.add(self.file.group_bytes(*group));
+                self.open = None;
+            }
+            let Some(group) = self.groups.next() else { return Ok(None) };
+            self.open = Some((group, self.file.read_group(group, self.rows)?, self.rows_before[group]));
+        }
+    }
+}
 
 /// Some rows of a file.
 struct Rows {
@@ -174,6 +218,9 @@ fn id_type(column: &ParquetColumn) -> IdType {
 }
 
 /// Hands all rows to `place`, batch by batch, and then nothing, once. It returns how many it took.
+///
+/// Threads read a row group each. Where as many as are in hand would not fit into the memory for rows, one thread reads
+/// them, a batch at a time.
 fn read_groups(
     file: &OpenParquet,
     id_types: &[IdType],
@@ -187,7 +234,22 @@ fn read_groups(
     let (meter, collector, cancel) = (&context.meter, &mut context.faults, &context.options.cancel);
     let mut groups = 0..rows_before.len() - 1;
     let mut rows_read = 0;
-    let parse = |group: usize| -> Result<Vec<Rows>> {
+    let (group_bytes, row_bytes) = file.group_and_row_bytes();
+    let unit_bytes =
+        context.options.memory_shares().rows / (UNITS_OF_THREAD * context.pool.current_num_threads() as u64);
+    let mut batches = (group_bytes > unit_bytes).then(|| {
+        let rows = (unit_bytes / row_bytes.max(1)).clamp(1, batch_rows as u64) as usize;
+        let (groups, rows_before) = (groups.clone(), &rows_before[..]);
+        Batches { file, rows_before, bytes: &bytes, rows, groups, open: None }
+    });
+    let parse = |unit: Unit| -> Result<Vec<Rows>> {
+        let group = match unit {
+            Unit::Group(group) => group,
+            Unit::Batch(batch, first) => {
+                cancel.check()?;
+                return Ok(vec![parse_rows(file, id_types, &batch, first, rules)?]);
+            }
+        };
         let mut first = rows_before[group];
         let mut all = Vec::new();
         let mut reader = file.read_group(group, batch_rows)?;
@@ -201,7 +263,10 @@ fn read_groups(
     };
     pipeline::run(
         context.pool,
-        || Ok(groups.next()),
+        || match &mut batches {
+            Some(batches) => batches.next(),
+            None => Ok(groups.next().map(Unit::Group)),
+        },
         parse,
         |all| all?.into_iter().map(|rows| place(Some(rows), collector)).sum(),
         |rows| {

@@ -151,8 +151,17 @@ impl Graph {
                 for edge_type in view.edge_types(group, side) {
                     let mut degrees = vec![0; rows.len()];
                     view.degrees(&rows, edge_type, side, &mut degrees).unwrap();
+                    if side == Direction::Out {
+                        let count = view.group_edge_count(group, edge_type).unwrap();
+                        assert_eq!(degrees.iter().sum::<u64>(), count);
+                    }
+                    let with_edges = view.rows_with_edges(group, edge_type, side).unwrap();
                     let mut list = Vec::new();
-                    for (vertex, degree) in rows.iter().zip(degrees) {
+                    for (row, (vertex, degree)) in rows.iter().zip(degrees).enumerate() {
+                        if with_edges[row / 64] >> (row % 64) & 1 == 0 {
+                            assert_eq!(degree, 0, "{vertex} has no edges");
+                            continue;
+                        }
                         view.all_neighbors(*vertex, edge_type, side, &mut list).unwrap();
                         assert_eq!(degree, list.len() as u64);
                         for (neighbor, discriminator) in list.drain(..) {

@@ -54,7 +54,7 @@ fn write_texts(path: &Path) {
 fn every_process_stays_within_the_limit_with_a_graph_of_more_than_twice_as_much() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let rmat = ["--scale", "16", "--edge-factor", "16", "--ids", "texts"];
+    let rmat = ["--scale", "15", "--edge-factor", "12", "--ids", "texts"];
     run(folder, &[&["generate", "rmat", "--out", "csv"], &rmat[..]].concat());
     write_texts(&folder.join("csv/Text.csv"));
     run(folder, &["import", "large.eg", "csv", "--engine", "disk"]);

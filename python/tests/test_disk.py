@@ -52,7 +52,7 @@ def test_what_no_engine_can_be_is_refused_and_nothing_is_made(tmp_path: Path) ->
     with pytest.raises(eg.InvalidError, match="io_threads"):
         eg.open(tmp_path / "new.eg", engine="disk", io_threads=0)
     for threads in (0, 17):
-        with pytest.raises(eg.InvalidError, match="compaction_threads .* 1 to 16"):
+        with pytest.raises(eg.InvalidError, match=r"compaction_threads .* 1 to 16"):
             eg.open(tmp_path / "new.eg", engine="disk", compaction_threads=threads)
     with pytest.raises(eg.InvalidError, match="path"):
         eg.open(engine="disk")

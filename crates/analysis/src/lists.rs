@@ -129,6 +129,10 @@ impl Topology for Lists {
         either!(self, lists => lists.scratch())
     }
 
+    fn reads_from_disk(&self) -> bool {
+        either!(self, lists => lists.reads_from_disk())
+    }
+
     #[inline]
     fn cuts(&self, parts: usize) -> Vec<u32> {
         either!(self, lists => lists.cuts(parts))

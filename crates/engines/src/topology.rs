@@ -123,6 +123,10 @@ impl Topology for AnyTopology {
         with_topology!(self, topology => topology.scratch())
     }
 
+    fn reads_from_disk(&self) -> bool {
+        with_topology!(self, topology => topology.reads_from_disk())
+    }
+
     #[inline]
     fn cuts(&self, parts: usize) -> Vec<u32> {
         with_topology!(self, topology => topology.cuts(parts))

@@ -25,7 +25,7 @@ pub(crate) static KCORE: Algorithm = Algorithm {
     figures: &["degeneracy"],
     cost: Cost {
         time: "2 *E*, and sorting",
-        memory: "8 B · *E* + 28 B · *V*",
+        memory: "8 B · *E* + 28 B · *V*; else 9 B · *V*, out of core",
         memory_bytes: Some(|of| 8 * of.edges + 28 * of.vertices),
     },
     stops: Stops::Soon,

@@ -29,7 +29,7 @@ pub(crate) static LCC: Algorithm = Algorithm {
     figures: &["mean"],
     cost: Cost {
         time: "as triangles",
-        memory: "5 B · *E* + 56 B · *V*, and 4 B · *V* a thread",
+        memory: "5 B · *E* + 56 B · *V*, and 4 B · *V* a thread; else 29 B · *V* and more, out of core",
         memory_bytes: Some(|of| 5 * of.edges + (56 + 4 * of.threads) * of.vertices),
     },
     stops: Stops::Soon,

@@ -26,7 +26,7 @@ pub(crate) static TRIANGLES: Algorithm = Algorithm {
     figures: &["triangles"],
     cost: Cost {
         time: "*E*^1.5 at most",
-        memory: "4 B · *E* + 44 B · *V*, and 4 B · *V* a thread",
+        memory: "4 B · *E* + 44 B · *V*, and 4 B · *V* a thread; else 17 B · *V* and more, out of core",
         memory_bytes: Some(|of| 4 * of.edges + (44 + 4 * of.threads) * of.vertices),
     },
     stops: Stops::Soon,

@@ -226,7 +226,7 @@ impl SpilledIds {
             let entries = self.read(partition)?;
             let row = |at: &u32| {
                 let key = keys[*at as usize].0;
-                let place = entries.partition_point(|entry| *entry < key);
+                let place = place_of(&entries, key);
                 entries
                     .get(place)
                     .filter(|entry| *entry >> 32 == key >> 32)
@@ -261,6 +261,32 @@ impl SpilledIds {
         entries.extend_from_slice(buffer);
         Ok(entries)
     }
+}
+
+/// The place of the first of `entries`, those of a partition in order, that isn't below `key`.
+///
+/// Keys are spread evenly, so a place follows from the key, and a better one from the distance of what is found there: a
+/// search by halves takes ten cache misses more. Entries in any order of keys are found, by steps that double.
+///
+/// Source: interpolation search (Perl, Itai and Avni, CACM 1978), two steps of it.
+fn place_of(entries: &[u128], key: u128) -> usize {
+    let Some(last) = entries.len().checked_sub(1) else { return 0 };
+    // The 64 bits behind those that say which partition it is, as a share of it.
+    let share = |entry: u128| i128::from((entry >> 56) as u64);
+    let places = |share: i128| (share * entries.len() as i128) >> 64;
+    let first = places(share(key));
+    let second = first + places(share(key) - share(entries[first as usize]));
+    let near = second.clamp(0, last as i128) as usize;
+    let (mut low, mut high, mut step) = (near, near, 1);
+    while low > 0 && entries[low - 1] >= key {
+        (low, high) = (low.saturating_sub(step), low);
+        step *= 2;
+    }
+    while high < entries.len() && entries[high] < key {
+        (low, high) = (high + 1, (high + 1 + step).min(entries.len()));
+        step *= 2;
+    }
+    low + entries[low..high].partition_point(|entry| *entry < key)
 }
 
 /// Which row of an id that came more than once is found.
@@ -333,6 +359,22 @@ mod tests {
             let rows = spilled.find_all(&keys).unwrap();
             let wanted: Vec<u32> = asked.iter().map(|id| model.get(id).map_or(VACANT, kept)).collect();
             prop_assert_eq!(rows, wanted);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn interpolation_finds_what_a_search_by_halves_finds_however_keys_are_spread(
+            keys in prop::collection::vec(prop_oneof![any::<u128>(), any::<u128>().prop_map(|key| key >> 60)], 0..300),
+            more in prop::collection::vec(any::<u128>(), 0..20),
+        ) {
+            let in_partition = |key: &u128| key >> 8 | 7 << 120;
+            let mut entries: Vec<u128> = keys.iter().map(in_partition).collect();
+            entries.sort_unstable();
+            let asked = entries.iter().flat_map(|entry| [entry - 1, *entry, entry + 1]);
+            for key in asked.chain(more.iter().map(in_partition)) {
+                prop_assert_eq!(place_of(&entries, key), entries.partition_point(|entry| *entry < key));
+            }
         }
     }
 

@@ -40,9 +40,18 @@ impl Assembly {
         // Those that edges brought. Not between two batches: what was looked up before wouldn't know.
         self.keep_ids_within_memory()?;
         self.settle_ids()?;
-        let find = |space: usize, columns: Vec<&IdColumn>| self.spaces[space].entries(&columns);
-        let sources = find(rule.source_space, batches.iter().map(|ends| &ends.sources).collect())?;
-        let targets = find(rule.target_space, batches.iter().map(|ends| &ends.targets).collect())?;
+        let mut sources: Vec<&IdColumn> = batches.iter().map(|ends| &ends.sources).collect();
+        let targets: Vec<&IdColumn> = batches.iter().map(|ends| &ends.targets).collect();
+        let [source_space, target_space] =
+            [rule.source_space, rule.target_space].map(|space| &self.spaces[space]);
+        let (sources, targets) = if rule.source_space == rule.target_space {
+            sources.extend(targets);
+            let mut sources = source_space.entries(&sources)?;
+            let targets = sources.split_off(batches.len());
+            (sources, targets)
+        } else {
+            (source_space.entries(&sources)?, target_space.entries(&targets)?)
+        };
         Ok(sources
             .into_iter()
             .zip(targets)

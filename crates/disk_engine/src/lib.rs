@@ -6,7 +6,7 @@
 //! generation     a memory graph, then the file that it became
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
-//! stored_file    what a manifest says of a file
+//! stored_file    what a manifest says of a file; key_range: which keys files have, and whether they overlap
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
@@ -43,6 +43,7 @@ pub mod groups;
 mod index_fill;
 mod index_records;
 pub mod index_table;
+pub mod key_range;
 pub mod level;
 pub mod level_scan;
 pub mod memory_graph;

@@ -45,8 +45,9 @@
 use crate::compaction_areas::CompactionArea;
 use crate::file_set::{DEEPER_LEVELS, FileSet, sorted_runs};
 use crate::format::file_head::FileStamps;
+use crate::key_range::KeyRange;
 use crate::merge::delete_rule::Below;
-use crate::stored_file::{KeyedFile, StoredFile};
+use crate::stored_file::KeyedFile;
 use evergraph_graph::timestamp::Timestamp;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -246,39 +247,6 @@ impl LevelScore {
     }
 }
 
-/// A range of keys, both ends included.
-#[derive(Clone, Copy, Debug)]
-struct KeyRange<'a> {
-    first: &'a [u8],
-    last: &'a [u8],
-}
-
-impl<'a> KeyRange<'a> {
-    fn of_file(file: &'a StoredFile) -> Self {
-        Self { first: &file.first_key, last: &file.last_key }
-    }
-
-    /// The smallest one with all of `files`; `None` of no files.
-    fn of<F: KeyedFile + 'a>(files: impl Iterator<Item = &'a Arc<F>>) -> Option<Self> {
-        files.map(|file| Self::of_file(file.stored())).reduce(Self::with)
-    }
-
-    fn with(self, other: Self) -> Self {
-        Self { first: self.first.min(other.first), last: self.last.max(other.last) }
-    }
-
-    fn overlaps(&self, other: Self) -> bool {
-        self.first <= other.last && other.first <= self.last
-    }
-
-    /// The files of a level below L0 that overlap it. Cost: two binary searches.
-    fn of_level<'l, F: KeyedFile>(&self, level: &'l [Arc<F>]) -> &'l [Arc<F>] {
-        let start = level.partition_point(|file| file.stored().last_key.as_slice() < self.first);
-        let count = level[start..].partition_point(|file| file.stored().first_key.as_slice() <= self.last);
-        &level[start..start + count]
-    }
-}
-
 struct Picker<'a, F> {
     under_way: &'a [Arc<CompactionArea>],
     set: &'a FileSet<F>,
@@ -338,8 +306,8 @@ impl<F: KeyedFile> Picker<'_, F> {
     fn deeper(&self, level: usize) -> Option<PickedCompaction<F>> {
         let (files, below) = (self.set.level(level), self.set.level(level + 1));
         let overlap = |file: &Arc<F>| -> u64 {
-            let overlapping = KeyRange::of_file(file.stored()).of_level(below);
-            overlapping.iter().map(|other| other.stored().bytes()).sum()
+            let overlapped = KeyRange::of_file(file.stored()).overlapped(below);
+            overlapped.iter().map(|other| other.stored().bytes()).sum()
         };
         let mut by_overlap: Vec<_> =
             files.iter().map(|file| (overlap(file), file.stored().bytes().max(1), file)).collect();
@@ -359,12 +327,12 @@ impl<F: KeyedFile> Picker<'_, F> {
         output_level: usize,
         mut inputs: Vec<Arc<F>>,
     ) -> Option<PickedCompaction<F>> {
-        let overlapped = KeyRange::of(inputs.iter())?.of_level(self.set.level(output_level));
+        let overlapped = KeyRange::hull(&inputs)?.overlapped(self.set.level(output_level));
         inputs.extend(overlapped.iter().cloned());
         if !inputs.iter().all(|file| self.is_readable(file)) {
             return None;
         }
-        let hull = KeyRange::of(inputs.iter())?;
+        let hull = KeyRange::hull(&inputs)?;
         // Levels are at most five.
         let (first_level, last_level) = (input_level as u8, output_level as u8);
         let area = CompactionArea::of(first_level..=last_level, &inputs)?;
@@ -372,7 +340,7 @@ impl<F: KeyedFile> Picker<'_, F> {
             return None;
         }
         let has_older =
-            (output_level + 1..=BOTTOMMOST).any(|level| !hull.of_level(self.set.level(level)).is_empty());
+            (output_level + 1..=BOTTOMMOST).any(|level| !hull.overlapped(self.set.level(level)).is_empty());
         let below = if has_older { Below::OlderRecords } else { Below::Nothing };
         Some(PickedCompaction { inputs, input_level: first_level, output_level: last_level, below })
     }
@@ -404,7 +372,7 @@ fn components<F: KeyedFile>(files: &[Arc<F>]) -> Vec<Vec<&Arc<F>>> {
 mod tests {
     use super::*;
     use crate::format::file_name::FileNumber;
-    use crate::stored_file::StoredPart;
+    use crate::stored_file::{StoredFile, StoredPart};
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 

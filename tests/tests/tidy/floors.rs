@@ -89,6 +89,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "merge",
                 "source",
                 "stored_file",
+                "key_range",
                 "groups",
                 "index_table",
                 "level",

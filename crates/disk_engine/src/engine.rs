@@ -29,7 +29,7 @@ use crate::groups::GroupTable;
 use crate::index_table::IndexTable;
 use crate::memory_graph::graph::{AppendedCommit, MemoryGraph};
 use crate::pacing::{Pacing, PacingLimits};
-use crate::pick::PickLimits;
+use crate::pick::limits::PickLimits;
 use crate::tree::{Pin, ReplacedState, SourceHandle, Tree};
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;

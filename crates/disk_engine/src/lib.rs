@@ -14,7 +14,7 @@
 //! level          the files of one level as one sorted run: level_scan reads them in key order
 //! pick           which files are compacted next; compaction_areas: beside those that are compacted now
 //! compact        files of some levels become files of one
-//! file_set       all files of one moment; tree: those and the generations, replaced as a whole
+//! file_set       all files of one moment; tree_state: those and the generations; tree: replaced as a whole
 //! groups         vertex groups, their labels and edge types
 //! spill          temporary files without names: buckets, sorting, scratch space of algorithms
 //! topology       the lists of a snapshot for algorithms, streamed
@@ -57,5 +57,6 @@ pub mod stored_file;
 pub mod topology;
 mod transactions;
 pub mod tree;
+pub mod tree_state;
 pub mod view;
 pub mod writer;

@@ -100,7 +100,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "spill",
             ],
             &["generation", "writer", "file", "graph_supply"],
-            &["flush", "tree", "compact"],
+            &["flush", "tree", "tree_state", "compact"],
             &["view"],
             &["topology", "index_records"],
             &["durable::section", "durable::files", "durable::load"],

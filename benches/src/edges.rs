@@ -5,6 +5,7 @@ use crate::plan::{Plan, expect};
 use evergraph::generate::random::Random;
 use evergraph::generate::rmat::{RmatOptions, edges};
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::split_mix::finish;
 use std::collections::HashSet;
 
 const RANDOM: u64 = 400;
@@ -149,11 +150,8 @@ impl Contents {
 
     fn add(&mut self, (source, target): Edge) {
         let number = u64::from(source) << 32 | u64::from(target);
-        // SplitMix64's last steps (Steele, Lea, Flood, OOPSLA 2014).
-        let mixed = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         self.edges += 1;
-        self.sum = self.sum.wrapping_add(mixed ^ mixed >> 31);
+        self.sum = self.sum.wrapping_add(finish(number));
     }
 
     /// Fails unless `store` has just this.

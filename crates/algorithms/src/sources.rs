@@ -5,6 +5,7 @@
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::split_mix::mix;
 use evergraph_graph::vertex_set::VertexSet;
 
 /// From which vertices shortest paths start.
@@ -65,14 +66,6 @@ impl Sources {
         chosen.dedup();
         Ok(chosen)
     }
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): each bit of the answer depends on all.
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@
 //! another one that runs.
 
 use crate::format::file_name::FileNumber;
+use crate::key_range::KeyRange;
 use crate::stored_file::{KeyedFile, StoredFile};
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::Mutex;
@@ -43,21 +44,21 @@ impl CompactionArea {
     /// of keys and a part of a sort an input.
     #[must_use]
     pub fn of<F: KeyedFile>(levels: RangeInclusive<u8>, inputs: &[Arc<F>]) -> Option<Self> {
-        let first_key = inputs.iter().map(|file| &file.stored().first_key).min()?.clone();
-        let last_key = inputs.iter().map(|file| &file.stored().last_key).max()?.clone();
+        let KeyRange { first, last } = KeyRange::hull(inputs)?;
         let mut numbers: Vec<FileNumber> = inputs.iter().map(|file| file.stored().number).collect();
         numbers.sort_unstable();
-        Some(Self { levels, first_key, last_key, inputs: numbers })
+        Some(Self { levels, first_key: first.to_vec(), last_key: last.to_vec(), inputs: numbers })
     }
 
     /// Whether both have a level and a key in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let levels = self.levels.start() <= other.levels.end() && other.levels.start() <= self.levels.end();
-        levels
-            && !planted(Bug::AreasMeet)
-            && self.first_key <= other.last_key
-            && other.first_key <= self.last_key
+        levels && !planted(Bug::AreasMeet) && self.keys().overlaps(other.keys())
+    }
+
+    fn keys(&self) -> KeyRange<'_> {
+        KeyRange { first: &self.first_key, last: &self.last_key }
     }
 
     /// Whether a file is one of the inputs.

@@ -13,6 +13,7 @@
 //! versions of a multi-level index.
 
 use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
+use crate::key_range::KeyRange;
 use crate::level::Level;
 use crate::stored_file::KeyedFile;
 use std::sync::Arc;
@@ -71,11 +72,9 @@ impl<F: KeyedFile> FileSet<F> {
         }
         // What an older file of L0 has of the keys of an input would hide what the outputs have of them.
         let is_passed_over = |at: usize| {
-            let older = self.flushed[at].stored();
-            self.flushed[..at].iter().filter(|file| is_input(file)).any(|input| {
-                let input = input.stored();
-                older.first_key <= input.last_key && input.first_key <= older.last_key
-            })
+            let older = KeyRange::of_file(self.flushed[at].stored());
+            let mut newer_inputs = self.flushed[..at].iter().filter(|file| is_input(file));
+            newer_inputs.any(|input| older.overlaps(KeyRange::of_file(input.stored())))
         };
         if (0..self.flushed.len()).any(|at| !is_input(&self.flushed[at]) && is_passed_over(at)) {
             return None;

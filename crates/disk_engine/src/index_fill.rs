@@ -28,6 +28,7 @@ use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
 use crate::index_table::StoredIndexState;
+use crate::key_range::KeyRange;
 use crate::merge::delete_rule::{Below, DeleteRule};
 use crate::merge::entry_merge::EntrySource;
 use crate::stored_file::StoredFile;
@@ -287,15 +288,10 @@ impl DiskEngine {
     }
 
     fn install_run(&self, subject: Subject, run: &FileRun) -> Result<Installed> {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Installed::AsItIs) };
-        let (first_key, last_key) = (&first.stored().first_key, &last.stored().last_key);
+        let Some(keys) = KeyRange::hull(run) else { return Ok(Installed::AsItIs) };
         let mut on_disk = self.files().lock_checkpoint();
         let set = Arc::clone(&self.tree().current().set);
-        let overlaps = |file: &&Arc<CsrFile>| {
-            file.stored().first_key <= *last_key && *first_key <= file.stored().last_key
-        };
-        let overlapped: Vec<_> =
-            set.level(usize::from(BOTTOMMOST_LEVEL)).iter().filter(overlaps).cloned().collect();
+        let overlapped = keys.overlapped(set.level(usize::from(BOTTOMMOST_LEVEL))).to_vec();
         drop(set);
         let (outputs, installed) = if overlapped.is_empty() {
             (run.clone(), Installed::AsItIs)

@@ -6,7 +6,7 @@
 //! generation     a memory graph, then the file that it became
 //! merge          several sorted sources of records become one, with one exact record a key
 //! source         records as one reader sees them, in memory or in a file
-//! stored_file    what a manifest says of a file
+//! stored_file    what a manifest says of a file; key_range: which keys files have, and whether they overlap
 //! writer, flush  files of sorted records; a memory graph becomes one
 //! view           the graph as of one commit, out of all sources
 //! cache          verified pages of files, in what nobody reserves of the memory budget
@@ -14,7 +14,7 @@
 //! level          the files of one level as one sorted run: level_scan reads them in key order
 //! pick           which files are compacted next; compaction_areas: beside those that are compacted now
 //! compact        files of some levels become files of one
-//! file_set       all files of one moment; tree: those and the generations, replaced as a whole
+//! file_set       all files of one moment; tree_state: those and the generations; tree: replaced as a whole
 //! groups         vertex groups, their labels and edge types
 //! spill          temporary files without names: buckets, sorting, scratch space of algorithms
 //! topology       the lists of a snapshot for algorithms, streamed
@@ -43,6 +43,7 @@ pub mod groups;
 mod index_fill;
 mod index_records;
 pub mod index_table;
+pub mod key_range;
 pub mod level;
 pub mod level_scan;
 pub mod memory_graph;
@@ -56,5 +57,6 @@ pub mod stored_file;
 pub mod topology;
 mod transactions;
 pub mod tree;
+pub mod tree_state;
 pub mod view;
 pub mod writer;

@@ -9,7 +9,7 @@ use crate::format::subject::{EdgeSide, SubjectKind};
 use crate::generation::Generation;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::pacing::StallStatistics;
-use crate::tree::TreeState;
+use crate::tree_state::TreeState;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::EngineStatistics;
 use std::sync::Arc;

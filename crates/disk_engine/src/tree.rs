@@ -1,7 +1,7 @@
-//! Tree: the files and the memory graphs of one moment, replaced as a whole.
+//! Tree: the present files and memory graphs, replaced as a whole.
 //!
 //! ```text
-//! current = ( set, generations not yet in it, generations that conflict checks ask )
+//! current = ( set, generations not yet in it, generations that conflict checks ask )      `tree_state.rs`
 //!
 //! switch    the open graph is full: frozen, and the next one follows it     under the latch
 //! attach    a large commit brings its own graph                             under the latch
@@ -13,7 +13,7 @@
 //! - D1: a set holds nothing newer than any S that pins it. `install` asks for F <= R, where F is the last commit of the
 //!   generation; a snapshot takes its S and its pin with the registry locked, so whoever pins the new set has
 //!   S >= R >= F.
-//! - D2: a pin reads a generation from its graph or from its file, whichever is there.
+//! - D2: a pin reads a generation from its graph or from its file, whichever is there (`tree_state.rs`).
 //! - D3: set and generations change in one swap.
 //!
 //! A switch needs no registry: the graph that it adds has no commit yet, and who sees a commit of it (W, Acquire)
@@ -25,149 +25,16 @@
 //! Source: disk-engine, section 5, and its model.
 
 use crate::file_set::FileSet;
-use crate::generation::{Generation, GenerationSource, RetainedGenerations};
-use crate::level::Level;
+use crate::generation::{Generation, RetainedGenerations};
 use crate::memory_graph::graph::MemoryGraph;
 use crate::stored_file::KeyedFile;
+use crate::tree_state::{Pin, TreeState};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::{ChangedSince, Key};
 use evergraph_storage::planted::{Bug, planted};
 use evergraph_storage::sync::ArcCell;
 use evergraph_storage::timeline::clock::Timeline;
-use std::fmt;
 use std::sync::Arc;
-
-/// Files and memory graphs of one moment.
-#[derive(Debug)]
-pub struct TreeState<F> {
-    /// The files.
-    pub set: Arc<FileSet<F>>,
-    /// The generations that are not yet in the set, newest last. The last one is open, the others are frozen.
-    pub generations: Vec<Arc<Generation<F>>>,
-    /// The generations that conflict checks ask: those above and some that are in the set.
-    pub retained: RetainedGenerations<F>,
-    /// F: every commit through it is in the set, and no later one.
-    pub covered_through: Timestamp,
-}
-
-impl<F> Clone for TreeState<F> {
-    fn clone(&self) -> Self {
-        Self {
-            set: Arc::clone(&self.set),
-            generations: self.generations.clone(),
-            retained: self.retained.clone(),
-            covered_through: self.covered_through,
-        }
-    }
-}
-
-impl<F> TreeState<F> {
-    /// The graph that commits go to.
-    ///
-    /// # Panics
-    /// Never: the last generation is open, and only one that was flushed has no graph.
-    #[must_use]
-    pub fn open_graph(&self) -> Arc<MemoryGraph> {
-        let open = self.generations.last().and_then(|generation| generation.graph());
-        open.expect("the last generation is open, and in memory")
-    }
-
-    /// The generations that wait for their flush, oldest first.
-    #[must_use]
-    pub fn frozen(&self) -> &[Arc<Generation<F>>] {
-        self.generations.split_last().map_or(&[], |(_, frozen)| frozen)
-    }
-}
-
-/// One source of records, held while it is read.
-#[derive(Debug)]
-pub enum SourceHandle<F> {
-    /// A memory graph.
-    Graph(Arc<MemoryGraph>),
-    /// A generation: its memory graph, or, when that was freed, its file. Who holds it long holds no memory (rule D2).
-    Generation(Arc<Generation<F>>),
-    /// A file: of L0, or what became of a generation.
-    File(Arc<F>),
-    /// The files of a level below L0.
-    Level(Arc<Level<F>>),
-}
-
-impl<F> Clone for SourceHandle<F> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Graph(graph) => Self::Graph(Arc::clone(graph)),
-            Self::Generation(generation) => Self::Generation(Arc::clone(generation)),
-            Self::File(file) => Self::File(Arc::clone(file)),
-            Self::Level(level) => Self::Level(Arc::clone(level)),
-        }
-    }
-}
-
-impl<F> FileSet<F> {
-    /// Its sources, newest first: the files of L0, then each level below it that has files. Cost: a count a source.
-    pub fn sources(&self) -> impl Iterator<Item = SourceHandle<F>> + '_ {
-        let flushed = self.flushed().iter().map(|file| SourceHandle::File(Arc::clone(file)));
-        let deeper = self.deeper().iter().filter(|level| !level.files().is_empty());
-        flushed.chain(deeper.map(|level| SourceHandle::Level(Arc::clone(level))))
-    }
-}
-
-/// What a snapshot holds: the files and generations of the moment when it began. Not the memory of a generation that
-/// was flushed since (rule D2).
-pub struct Pin<F>(Arc<TreeState<F>>);
-
-impl<F> Clone for Pin<F> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<F> fmt::Debug for Pin<F> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Pin({} files, {} generations)", self.0.set.len(), self.0.generations.len())
-    }
-}
-
-impl<F> Pin<F> {
-    /// The files.
-    #[must_use]
-    pub fn set(&self) -> &Arc<FileSet<F>> {
-        &self.0.set
-    }
-
-    /// The generations that were not in the files, newest last.
-    pub(crate) fn generations(&self) -> &[Arc<Generation<F>>] {
-        &self.0.generations
-    }
-
-    /// The sources that a reader at `timestamp` asks, newest first: generations that have a commit it sees, from
-    /// their graph or file, then the files of L0, then each level below it that has files. Cost: a few loads a generation,
-    /// and a count a source.
-    pub fn sources(&self, timestamp: Timestamp) -> impl Iterator<Item = SourceHandle<F>> + '_ {
-        let is_visible =
-            move |first: Option<Timestamp>| first.is_some_and(|first| first.visible_at(timestamp));
-        let generations =
-            self.0.generations.iter().rev().filter_map(move |generation| match generation.source() {
-                GenerationSource::Graph(graph) => {
-                    is_visible(graph.first()).then_some(SourceHandle::Graph(graph))
-                }
-                GenerationSource::File(file) => {
-                    is_visible(generation.first()).then(|| SourceHandle::File(Arc::clone(file)))
-                }
-            });
-        generations.chain(self.0.set.sources())
-    }
-
-    /// The same sources for who holds them long: generations in place of their graphs. Cost: as [`Pin::sources`].
-    pub fn held_sources(&self, timestamp: Timestamp) -> impl Iterator<Item = SourceHandle<F>> + '_ {
-        let is_visible = move |generation: &&Arc<Generation<F>>| {
-            generation.first().is_some_and(|first| first.visible_at(timestamp))
-        };
-        let generations = self.0.generations.iter().rev().filter(is_visible);
-        let handles = generations.map(|generation| SourceHandle::Generation(Arc::clone(generation)));
-        handles.chain(self.0.set.sources())
-    }
-}
 
 /// What a swap replaced: perhaps the last to hold files and graphs, so it is dropped outside of all locks.
 #[must_use = "dropped outside of latch and registry"]
@@ -224,7 +91,7 @@ impl<F> Tree<F> {
     #[must_use]
     #[inline]
     pub fn pin(&self) -> Pin<F> {
-        Pin(self.current.load_full())
+        Pin::new(self.current.load_full())
     }
 
     /// The graph that commits go to. Under the latch it stays that; ahead of it, it may be frozen at any time.
@@ -374,16 +241,6 @@ impl<F> Tree<F> {
     }
 }
 
-impl<F> TreeState<F> {
-    /// Adds an empty graph, open.
-    fn push(&mut self, next: MemoryGraph) {
-        let next = Arc::new(Generation::new(Arc::new(next)));
-        self.generations.push(Arc::clone(&next));
-        self.retained.push(next);
-        self.retained.prune();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -392,6 +249,7 @@ mod tests {
     use crate::memory_graph::promises::Promises;
     use crate::memory_graph::sorted_commit::SortedCommit;
     use crate::stored_file::{StoredFile, StoredPart};
+    use crate::tree_state::SourceHandle;
     use evergraph_graph::id::{LabelId, VertexId};
     use evergraph_graph::mutation::Mutation;
     use evergraph_graph::properties::Properties;

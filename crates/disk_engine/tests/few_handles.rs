@@ -11,7 +11,7 @@ use evergraph_disk_engine::format::file_name::{CsrFileName, FileContent, FileNum
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::pacing::PacingLimits;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;

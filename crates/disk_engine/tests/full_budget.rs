@@ -21,7 +21,7 @@ use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::pacing::PacingLimits;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;

@@ -27,7 +27,7 @@ use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_disk_engine::source::RecordSource as _;
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;

@@ -27,6 +27,7 @@ pub mod schema_change;
 pub mod scratch;
 pub mod shared_map;
 pub mod shared_table;
+pub mod split_mix;
 pub mod timestamp;
 pub mod topology;
 pub mod transaction;

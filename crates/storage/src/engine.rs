@@ -197,7 +197,7 @@ pub trait Engine: Send + Sync + Sized + 'static {
 
     /// Whether the engine keeps the entries of `index`. Then the front has none of its own: commits bring
     /// [`IndexChanges`], and each view that the index serves answers [`View::candidates`] and [`View::between`] for
-    /// it, the first one included. Only where [`Engine::KEEPS_INDEXES`] says so.
+    /// it, the first one included. Only where [`Engine::KEEPS_INDEXES`] says so: [`keeps_index`] asks both.
     ///
     /// Asked when the index joins those that commits maintain: when a store opens, for what it has of it then; under
     /// the latch when a build of it begins, for every commit from there on. The answer holds until the index is
@@ -335,4 +335,10 @@ pub trait Engine: Send + Sync + Sized + 'static {
 
     /// Numbers for `stats`. Cost: at most a look at each segment.
     fn statistics(&self) -> EngineStatistics;
+}
+
+/// Whether `engine` keeps the entries of `index`: [`Engine::keeps_index`], compiled away for an engine that keeps none.
+#[inline]
+pub fn keeps_index<E: Engine>(engine: &E, index: IndexId) -> bool {
+    E::KEEPS_INDEXES && engine.keeps_index(index)
 }

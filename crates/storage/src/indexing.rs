@@ -21,7 +21,7 @@
 //!
 //! Source: core-protocol section 6, "Build".
 
-use crate::engine::Engine;
+use crate::engine::{Engine, keeps_index};
 use crate::index::build::{Duplicates, check_newcomers, fill_group, finish_fill, other_holder, push_group};
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::fill::IndexFill;
@@ -172,7 +172,7 @@ impl<E: Engine> Store<E> {
             let view = session.view();
             done.groups_count = view.group_count();
             let id = definition.id;
-            let mut fill = match E::KEEPS_INDEXES && index.is_kept_by_engine() {
+            let mut fill = match keeps_index(&*front.engine, id) {
                 true => front.engine.fill_index(id, session.timestamp())?,
                 false => None,
             };
@@ -294,8 +294,7 @@ impl<E: Engine> Store<E> {
         let session = Session::begin(front, Access::Write);
         let present = session.view();
         let known = front.indexes.get::<I>(id);
-        if E::KEEPS_INDEXES
-            && front.engine.keeps_index(id)
+        if keeps_index(&*front.engine, id)
             && let Some(fill) = fill_of(id)?
         {
             self.fill_rows(&known, definition, (staged, &present), catalogue, fill)?;
@@ -330,8 +329,7 @@ impl<E: Engine> Store<E> {
         refuse_duplicates(&duplicates, id, catalogue)?;
         if known.is_none() {
             // The rows' own entries have served their purpose where the engine keeps them.
-            let is_kept = E::KEEPS_INDEXES && front.engine.keeps_index(id);
-            let index = match is_kept {
+            let index = match keeps_index(&*front.engine, id) {
                 true => PropertyIndex::kept_by_engine(definition, at, self.random_u64()),
                 false => rows,
             };
@@ -466,7 +464,7 @@ fn new_index<I: Indexed, E: Engine>(
     known_from: Timestamp,
     seed: u64,
 ) -> PropertyIndex<I> {
-    if E::KEEPS_INDEXES && front.engine.keeps_index(definition.id) {
+    if keeps_index(&*front.engine, definition.id) {
         front.engine.begin_index(definition.id);
         return PropertyIndex::kept_by_engine(definition, known_from, seed);
     }

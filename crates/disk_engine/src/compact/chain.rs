@@ -16,6 +16,7 @@ use crate::file::page_scan::ScanWindow;
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::subject::Subject;
+use crate::key_range::KeyRange;
 use crate::merge::entry_merge::EntrySource;
 use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::stored_file::StoredFile;
@@ -70,9 +71,8 @@ pub(super) fn chains_of(inputs: &[Arc<CsrFile>]) -> Vec<ChainFiles> {
 
 /// Where a file stands among files of a chain, if it overlaps none.
 fn place_in(chain: &[Arc<CsrFile>], file: &StoredFile) -> Option<usize> {
-    let at = chain.partition_point(|other| other.stored().last_key < file.first_key);
-    let next = chain.get(at).map(|other| &other.stored().first_key);
-    next.is_none_or(|first| file.last_key < *first).then_some(at)
+    let places = KeyRange::of_file(file).places_in(chain);
+    places.is_empty().then_some(places.start)
 }
 
 /// The lists of a chain.

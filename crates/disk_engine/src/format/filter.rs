@@ -24,6 +24,7 @@ use crate::format::ribbon::{BLOCK_SLOTS, COLUMNS_MAX, Equation, RibbonSystem, WO
 use crate::format::subject::Subject;
 use evergraph_graph::bytes::{DecodeError, Decoded};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::split_mix::mix;
 
 /// Where the solution begins.
 const WORDS_OFFSET: usize = PAGE_HEAD_BYTES + WORD_BYTES;
@@ -79,9 +80,6 @@ impl FilterColumns {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KeyHash(u64);
 
-/// An odd number with random bits: the golden ratio x 2^64.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl KeyHash {
     /// Of the edges between two vertices, whatever their discriminators. Cost: some 2 ns.
     #[must_use]
@@ -106,16 +104,6 @@ impl KeyHash {
     const fn equation(self, blocks: usize) -> Equation {
         Equation::new(self.0, mix(self.0), blocks)
     }
-}
-
-/// Mixes all bits with each other: equal numbers alone give equal results.
-///
-/// Source: Steele, Lea and Flood, Fast splittable pseudorandom number generators (2014).
-const fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(SPREAD);
-    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ number >> 31
 }
 
 /// Builds filter pages of one subject, one after the other.

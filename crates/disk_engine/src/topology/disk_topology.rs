@@ -11,7 +11,7 @@ use crate::topology::edge_source::{EdgeSource, ScannedFile};
 use crate::topology::freeze::Freezer;
 use crate::topology::frozen_graph::FrozenGraph;
 use crate::topology::look_ups::LookUps;
-use crate::tree::SourceHandle;
+use crate::tree_state::SourceHandle;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GROUP_SIZE};
 use evergraph_graph::scratch::Scratch;

@@ -17,7 +17,7 @@ use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::sorted_run::{RunScan, SortedRun};
 use crate::merge::list_source::{ListSlice, ListSource, SliceFront};
 use crate::source::{ListedItem, PropertyAnswer, RecordSource};
-use crate::tree::SourceHandle;
+use crate::tree_state::SourceHandle;
 use crate::view::level_records::LevelRecords;
 use crate::view::read_source::ReadSource;
 use evergraph_graph::budget::Budget;

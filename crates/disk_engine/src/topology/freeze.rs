@@ -9,7 +9,7 @@ use crate::topology::edge_source::{EdgeSource, ScannedFile, edge_sources};
 use crate::topology::frozen_graph::{FrozenGraph, FrozenSubject, FrozenWeight};
 use crate::topology::incoming::IncomingLists;
 use crate::topology::out_lists::{OutLists, OutPass};
-use crate::tree::SourceHandle;
+use crate::tree_state::SourceHandle;
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};

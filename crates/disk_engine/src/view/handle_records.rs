@@ -14,7 +14,7 @@ use crate::generation::GenerationSource;
 use crate::memory_graph::graph::MemoryGraph;
 use crate::memory_graph::visible::VisibleRecords;
 use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};
-use crate::tree::SourceHandle;
+use crate::tree_state::SourceHandle;
 use crate::view::level_records::LevelRecords;
 use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;

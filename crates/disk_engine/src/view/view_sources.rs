@@ -4,7 +4,7 @@
 //! they lie there. Memory graphs alone are counted, since the memory of one may go while the pin stays (rule D2).
 
 use crate::generation::GenerationSource;
-use crate::tree::{Pin, SourceHandle};
+use crate::tree_state::{Pin, SourceHandle};
 use crate::view::handle_records::HandleRecords;
 use crate::view::level_records::LevelRecords;
 use crate::view::read_source::{ReadSource, ReadSources};

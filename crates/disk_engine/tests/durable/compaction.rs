@@ -5,7 +5,7 @@ use crate::support::{Database, cut_at_every_operation, dump, files, open};
 use evergraph_disk_engine::compactor::BegunCompaction;
 use evergraph_disk_engine::durable::background::step;
 use evergraph_disk_engine::durable::section::file_parts;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::Error;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView as _;

@@ -2,7 +2,7 @@
 
 use crate::support::{Database, Graph, files, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::Direction;
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, VertexCursor};

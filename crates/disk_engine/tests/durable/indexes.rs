@@ -9,7 +9,7 @@
 
 use crate::support::{Database, cut_at_every_operation, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, VertexId};

@@ -2,7 +2,7 @@
 
 use crate::support::{Database, Graph, Values, dump, files, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::{Directory, OpenMode};

@@ -7,7 +7,7 @@ use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{ErrorKind, Result};

@@ -7,7 +7,7 @@ use crate::naive_file::NaiveFile;
 use evergraph_disk_engine::format::subject::EdgeSide;
 use evergraph_disk_engine::spill::scratch::SpillFolder;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_graph::budget::{Budget, Reservation, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};

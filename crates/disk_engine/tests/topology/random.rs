@@ -13,7 +13,7 @@ use evergraph_disk_engine::spill::scratch::SpillFolder;
 use evergraph_disk_engine::stored_file::KeyedFile;
 use evergraph_disk_engine::topology::disk_topology::DiskTopology;
 use evergraph_disk_engine::topology::edge_source::ScannedFile;
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_graph::budget::{Budget, Unlimited};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::ErrorKind;

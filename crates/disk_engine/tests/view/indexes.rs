@@ -15,7 +15,7 @@ use evergraph_disk_engine::memory_graph::index_entries::IndexRecord;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::index::{IndexId, IndexKind};

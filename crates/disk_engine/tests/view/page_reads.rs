@@ -8,7 +8,7 @@ use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject};
 use evergraph_disk_engine::format::vertices::VertexRecord;
 use evergraph_disk_engine::groups::GroupTable;
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_disk_engine::view::view_sources::ViewSources;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};

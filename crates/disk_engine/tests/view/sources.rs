@@ -9,7 +9,7 @@ use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::memory_graph::graph::MemoryGraph;
 use evergraph_disk_engine::memory_graph::promises::Promises;
 use evergraph_disk_engine::memory_graph::sorted_commit::SortedCommit;
-use evergraph_disk_engine::tree::SourceHandle;
+use evergraph_disk_engine::tree_state::SourceHandle;
 use evergraph_disk_engine::view::disk_view::DiskView;
 use evergraph_disk_engine::view::view_sources::ViewSources;
 use evergraph_graph::id::GroupId;

@@ -2,7 +2,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;

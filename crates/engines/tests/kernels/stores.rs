@@ -1,7 +1,7 @@
 //! Stores: the same changes in a store of each engine; those of the disk engine in files of all kinds.
 
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction as _;

@@ -3,6 +3,7 @@
 //! A stream is named by the seed, what it is for, and its index among those: tasks may run on any
 //! thread in any order, each draws from its own.
 
+use evergraph_graph::split_mix::mix;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -44,14 +45,6 @@ impl Random {
     }
 }
 
-/// Spreads a number over 64 bits. Source: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,13 +59,6 @@ mod tests {
     }
 
     const FIRST_BITS: u64 = 15_369_011_713_582_544_606;
-
-    #[test]
-    fn numbers_are_mixed_as_splitmix64_mixes_them() {
-        // The first outputs of the reference implementation from state 0 and from 1234567.
-        assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
-    }
 
     #[test]
     fn numbers_stay_in_range_and_reach_its_ends() {

@@ -19,6 +19,7 @@
 use crate::import::identity::VACANT;
 use crate::import::staging::spill::Staging;
 use evergraph_graph::error::Result;
+use evergraph_graph::split_mix::finish;
 use evergraph_graph::value::order_bytes::hash::SipHash128;
 use rayon::prelude::*;
 use std::fs::File;
@@ -56,10 +57,8 @@ impl IdKeys {
     #[must_use]
     #[inline]
     pub fn number(&self, id: u64) -> IdKey {
-        // The finalizer of SplitMix64: each step has an inverse, and the highest bits depend on all.
-        let id = (id ^ id >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let id = (id ^ id >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        IdKey(u128::from(id ^ id >> 31) << 64)
+        // It has an inverse, and the highest bits depend on all.
+        IdKey(u128::from(finish(id)) << 64)
     }
 
     /// The key of a text.

@@ -18,6 +18,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId};
+use evergraph_graph::split_mix::mix;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
 
@@ -272,15 +273,8 @@ fn edge_of(
     EdgeId { source, edge_type, target, discriminator }
 }
 
-/// A mix in which every bit of the edge moves every bit of the sum (SplitMix64's last steps, twice).
+/// A mix in which every bit of the edge moves every bit of the sum (SplitMix64's, twice).
 fn hash(edge: &EdgeId) -> u64 {
     let ends = u64::from(edge.source.0) << 32 | u64::from(edge.target.0);
     mix(mix(ends).wrapping_add(u64::from(edge.discriminator)))
-}
-
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

@@ -1,7 +1,7 @@
 //! Rebuild: builds all indexes of a catalogue from an engine's contents, while a store opens, but those that the
 //! engine keeps.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, keeps_index};
 use crate::index::build::{Duplicates, fill_group, finish_fill, push_group};
 use crate::index::directory::{Indexed, Indexes};
 use crate::index::item::Item;
@@ -50,7 +50,7 @@ pub fn build_all<E: Engine>(
         engine.retain_indexes(&|id| catalogue.index(id).is_some());
     }
     for definition in catalogue.indexes() {
-        if E::KEEPS_INDEXES && engine.keeps_index(definition.id) {
+        if keeps_index(&**engine, definition.id) {
             if !engine.has_index(definition.id) {
                 match definition.id.owner {
                     Owner::Label(_) => refill::<VertexId, E>(&**engine, at, definition, catalogue)?,

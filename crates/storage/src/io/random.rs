@@ -4,6 +4,7 @@
 //! good, and it passes the usual statistical tests. It is no cipher: whoever sees one number
 //! knows the next. Take salts and ids from it, no secrets.
 
+use evergraph_graph::split_mix::{GAMMA, finish};
 use std::fmt::Debug;
 
 /// Returns random numbers, on whose values nothing may depend.
@@ -45,11 +46,8 @@ impl SplitMix64 {
 
 impl Random for SplitMix64 {
     fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.state = self.state.wrapping_add(GAMMA);
+        finish(self.state)
     }
 }
 

@@ -124,11 +124,8 @@ impl Resolved {
                     VertexWrite::Set(changes) => (view.vertex_property(vertex, key)?, value(changes, key)),
                     VertexWrite::Delete => (view.vertex_property(vertex, key)?, None),
                 };
-                if E::KEEPS_INDEXES && index.is_kept_by_engine() {
-                    note_kept(&mut self.vertex_entries, &mut self.index_changes, index, vertex, (old, new));
-                } else {
-                    self.vertex_entries.note(index, vertex, old.as_ref(), new);
-                }
+                let changes = (&mut self.vertex_entries, &mut self.index_changes);
+                note::<_, E>(changes, index, vertex, (old, new));
             }
         }
         Ok(())
@@ -146,26 +143,24 @@ impl Resolved {
                     Set(changes) | Replace(changes) => (view.edge_property(edge, key)?, value(changes, key)),
                     Delete => (view.edge_property(edge, key)?, None),
                 };
-                if E::KEEPS_INDEXES && index.is_kept_by_engine() {
-                    note_kept(&mut self.edge_entries, &mut self.index_changes, index, edge, (old, new));
-                } else {
-                    self.edge_entries.note(index, edge, old.as_ref(), new);
-                }
+                let changes = (&mut self.edge_entries, &mut self.index_changes);
+                note::<_, E>(changes, index, edge, (old, new));
             }
         }
         Ok(())
     }
 }
 
-/// Notes what changes in an index whose entries the engine keeps: the front has its list of changes only.
-fn note_kept<I: Item>(
-    entries: &mut EntryChanges<I>,
-    changes: &mut IndexChanges,
+/// Notes what changes in an index. Of one whose entries the engine keeps, the front has its list of changes only.
+fn note<I: Item, E: Engine>(
+    (entries, changes): (&mut EntryChanges<I>, &mut IndexChanges),
     index: &Arc<PropertyIndex<I>>,
     item: I,
     (old, new): (Option<Value>, Option<&Value>),
 ) {
-    if old.as_ref() != new {
+    if !(E::KEEPS_INDEXES && index.is_kept_by_engine()) {
+        entries.note(index, item, old.as_ref(), new);
+    } else if old.as_ref() != new {
         entries.note_entering(index, item, new);
         changes.note(index.definition().id, item, old, new);
     }

@@ -11,6 +11,7 @@ use crate::format::operation::RecordOperation;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::vertices::VertexRecord;
 use evergraph_graph::id::{EdgeId, GroupId, TypeId, VertexId};
+use evergraph_graph::split_mix::mix;
 use evergraph_storage::view::GroupBits;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,12 +146,4 @@ fn hash(key: [u64; 2], edge: &EdgeId) -> u128 {
     let half =
         |key: u64| mix(mix(ends ^ key).wrapping_add(u64::from(edge.discriminator)) ^ key.rotate_left(32));
     u128::from(half(key[0])) << 64 | u128::from(half(key[1]))
-}
-
-/// SplitMix64's last steps (Steele, Lea and Flood, 2014).
-pub(super) const fn mix(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

@@ -9,8 +9,10 @@ use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::FileNumber;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::groups::GroupTable;
+use crate::key_range::KeyRange;
 use crate::stored_file::{KeyedFile, StoredFile};
-use crate::tree::{ReplacedState, SourceHandle, Tree};
+use crate::tree::{ReplacedState, Tree};
+use crate::tree_state::SourceHandle;
 use crate::view::read_source::ReadSource;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{GroupId, LabelId};
@@ -201,11 +203,7 @@ impl<F: KeyedFile> BuiltLoad<F> {
 fn free_level<F: KeyedFile>(set: &FileSet<F>, files: &[StoredFile]) -> u8 {
     let is_free = |level: &u8| {
         let there = set.level(usize::from(*level));
-        // Both ascend. The first file there that ends at or behind the beginning of ours must begin behind its end.
-        files.iter().all(|file| {
-            let at = there.partition_point(|other| other.stored().last_key < file.first_key);
-            there.get(at).is_none_or(|other| other.stored().first_key > file.last_key)
-        })
+        files.iter().all(|file| KeyRange::of_file(file).overlapped(there).is_empty())
     };
     (1..=BOTTOMMOST_LEVEL).rev().find(is_free).unwrap_or(0)
 }

@@ -11,7 +11,7 @@ use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
 use crate::groups::GroupTable;
 use crate::stored_file::StoredFile;
-use crate::tree::SourceHandle;
+use crate::tree_state::SourceHandle;
 use crate::view::disk_view::DiskView;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};

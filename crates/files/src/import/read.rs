@@ -100,7 +100,7 @@ pub(crate) fn read_in_blocks(
     for file in parquet.iter().filter(|file| file.role == Role::Nodes) {
         parquet_graph::read_nodes(&mut assembly, file, &mut context)?;
     }
-    let mut elements = ElementGraph::default();
+    let mut elements = ElementGraph::new(&context.staging);
     for file in &plan.elements {
         read_elements(&mut elements, file, &mut assembly, &mut context)?;
     }

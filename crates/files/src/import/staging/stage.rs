@@ -17,7 +17,7 @@
 use crate::import::existing_graph::{ExistingGraph, ExistingVertices};
 use crate::import::field::cell::{CellColumn, to_floats};
 use crate::import::id_type::IdType;
-use crate::import::staging::spill::{Slot, Spill, StagedBlocks, Staging};
+use crate::import::staging::spill::{Slot, StagedBlocks, Staging, TableBlock};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
@@ -164,7 +164,7 @@ pub struct Stage<B> {
     staging: Arc<Staging>,
 }
 
-impl<B: Spill> Stage<B> {
+impl<B: TableBlock> Stage<B> {
     /// A table without rows, whose blocks go where `staging` says.
     #[must_use]
     pub fn new(staging: Arc<Staging>) -> Self {

@@ -90,7 +90,11 @@ impl Assembly {
         for ((code, source, target), EdgeGroup { group, sources, targets }) in groups {
             let columns = batch.columns.take(code, &group, rows);
             let table = self.edge_table(&batch.names.names[code], source, target);
+            let first = self.edges[table].stage.rows();
             self.edges[table].push(sources, targets, columns, typing).map_err(|error| error.context(file))?;
+            if undirected {
+                self.undirected.note(table, first..self.edges[table].stage.rows());
+            }
             added += group.rows.len() as u64;
         }
         Ok(added)

@@ -289,6 +289,24 @@ impl<B: Spill> Slot<B> {
         }
     }
 
+    /// Hands out the block, wherever it lies; `form` is room for what is read.
+    ///
+    /// # Errors
+    /// That of `visit`; what reading the file meets.
+    pub fn visit(
+        &self,
+        staging: &Staging,
+        form: &mut Vec<u8>,
+        visit: impl FnOnce(&B) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Held(block) => visit(block),
+            Self::Spilled { offset, length, checksum, .. } => {
+                visit(&read(staging, (*offset, *length, *checksum), form)?)
+            }
+        }
+    }
+
     /// Takes the block out.
     ///
     /// # Errors
@@ -368,15 +386,7 @@ pub struct StagedBlocks<B> {
 impl<B: Spill> Blocks<B> for StagedBlocks<B> {
     fn for_each(&self, visit: &mut dyn FnMut(&B) -> Result<()>) -> Result<()> {
         let mut form = Vec::new();
-        for slot in &self.slots {
-            match slot {
-                Slot::Held(block) => visit(block)?,
-                Slot::Spilled { offset, length, checksum, .. } => {
-                    visit(&read(&self.staging, (*offset, *length, *checksum), &mut form)?)?;
-                }
-            }
-        }
-        Ok(())
+        self.slots.iter().try_for_each(|slot| slot.visit(&self.staging, &mut form, &mut *visit))
     }
 }
 

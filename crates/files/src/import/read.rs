@@ -35,11 +35,11 @@ const BLOCK_BYTES_MIN: usize = 64 << 10;
 /// or more.
 ///
 /// Cost: the memory of the options for columns and ids (4 to 20 bytes a vertex and the text of its id, or temporary
-/// files), and some megabytes a thread. Ids of edge lists and pairs of files without direction stay in memory.
+/// files), and some megabytes a thread. Ids of vertex lists must fit.
 ///
 /// # Errors
 /// `not_found` or `io` for a file that can't be read; `cancelled`; `limit` beyond 4,294,967,295
-/// vertices of one label or id space; `invalid` for everything that is wrong with options, headers
+/// vertices of one label or id space, and for vertex lists beyond the memory; `invalid` for everything that is wrong with options, headers
 /// and rows: the text names file, line and column. Rows are errors only where they stop an import.
 pub fn read(options: &ImportOptions, progress: &dyn Fn(ReadProgress<'_>)) -> Result<Imported> {
     read_beside(options, ExistingGraph::default(), progress)
@@ -100,7 +100,7 @@ pub(crate) fn read_in_blocks(
     for file in parquet.iter().filter(|file| file.role == Role::Nodes) {
         parquet_graph::read_nodes(&mut assembly, file, &mut context)?;
     }
-    let mut elements = ElementGraph::default();
+    let mut elements = ElementGraph::new(&context.staging);
     for file in &plan.elements {
         read_elements(&mut elements, file, &mut assembly, &mut context)?;
     }
@@ -111,12 +111,14 @@ pub(crate) fn read_in_blocks(
         parquet_graph::read_relationships(&mut assembly, file, &mut context)?;
     }
     elements.finish(&mut assembly, &mut context)?;
+    pool.install(|| assembly.settle_pairs())?;
     let mut notes = plan.notes.clone();
     notes.extend(elements.notes);
     notes.append(&mut assembly.notes);
     notes.extend(assembly.settle_id_keys());
     notes.extend(pool.install(|| assembly.settle_types())?);
     let mut settled = assembly.finish(&mut load)?;
+    let known = Arc::clone(&context.known);
     for (label, lists) in lists_by_label(&plan, options) {
         let mut graph = EdgeListGraph::new(label, &context)?;
         for list in lists {
@@ -125,7 +127,7 @@ pub(crate) fn read_in_blocks(
                 _ => graph.read_edges(list, &mut context)?,
             }
         }
-        settled.join(pool.install(|| graph.finish(&context.known, &mut load))?);
+        settled.join(pool.install(|| graph.finish(&known, &mut load, &options.cancel))?);
     }
     notes.extend(edges_before(&load, &context.known)?);
     Ok(Imported {

@@ -17,22 +17,19 @@
 //! Source: the partitioning of the Grace hash join (Kitsuregawa, Tanaka and Moto-oka, 1983).
 
 use crate::import::identity::VACANT;
+use crate::import::staging::number_file::NumberFile;
 use crate::import::staging::spill::Staging;
 use evergraph_graph::error::Result;
 use evergraph_graph::split_mix::finish;
 use evergraph_graph::value::order_bytes::hash::SipHash128;
 use rayon::prelude::*;
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Partitions, one for each value of a key's highest byte.
 const PARTITIONS: usize = 256;
 /// Entries that a partition gathers before they are written: 16 KiB.
 const BUFFER_ENTRIES: usize = 1 << 10;
-/// Bytes of an entry.
-const ENTRY_BYTES: usize = size_of::<u128>();
 
 /// A key: an entry whose row is 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -82,8 +79,7 @@ impl IdKey {
 pub struct SpilledIds {
     keys: IdKeys,
     staging: Arc<Staging>,
-    file: File,
-    file_bytes: u64,
+    file: NumberFile,
     partitions: Vec<Partition>,
     count: u32,
     is_settled: bool,
@@ -103,9 +99,9 @@ impl SpilledIds {
     /// As [`Staging::create_file`].
     pub fn new(staging: &Arc<Staging>) -> Result<Self> {
         let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
-        let (file, staging) = (staging.create_file()?, Arc::clone(staging));
+        let (file, staging) = (NumberFile::new(staging)?, Arc::clone(staging));
         let keys = IdKeys::default();
-        Ok(Self { keys, staging, file, file_bytes: 0, partitions, count: 0, is_settled: false })
+        Ok(Self { keys, staging, file, partitions, count: 0, is_settled: false })
     }
 
     /// How many ids were pushed.
@@ -151,7 +147,7 @@ impl SpilledIds {
     #[cold]
     fn write(&mut self, at: usize) -> Result<()> {
         let Partition { buffer, stretches } = &mut self.partitions[at];
-        let offset = append(&self.staging, &self.file, &mut self.file_bytes, buffer)?;
+        let offset = self.file.append(buffer)?;
         stretches.push((offset, buffer.len()));
         buffer.clear();
         Ok(())
@@ -172,7 +168,7 @@ impl SpilledIds {
         if std::mem::replace(&mut self.is_settled, true) {
             return Ok(());
         }
-        let (sorted, mut sorted_bytes) = (self.staging.create_file()?, 0);
+        let mut sorted = NumberFile::new(&self.staging)?;
         for at in 0..PARTITIONS {
             let mut entries = self.read(at)?;
             entries.par_sort_unstable();
@@ -185,10 +181,10 @@ impl SpilledIds {
                     on_repeated(stays as u32, *other as u32)?;
                 }
             }
-            let offset = append(&self.staging, &sorted, &mut sorted_bytes, &kept)?;
+            let offset = sorted.append(&kept)?;
             self.partitions[at] = Partition { buffer: Vec::new(), stretches: vec![(offset, kept.len())] };
         }
-        (self.file, self.file_bytes) = (sorted, sorted_bytes);
+        self.file = sorted;
         Ok(())
     }
 
@@ -246,17 +242,9 @@ impl SpilledIds {
         let Partition { buffer, stretches } = &self.partitions[at];
         let count = stretches.iter().map(|(_, count)| count).sum::<usize>() + buffer.len();
         let mut entries = Vec::with_capacity(count);
-        let mut bytes = Vec::new();
-        for (offset, count) in stretches {
-            // A piece at a time: the bytes are there beside the entries.
-            for first in (0..*count).step_by(BUFFER_ENTRIES) {
-                bytes.resize(BUFFER_ENTRIES.min(count - first) * ENTRY_BYTES, 0);
-                let offset = offset + (first * ENTRY_BYTES) as u64;
-                let read = self.file.read_exact_at(&mut bytes, offset);
-                read.map_err(|error| self.staging.failed("read", error))?;
-                entries.extend(bytes.as_chunks().0.iter().map(|entry| u128::from_le_bytes(*entry)));
-            }
-        }
+        stretches
+            .iter()
+            .try_for_each(|(offset, count)| self.file.read_into(*offset, *count, &mut entries))?;
         entries.extend_from_slice(buffer);
         Ok(entries)
     }
@@ -295,19 +283,6 @@ pub enum KeptRow {
     First,
     /// The highest.
     Last,
-}
-
-/// Writes `entries` to the end of `file`, and says where they begin.
-fn append(staging: &Staging, file: &File, end: &mut u64, entries: &[u128]) -> Result<u64> {
-    let begin = *end;
-    let mut bytes = Vec::with_capacity(BUFFER_ENTRIES.min(entries.len()) * ENTRY_BYTES);
-    for piece in entries.chunks(BUFFER_ENTRIES) {
-        bytes.clear();
-        piece.iter().for_each(|entry| bytes.extend_from_slice(&entry.to_le_bytes()));
-        file.write_all_at(&bytes, *end).map_err(|error| staging.failed("write", error))?;
-        *end += bytes.len() as u64;
-    }
-    Ok(begin)
 }
 
 #[cfg(test)]
@@ -385,10 +360,11 @@ mod tests {
             spilled.push(spilled.keys().number(id << 20), (count - id) as u32).unwrap();
         }
         assert!(
-            spilled.file_bytes > 0 && spilled.partitions.iter().any(|partition| !partition.buffer.is_empty())
+            spilled.file.bytes() > 0
+                && spilled.partitions.iter().any(|partition| !partition.buffer.is_empty())
         );
         spilled.settle(KeptRow::First, &mut |_, _| unreachable!("each came once")).unwrap();
-        assert_eq!(spilled.file_bytes, count * ENTRY_BYTES as u64);
+        assert_eq!(spilled.file.bytes(), count * size_of::<u128>() as u64);
         assert_eq!(
             all(&spilled, &[0, 1, 7 << 20, (count - 1) << 20]),
             [count as u32, VACANT, count as u32 - 7, 1]

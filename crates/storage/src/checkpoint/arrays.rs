@@ -40,7 +40,7 @@ macro_rules! number {
     )*};
 }
 
-number!(u16, u32, u64, i64, f64);
+number!(u16, u32, u64, u128, i64, f64);
 
 /// Appends `numbers` to `out`.
 pub fn put_array<T: Number>(out: &mut Vec<u8>, numbers: &[T]) {

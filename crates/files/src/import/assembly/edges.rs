@@ -1,8 +1,8 @@
 //! Edges: finds the rows of the ends of a batch's edges. An unknown end is a fault, or handled by policy.
 //!
 //! ```text
-//! batch ──place_edges──> groups by type and labels ──store_edges──> tables
-//!               └──────> rejected rows ──> whoever read the file describes them
+//! batch, entries ──place_edges──> groups by type and labels ──store_edges──> tables
+//!                        └──────> rejected rows ──> whoever read the file describes them
 //! ```
 
 use crate::import::assembly::batch::{Batch, EndEntries, Ends, Group, Grouping, IdPart, RejectedRow};
@@ -46,27 +46,12 @@ pub struct PlacedEdges {
 }
 
 impl Assembly {
-    /// Looks the ends of the edges of `batch` up as `rule` says, or creates them. Also the rows that have an unknown end,
-    /// unless these are settled.
+    /// Places the edges of `batch`, whose ends [`Assembly::look_up`] found, as `rule` says; ends that are not there are
+    /// created if they may be. Also the rows that have an unknown end, unless these are settled.
     ///
     /// # Errors
     /// `invalid` for unknown ends that can't be created; what reading the database and spilled ids meets.
     pub fn place_edges(
-        &mut self,
-        file: &str,
-        rule: EdgeRule,
-        batch: &Batch<Ends>,
-        rules: FaultRules,
-    ) -> Result<(PlacedEdges, Faults<RejectedRow>)> {
-        let entries = self.look_up(rule, &[&batch.ids])?.pop().expect("one batch was looked up");
-        self.place_found_edges(file, rule, (batch, &entries), rules)
-    }
-
-    /// As [`Assembly::place_edges`], with the entries that [`Assembly::look_up`] found.
-    ///
-    /// # Errors
-    /// As [`Assembly::place_edges`].
-    pub fn place_found_edges(
         &mut self,
         file: &str,
         rule: EdgeRule,
@@ -105,7 +90,11 @@ impl Assembly {
         for ((code, source, target), EdgeGroup { group, sources, targets }) in groups {
             let columns = batch.columns.take(code, &group, rows);
             let table = self.edge_table(&batch.names.names[code], source, target);
+            let first = self.edges[table].stage.rows();
             self.edges[table].push(sources, targets, columns, typing).map_err(|error| error.context(file))?;
+            if undirected {
+                self.undirected.note(table, first..self.edges[table].stage.rows());
+            }
             added += group.rows.len() as u64;
         }
         Ok(added)

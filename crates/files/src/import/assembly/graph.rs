@@ -13,6 +13,7 @@ use crate::import::options::ImportOptions;
 use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::{StagedEdges, StagedVertices};
+use crate::import::staging::undirected::UndirectedEdges;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::value::ValueType;
@@ -39,8 +40,8 @@ pub struct Assembly {
     declared: DeclaredTypes,
     /// Rows of vertices that a later one replaced.
     pub(super) dead: HashSet<VertexLocation>,
-    /// By edge type, for files without direction: the pairs of vertices that have an edge.
-    pub(super) pairs: HashMap<String, HashSet<[VertexLocation; 2]>>,
+    /// Edges of files without direction, by type.
+    pub(super) undirected: UndirectedEdges<String, VertexLocation>,
     pub(super) settled: PolicyCounts,
     /// Spaces of files whose numbers have no stated type.
     pub(super) untyped_spaces: HashSet<usize>,
@@ -52,7 +53,7 @@ pub struct Assembly {
     pub(super) known: Arc<ExistingGraph>,
     /// Where blocks go, and ids that memory doesn't hold.
     pub(super) staging: Arc<Staging>,
-    /// What ids may take in memory, all spaces together, in bytes.
+    /// What ids may take in memory, all spaces together, and pairs of vertices beside them, in bytes.
     pub(super) id_bytes_max: u64,
 }
 
@@ -74,7 +75,7 @@ impl Assembly {
             edge_tables: HashMap::new(),
             declared: DeclaredTypes::new(Arc::clone(&known)),
             dead: HashSet::new(),
-            pairs: HashMap::new(),
+            undirected: UndirectedEdges::default(),
             settled: PolicyCounts::default(),
             untyped_spaces: HashSet::new(),
             labelless_spaces: HashSet::new(),

@@ -2,9 +2,16 @@
 
 use crate::import::field::cell::{CellColumn, shortened};
 use crate::import::id_type::{IdKind, IdType};
-use evergraph_graph::bytes::Reader;
+use crate::import::staging::spill::put_count;
+use evergraph_graph::bytes::{Decoded, Reader, put_bytes};
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_storage::checkpoint::arrays::{put_array, take_array};
+
+/// Kinds of columns in a temporary file.
+const INTEGERS: u8 = 0;
+const STRINGS: u8 = 1;
+const VALUES: u8 = 2;
 
 /// Ids of one kind, one a row.
 #[derive(Clone, Debug)]
@@ -109,6 +116,33 @@ impl IdColumn {
             }
         };
         bytes as u64
+    }
+
+    /// Appends its form in a temporary file.
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        let (tag, strings) = match self {
+            Self::Integers(ids) => {
+                out.push(INTEGERS);
+                put_count(out, ids.len());
+                return put_array(out, ids);
+            }
+            Self::Strings(ids) => (STRINGS, ids),
+            Self::Values(ids) => (VALUES, ids),
+        };
+        out.push(tag);
+        put_count(out, strings.len());
+        (0..strings.len()).for_each(|row| put_bytes(out, strings.get(row)));
+    }
+
+    /// Reads what [`IdColumn::put`] wrote.
+    pub(super) fn take(reader: &mut Reader<'_>) -> Decoded<Self> {
+        let (tag, count) = (reader.u8()?, reader.u32()?);
+        if tag == INTEGERS {
+            return Ok(Self::Integers(take_array(reader, count as usize)?.into()));
+        }
+        let mut strings = IdBytes::default();
+        (0..count).try_for_each(|_| Ok(strings.push(reader.bytes()?)))?;
+        Ok(if tag == STRINGS { Self::Strings(strings) } else { Self::Values(strings) })
     }
 
     /// Drops the rows for which `keep` is false.

@@ -1,5 +1,5 @@
-//! Id memory: how much the ids of an assembly take, what becomes of those that memory doesn't hold, and how ends of edges
-//! are found among both.
+//! Id memory: how much the ids of an assembly take, and pairs of vertices beside them, what becomes of those that memory
+//! doesn't hold, and how ends of edges are found among ids.
 //!
 //! ```text
 //! place_vertices ──> ids in memory ──too many──> spilled ids of the largest space
@@ -15,8 +15,12 @@ use crate::import::spilled_ids::KeptRow;
 use evergraph_graph::error::{Error, Result};
 
 impl Assembly {
-    /// Moves ids into a file until the others fit into the memory for them, the largest space first.
+    /// Moves ids into a file until the others fit into the memory for them, the largest space first. Pairs of vertices are
+    /// forgotten before that: they cost less then.
     pub(super) fn keep_ids_within_memory(&mut self) -> Result<()> {
+        if self.id_bytes() + self.undirected.heap_bytes() > self.id_bytes_max {
+            self.undirected.forget();
+        }
         while self.id_bytes() > self.id_bytes_max {
             let Some(largest) = self.spaces.iter_mut().max_by_key(|space| space.id_bytes()) else { break };
             largest.spill(&self.staging)?;

@@ -20,6 +20,7 @@ pub mod id_memory;
 mod other_keys;
 pub mod policies;
 pub mod space;
+mod spilled_batch;
 pub mod types;
 pub mod vertices;
 pub mod waiting_edges;

@@ -24,7 +24,7 @@ impl Assembly {
         self.dead.drain().for_each(|place| dead[place.table].push(place.row));
         for (staged, rows) in self.vertices.iter_mut().zip(&mut dead) {
             rows.sort_unstable();
-            staged.stage.remove_rows(rows)?;
+            staged.stage.remove_rows(rows.iter().map(|row| u64::from(*row)))?;
         }
         self.spaces.iter_mut().for_each(|space| space.renumber(&dead));
         Ok(())
@@ -107,20 +107,20 @@ impl Assembly {
         }
     }
 
-    /// Leaves out the edges of a group whose pair of vertices has one of `edge_type` already.
+    /// Leaves out the edges of a group whose pair of vertices has one of `edge_type` already, unless such pairs are
+    /// forgotten.
     pub(super) fn drop_repeated_pairs(
         &mut self,
         edge_type: &str,
         joins: EdgeTableKey,
         edges: &mut EdgeGroup,
     ) {
+        let Some(pairs) = self.undirected.pairs(edge_type.to_owned()) else { return };
         let (_, source_table, target_table) = joins;
-        let pairs = self.pairs.entry(edge_type.to_owned()).or_default();
         let is_new = |(source, target): (&u32, &u32)| {
             let source = VertexLocation { table: source_table, row: *source };
             let target = VertexLocation { table: target_table, row: *target };
-            let is_forwards = (source.table, source.row) <= (target.table, target.row);
-            pairs.insert(if is_forwards { [source, target] } else { [target, source] })
+            pairs.insert((source.min(target), source.max(target)))
         };
         let keep: Vec<bool> = edges.sources.iter().zip(&edges.targets).map(is_new).collect();
         self.settled.repeated_pairs += keep.iter().filter(|keep| !**keep).count() as u64;
@@ -129,5 +129,15 @@ impl Assembly {
             let mut kept = keep.iter();
             ends.retain(|_| *kept.next().expect("one entry an edge"));
         }
+    }
+
+    /// Takes out the edges of files without direction whose pair of vertices has one already, once all edges are there.
+    ///
+    /// # Errors
+    /// As [`crate::import::staging::undirected::UndirectedEdges::drop_repeated`].
+    pub fn settle_pairs(&mut self) -> Result<()> {
+        let undirected = std::mem::take(&mut self.undirected);
+        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging)?;
+        Ok(())
     }
 }

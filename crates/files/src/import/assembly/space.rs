@@ -43,7 +43,7 @@ pub struct Space {
 }
 
 /// Where a vertex is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct VertexLocation {
     /// Index of the label's table.
     pub table: usize,

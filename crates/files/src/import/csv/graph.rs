@@ -144,7 +144,7 @@ pub fn read_relationships(assembly: &mut Assembly, file: OpenCsv, context: &mut 
         }
         waiting.place(assembly, |assembly, batch, entries, (texts, mut faults)| {
             let (placed, rejected) =
-                assembly.place_found_edges(&file, rule, (&batch, entries), collector.rules())?;
+                assembly.place_edges(&file, rule, (&batch, entries), collector.rules())?;
             faults.join(rejected.map(|RejectedRow { row, part, why }| {
                 let (column, ..) = if part == IdPart::Source { source } else { target };
                 Fault::of_column(column, &format.header.fields[column].text, why, &texts.text(row))

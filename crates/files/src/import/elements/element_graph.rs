@@ -1,25 +1,28 @@
 //! Element graph: adds vertices of all files to the assembly as they come, and edges after all vertices.
 //!
-//! Edges wait in the blocks in which they were parsed: about 40 bytes an edge, and its packed properties.
+//! Edges wait in the blocks in which they were parsed, in memory or in a temporary file: about 40 bytes an edge, and its
+//! packed properties.
 //! Files of one format share their ids, so that a graph may be cut into several.
 
-use crate::import::assembly::batch::{Batch, Ends, RejectedRow};
+use crate::import::assembly::batch::{Batch, EndEntries, Ends, RejectedRow};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_keys::OPEN_KEY;
+use crate::import::assembly::waiting_edges::WaitingEdges;
 use crate::import::bad_row::Fault;
 use crate::import::context::Context;
 use crate::import::elements::element_file::ElementFile;
 use crate::import::elements::rows::{ElementBlock, ElementRules, edge_text, vertex_text};
 use crate::import::faults::FaultCollector;
 use crate::import::options::ImportOptions;
+use crate::import::staging::spill::{Slot, Staging};
 use evergraph_formats::graphson::sides::{Side, SideSums};
 use evergraph_graph::error::{Error, Result};
 use std::sync::Arc;
 
 /// What is read of element files before their edges can be placed.
-#[derive(Default)]
 pub struct ElementGraph {
+    staging: Arc<Staging>,
     waiting: Vec<PendingEdges>,
     /// Edges of GraphSON files by side, and the files.
     sums: SideSums,
@@ -34,7 +37,7 @@ pub struct ElementGraph {
 struct PendingEdges {
     file: String,
     rule: EdgeRule,
-    batches: Vec<Batch<Ends>>,
+    batches: Vec<Slot<Batch<Ends>>>,
 }
 
 /// A file whose elements come now.
@@ -46,26 +49,36 @@ pub(super) struct OpenElementFile {
 }
 
 impl ElementGraph {
+    /// Nothing yet; edges wait where `staging` says.
+    #[must_use]
+    pub fn new(staging: &Arc<Staging>) -> Self {
+        Self {
+            staging: Arc::clone(staging),
+            waiting: Vec::new(),
+            sums: SideSums::default(),
+            graphson_files: Vec::new(),
+            has_gaps: false,
+            notes: Vec::new(),
+        }
+    }
+
     /// Adds all edges to `assembly`.
     ///
     /// # Errors
-    /// A bad row, if it stops the import; `invalid` if the GraphSON files are not whole; `cancelled`.
+    /// A bad row, if it stops the import; `invalid` if the GraphSON files are not whole; `cancelled`; what reading
+    /// temporary files meets.
     pub fn finish(&mut self, assembly: &mut Assembly, context: &mut Context<'_>) -> Result<()> {
         self.check_sides()?;
+        let bytes_max = context.options.memory_shares().edges_bytes();
         for PendingEdges { file, rule, batches } in std::mem::take(&mut self.waiting) {
+            let mut waiting = WaitingEdges::new(rule, bytes_max);
             for batch in batches {
                 context.options.cancel.check()?;
-                let collector = &mut context.faults;
-                let (placed, rejected) = assembly.place_edges(&file, rule, &batch, collector.rules())?;
-                let (names, Ends { sources, targets }) = (&batch.names, &batch.ids);
-                let faults = rejected.map(|RejectedRow { row, why, .. }| {
-                    let edge_type = &names.names[names.code(row)];
-                    let text = edge_text(&sources.show(row), edge_type, &targets.show(row));
-                    Fault::of_row(why, text.as_bytes())
-                });
-                collector.add(&file, 0, faults)?;
-                assembly.store_edges(&file, placed, batch)?;
+                if waiting.push(assembly, batch.take(&self.staging)?, ((), 0)) {
+                    place(&mut waiting, (&file, rule), assembly, context)?;
+                }
             }
+            place(&mut waiting, (&file, rule), assembly, context)?;
         }
         Ok(())
     }
@@ -122,7 +135,7 @@ impl ElementGraph {
         entered.meta_properties += meta_properties;
         if edges_count > 0 {
             let waiting = self.waiting.last_mut().expect("a file was entered");
-            waiting.batches.push(edges);
+            waiting.batches.push(Slot::new(edges, &self.staging)?);
         }
         Ok(added + edges_count)
     }
@@ -174,6 +187,29 @@ impl OpenElementFile {
     pub(super) fn rules(&self) -> ElementRules {
         self.rules.clone()
     }
+}
+
+/// Adds the edges of `waiting`, of the named file, to `assembly`.
+fn place(
+    waiting: &mut WaitingEdges<()>,
+    (file, rule): (&str, EdgeRule),
+    assembly: &mut Assembly,
+    context: &mut Context<'_>,
+) -> Result<()> {
+    let (pool, collector) = (context.pool, &mut context.faults);
+    let store = |assembly: &mut Assembly, batch: Batch<Ends>, entries: &EndEntries, ()| {
+        let (placed, rejected) = assembly.place_edges(file, rule, (&batch, entries), collector.rules())?;
+        let (names, Ends { sources, targets }) = (&batch.names, &batch.ids);
+        let faults = rejected.map(|RejectedRow { row, why, .. }| {
+            let edge_type = &names.names[names.code(row)];
+            let text = edge_text(&sources.show(row), edge_type, &targets.show(row));
+            Fault::of_row(why, text.as_bytes())
+        });
+        collector.add(file, 0, faults)?;
+        assembly.store_edges(file, placed, batch)
+    };
+    pool.install(|| waiting.place(assembly, store))?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -507,6 +543,20 @@ mod tests {
     }
 
     #[test]
+    fn edges_that_wait_in_a_file_keep_their_lines_and_numbers_without_a_type() {
+        let none = |options: &mut ImportOptions| options.memory = Some(0);
+        let unknown = GRAPHML.replace("target=\"b\"", "target=\"c\"");
+        assert_eq!(
+            read(&[("g.graphml", &unknown)], none, (2, 16)).unwrap_err(),
+            "g.graphml:4: there is no vertex \"c\" in id space GraphML"
+        );
+        let gml = "graph [ node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 w 1 ] edge [ source 2 target 1 w 0.5 ] ]";
+        let imported = read(&[("g.gml", gml)], none, (2, 1)).unwrap();
+        assert!(imported.spilled_bytes > 0);
+        assert_eq!(shown(&imported.load), shown(&read(&[("g.gml", gml)], |_| (), (2, 1)).unwrap().load));
+    }
+
+    #[test]
     fn what_is_wrong_in_a_graphml_file_is_named_by_line() {
         let cut_off = &GRAPHML[..GRAPHML.len() - 30];
         assert!(
@@ -619,11 +669,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
         #[test]
-        fn both_formats_read_back_what_was_written(
+        fn both_formats_read_back_what_was_written_within_any_memory(
             vertices in prop::collection::vec(a_vertex(), 1..20),
             edges in prop::collection::vec(an_edge(), 0..30),
             threads in 1usize..4,
             block_bytes in 1usize..3000,
+            memory in prop_oneof![Just(None), Just(Some(0)), (0u64..20_000).prop_map(Some)],
         ) {
             let (vertices, edges) = elements(&vertices, &edges);
             let mut expected: Vec<String> = Vec::new();
@@ -640,7 +691,10 @@ mod tests {
             }
             expected.sort();
             for (name, text) in [("g.json", graphson(&vertices, &edges)), ("g.graphml", graphml(&vertices, &edges))] {
-                let change = |options: &mut ImportOptions| options.ids.edge_key = Some("e".to_owned());
+                let change = |options: &mut ImportOptions| {
+                    options.ids.edge_key = Some("e".to_owned());
+                    options.memory = memory;
+                };
                 let imported = read(&[(name, &text)], change, (threads, block_bytes)).unwrap();
                 prop_assert_eq!(contents(&imported.load), expected.clone(), "{}", name);
                 prop_assert_eq!(imported.notes.len(), 0);

@@ -16,46 +16,50 @@ use crate::import::declared_types::DeclaredTypes;
 use crate::import::existing_graph::{ExistingGraph, ExistingVertices, OwnerByName};
 use crate::import::faults::{FaultRules, Faults};
 use crate::import::field::cell::{CellColumn, CellType, Cells};
-use crate::import::identity::{InsertOutcome, IntegerIds};
+use crate::import::identity::InsertOutcome;
 use crate::import::list::file::ListFile;
+use crate::import::list::id_runs::{IdOrder, SpilledRuns};
 use crate::import::list::line::{LineFormat, LineRows};
+use crate::import::list::list_ids::ListIds;
 use crate::import::list::reader::EdgeListFile;
 use crate::import::policy::{OnDuplicate, OnUnknown, PolicyCounts};
 use crate::import::row_origins::RowOrigins;
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::{StagedEdges, StagedVertices, Typing};
+use crate::import::staging::undirected::UndirectedEdges;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::load::{BLOCK_ROWS, Load, VertexBlock};
-use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::load::Load;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_storage::io::machine_memory::available_bytes;
-use rayon::prelude::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Memory that a declared vertex takes while it is imported, about: its id twice, its row, and what vectors
-/// have in reserve.
+/// Memory that a declared vertex takes while it is imported and loaded, about.
 const DECLARED_BYTES: u64 = 32;
 
 /// The key of the property that keeps a vertex's id.
-const ID_KEY: &str = "id";
+pub(super) const ID_KEY: &str = "id";
 
 /// A graph made of lists.
 pub struct EdgeListGraph {
-    ids: IntegerIds,
-    /// The id of each row, by its bits.
-    ids_by_row: Vec<u64>,
-    is_closed: bool,
-    signs: IdSigns,
+    /// Those in memory: all, or those that came after others went into a run.
+    pub(super) ids: ListIds,
+    /// Those of an open world that memory doesn't hold.
+    pub(super) runs: Option<SpilledRuns>,
+    /// What ids may take in memory, in bytes, and pairs of vertices beside them.
+    pub(super) id_bytes_max: u64,
+    pub(super) is_closed: bool,
+    pub(super) signs: IdSigns,
     places: RowOrigins,
     /// What vertex lists say, beside ids: these come last, when it is known of which type they are.
-    vertices: StagedVertices,
-    edges: Vec<StagedEdges>,
-    staging: Arc<Staging>,
+    pub(super) vertices: StagedVertices,
+    pub(super) edges: Vec<StagedEdges>,
+    pub(super) staging: Arc<Staging>,
     declared: DeclaredTypes,
-    /// By index in `edges`, for files without direction: the pairs of vertices that have an edge.
-    pairs: HashMap<usize, HashSet<(u32, u32)>>,
+    /// Edges of files without direction, by index in `edges`.
+    pub(super) undirected: UndirectedEdges<usize, u32>,
     settled: PolicyCounts,
 }
 
@@ -69,8 +73,9 @@ impl EdgeListGraph {
         let mut vertices = StagedVertices::new(label, Some(ID_KEY), staging);
         vertices.stage.set_property(ID_KEY, ValueType::I64);
         let mut graph = Self {
-            ids: IntegerIds::new(),
-            ids_by_row: Vec::new(),
+            ids: ListIds::default(),
+            runs: None,
+            id_bytes_max: options.memory_shares().ids,
             is_closed: false,
             signs: IdSigns::default(),
             places: RowOrigins::default(),
@@ -78,7 +83,7 @@ impl EdgeListGraph {
             edges: Vec::new(),
             staging: Arc::clone(staging),
             declared: DeclaredTypes::new(Arc::clone(&context.known)),
-            pairs: HashMap::new(),
+            undirected: UndirectedEdges::default(),
             settled: PolicyCounts::default(),
         };
         let Some(range) = options.lists.vertices.clone() else { return Ok(graph) };
@@ -133,7 +138,6 @@ impl EdgeListGraph {
                 keep.push(matches!(inserted, InsertOutcome::New(_)));
                 match inserted {
                     InsertOutcome::New(row) => {
-                        self.ids_by_row.push(id);
                         added += 1;
                         self.places.push(row, first_line + line);
                     }
@@ -163,6 +167,7 @@ impl EdgeListGraph {
             rows.faults.join(duplicates);
             collector.add(&file, first_line, rows.faults)?;
             self.vertices.push(added, columns, Typing::Declared).map_err(|error| error.context(&file))?;
+            self.keep_ids_within_memory(&file)?;
             Ok(added as u64)
         })
     }
@@ -198,8 +203,7 @@ impl EdgeListGraph {
             } else {
                 self.insert_ends(&rows, &file, known.as_ref(), rules)?
             };
-            if undirected {
-                let pairs = self.pairs.entry(table).or_default();
+            if undirected && let Some(pairs) = self.undirected.pairs(table) {
                 self.settled.repeated_pairs += ends.drop_repeated(pairs, rows.sources.len());
             }
             let columns = finish_columns(format, std::mem::take(&mut rows.columns), &ends.keep);
@@ -209,10 +213,14 @@ impl EdgeListGraph {
                 rows.faults.join(ends.unknown);
             }
             collector.add(&file, first_line, rows.faults)?;
-            let added = ends.sources.len() as u64;
+            let (added, first) = (ends.sources.len() as u64, self.edges[table].stage.rows());
             self.edges[table]
                 .push(ends.sources, ends.targets, columns, Typing::Declared)
                 .map_err(|error| error.context(&file))?;
+            if undirected {
+                self.undirected.note(table, first..first + added);
+            }
+            self.keep_ids_within_memory(&file)?;
             Ok(added)
         })
     }
@@ -220,16 +228,23 @@ impl EdgeListGraph {
     /// Moves the graph into `load`, on the threads of the current pool, and tells what was settled.
     ///
     /// # Errors
-    /// `invalid` if `load` has the label already; what reading the database meets.
-    pub fn finish(mut self, known: &ExistingGraph, load: &mut Load) -> Result<PolicyCounts> {
+    /// `invalid` if `load` has the label already; `limit` if ids or pairs of vertices are too many; what reading the database
+    /// and temporary files meets; `cancelled`.
+    pub fn finish(
+        mut self,
+        known: &ExistingGraph,
+        load: &mut Load,
+        cancel: &CancelFlag,
+    ) -> Result<PolicyCounts> {
         let label = &self.vertices.label;
         if load.vertex_table(label).is_some() {
             return Err(Error::invalid(format!(
                 "label {label} comes from CSV files and from edge lists: give the edge lists another label"
             )));
         }
-        self.number_rows(known)?;
-        self.add_ids()?;
+        self.number(known, cancel)?;
+        let undirected = std::mem::take(&mut self.undirected);
+        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging)?;
         let label = load.vertices.len();
         load.vertices.push(self.vertices.finish());
         for mut table in self.edges {
@@ -258,7 +273,6 @@ impl EdgeListGraph {
         let mut created = 0;
         let mut insert = |id: u64| match self.ids.insert(id) {
             InsertOutcome::New(row) => {
-                self.ids_by_row.push(id);
                 let is_created = self.is_closed
                     && match known {
                         Some(known) => known.find(&self.signs.value(id))?.is_none(),
@@ -322,22 +336,19 @@ impl EdgeListGraph {
             return Ok(None);
         }
         let InsertOutcome::New(row) = self.ids.insert(id) else { return Err(too_many_vertices(file)) };
-        self.ids_by_row.push(id);
         Ok(Some(row))
     }
 
-    /// Says that there are the vertices of `range`.
     /// Declares the vertices of `range`, as `place` says.
     ///
     /// # Errors
     /// `limit` for more than a label can have, or than this process has memory for: a line of a few bytes
-    /// may announce them.
+    /// may announce them; for ids of edges before that are in a file already.
     fn declare_range(&mut self, range: Range<i64>, place: &str) -> Result<()> {
         let count = range.end.abs_diff(range.start);
-        if count >= u64::from(u32::MAX) {
-            return Err(too_many_vertices(place));
-        }
-        let (needed, available) = (count * DECLARED_BYTES, available_bytes());
+        let count = u32::try_from(count).ok().filter(|count| *count != u32::MAX);
+        let count = count.ok_or_else(|| too_many_vertices(place))?;
+        let (needed, available) = (u64::from(count) * DECLARED_BYTES, available_bytes());
         if needed > available {
             let text = format!(
                 "{place}: {count} vertices are announced, whose ids take {} MiB; this process can have {} MiB",
@@ -346,88 +357,18 @@ impl EdgeListGraph {
             );
             return Err(Error::new(ErrorKind::Limit, text));
         }
+        if self.runs.is_some() {
+            let what = "vertices are announced after edge lists without such a line, whose ids take more memory than there is";
+            return Err(self.no_memory(place, what));
+        }
         self.is_closed = true;
-        self.ids_by_row.reserve(count as usize);
-        for id in range.map(i64::cast_unsigned) {
-            if let InsertOutcome::New(_) = self.ids.insert(id) {
-                self.ids_by_row.push(id);
-            }
-        }
-        Ok(())
-    }
-
-    /// Renumbers rows: in an open world so that ids ascend, and without those that the database has.
-    fn number_rows(&mut self, known: &ExistingGraph) -> Result<()> {
-        let is_signed = self.signs.beyond.is_none();
-        let rank = |id: u64| if is_signed { id ^ (1 << 63) } else { id };
-        let known = self.vertices.known(known);
-        let is_sorted = self.is_closed || self.ids_by_row.is_sorted_by_key(|id| rank(*id));
-        if is_sorted && known.is_none() {
-            return Ok(());
-        }
-        let mut order: Vec<u32> = (0..self.ids_by_row.len() as u32).collect();
-        if !is_sorted {
-            order.par_sort_unstable_by_key(|row| rank(self.ids_by_row[*row as usize]));
-        }
-        let mut ends = vec![0u32; order.len()];
-        let mut ids_by_row = Vec::with_capacity(order.len());
-        for old in order {
-            let id = self.ids_by_row[old as usize];
-            let existing = match &known {
-                Some(known) => known.find(&self.signs.value(id))?,
-                None => None,
-            };
-            ends[old as usize] = match existing {
-                Some(vertex) => self.vertices.add_existing(vertex)?,
-                None => {
-                    ids_by_row.push(id);
-                    ids_by_row.len() as u32 - 1
-                }
-            };
-        }
-        self.ids_by_row = ids_by_row;
-        for table in &mut self.edges {
-            table.stage.rewrite(|_, block| {
-                block.sources.iter_mut().chain(&mut block.targets).for_each(|row| *row = ends[*row as usize]);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Gives every vertex its id for a property.
-    fn add_ids(&mut self) -> Result<()> {
-        let value_type = if self.signs.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger };
-        let stage = &mut self.vertices.stage;
-        let at = stage.set_property(ID_KEY, value_type);
-        // Vertex lists come first: of those behind, none has spoken.
-        for ids in self.ids_by_row[stage.rows() as usize..].chunks(BLOCK_ROWS) {
-            stage.add(VertexBlock::bare(ids.len()))?;
-        }
-        let ids_by_row = &self.ids_by_row;
-        stage.rewrite(|first, block| {
-            let rows = first as usize..first as usize + block.rows;
-            block.columns.resize(block.columns.len().max(at + 1), None);
-            block.columns[at] = id_column(&ids_by_row[rows], value_type);
-            Ok(())
-        })
+        self.ids.announce(range.start, count).map_err(|()| too_many_vertices(place))?;
+        self.keep_ids_within_memory(place)
     }
 }
 
-/// `ids`, by their bits, as values of `value_type`.
-fn id_column(ids: &[u64], value_type: ValueType) -> Option<PackedColumn> {
-    let mut column = PackedColumnBuilder::default();
-    for id in ids {
-        if value_type == ValueType::I64 {
-            column.push_i64(id.cast_signed());
-        } else {
-            column.push(Some(&big(*id)));
-        }
-    }
-    column.finish()
-}
-
-fn big(id: u64) -> Value {
+/// An id without sign, as a value.
+pub(super) fn big(id: u64) -> Value {
     Value::parse(&id.to_string(), ValueType::BigInteger).expect("digits make a big integer")
 }
 
@@ -479,7 +420,7 @@ impl Ends {
 
 /// Where ids were first seen that need one or the other reading of 64 bits.
 #[derive(Default)]
-struct IdSigns {
+pub(super) struct IdSigns {
     negative: Option<String>,
     beyond: Option<String>,
 }
@@ -502,11 +443,21 @@ impl IdSigns {
     }
 
     /// `id` as the database would have it.
-    fn value(&self, id: u64) -> Value {
+    pub(super) fn value(&self, id: u64) -> Value {
         match i64::try_from(id) {
             Err(_) if self.beyond.is_some() => big(id),
             _ => Value::I64(id.cast_signed()),
         }
+    }
+
+    /// In which order ids ascend.
+    pub(super) fn order(&self) -> IdOrder {
+        if self.beyond.is_none() { IdOrder::Signed } else { IdOrder::Unsigned }
+    }
+
+    /// Of which type the property is that keeps ids.
+    pub(super) fn value_type(&self) -> ValueType {
+        if self.beyond.is_none() { ValueType::I64 } else { ValueType::BigInteger }
     }
 
     fn show(&self, id: u64) -> String {
@@ -539,7 +490,8 @@ fn declare(declared: &mut DeclaredTypes, owner: OwnerByName<'_>, list: &EdgeList
     Ok(())
 }
 
-fn too_many_vertices(what: &str) -> Error {
+/// The error of `what`, for whose vertices there is no row left.
+pub(super) fn too_many_vertices(what: &str) -> Error {
     Error::new(ErrorKind::Limit, format!("{what}: more than 4,294,967,295 vertices of one label"))
 }
 

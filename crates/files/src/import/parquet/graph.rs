@@ -193,7 +193,7 @@ pub fn read_relationships(
         }
         waiting.place(assembly, |assembly, batch, entries, mut faults| {
             let (placed, rejected) =
-                assembly.place_found_edges(&file.name, rule, (&batch, entries), collector.rules())?;
+                assembly.place_edges(&file.name, rule, (&batch, entries), collector.rules())?;
             faults.join(rejected.map(|RejectedRow { row, part, why }| {
                 let (_, column, ..) = if part == IdPart::Source { source } else { target };
                 let text = format!("{},{}", batch.ids.sources.show(row), batch.ids.targets.show(row));

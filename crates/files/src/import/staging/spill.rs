@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! file    [ block ]*        without a name: it is gone with the import, however that ends
-//! block   rows:u32
+//! block   rows:u32                                      of a table
 //!         sources:u32[rows] targets:u32[rows]          edges only
 //!         columns:u32, each 0:u8 or 1:u8 and the form of stored columns
 //! ```
 //!
 //! Where a block lies, its length and its checksum stay in memory. The columns of a table are read in
-//! order and as often as the loader wants.
+//! order and as often as the loader wants. Batches of edges that wait for their vertices go the same way
+//! (`assembly::spilled_batch`).
 
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -102,24 +103,27 @@ impl Staging {
     }
 }
 
-/// A block that can lie in a file.
+/// What can lie in a file.
 pub trait Spill: Debug + Send + Sync + Sized + 'static {
     /// How many rows it has.
     fn rows(&self) -> usize;
 
-    /// Its columns, in the order of the table's properties.
-    fn columns(&self) -> &[Option<PackedColumn>];
+    /// Bytes that it takes in memory, about.
+    fn heap_bytes(&self) -> u64;
 
-    /// Appends what is not in its columns.
-    fn put_rows(&self, out: &mut Vec<u8>);
+    /// Appends its form in the file.
+    fn put(&self, out: &mut Vec<u8>);
 
-    /// Reads what [`Spill::put_rows`] wrote; a block without columns.
+    /// Reads what [`Spill::put`] wrote.
     ///
     /// # Errors
     /// If it is something else.
-    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self>;
+    fn take(reader: &mut Reader<'_>) -> Decoded<Self>;
+}
 
-    /// As [`Spill::columns`], to be changed.
+/// A block of a table.
+pub trait TableBlock: Spill {
+    /// Its columns, in the order of the table's properties.
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>>;
 
     /// Drops the rows for which `keep` is false.
@@ -137,18 +141,22 @@ impl Spill for VertexBlock {
         self.rows
     }
 
-    fn columns(&self) -> &[Option<PackedColumn>] {
-        &self.columns
+    fn heap_bytes(&self) -> u64 {
+        columns_bytes(&self.columns) + self.rows as u64 * 8
     }
 
-    fn put_rows(&self, out: &mut Vec<u8>) {
+    fn put(&self, out: &mut Vec<u8>) {
         put_count(out, self.rows);
+        put_columns(out, &self.columns);
     }
 
-    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self> {
-        Ok(Self::bare(reader.u32()? as usize))
+    fn take(reader: &mut Reader<'_>) -> Decoded<Self> {
+        let rows = reader.u32()? as usize;
+        Ok(Self { rows, columns: take_columns(reader, rows)? })
     }
+}
 
+impl TableBlock for VertexBlock {
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
     }
@@ -164,22 +172,25 @@ impl Spill for EdgeBlock {
         self.sources.len()
     }
 
-    fn columns(&self) -> &[Option<PackedColumn>] {
-        &self.columns
+    fn heap_bytes(&self) -> u64 {
+        columns_bytes(&self.columns) + self.sources.len() as u64 * 8
     }
 
-    fn put_rows(&self, out: &mut Vec<u8>) {
+    fn put(&self, out: &mut Vec<u8>) {
         put_count(out, self.sources.len());
         put_array(out, &self.sources);
         put_array(out, &self.targets);
+        put_columns(out, &self.columns);
     }
 
-    fn take_rows(reader: &mut Reader<'_>) -> Decoded<Self> {
+    fn take(reader: &mut Reader<'_>) -> Decoded<Self> {
         let rows = reader.u32()? as usize;
         let (sources, targets) = (take_array(reader, rows)?.into(), take_array(reader, rows)?.into());
-        Ok(Self { sources, targets, columns: Vec::new() })
+        Ok(Self { sources, targets, columns: take_columns(reader, rows)? })
     }
+}
 
+impl TableBlock for EdgeBlock {
     fn columns_mut(&mut self) -> &mut Vec<Option<PackedColumn>> {
         &mut self.columns
     }
@@ -193,39 +204,42 @@ impl Spill for EdgeBlock {
     }
 }
 
-fn put_count(out: &mut Vec<u8>, count: usize) {
+/// Appends how many of something there are.
+pub fn put_count(out: &mut Vec<u8>, count: usize) {
     let count = u32::try_from(count).expect("blocks have fewer than 2^32 rows and columns");
     out.extend_from_slice(&count.to_le_bytes());
 }
 
-fn put_block<B: Spill>(out: &mut Vec<u8>, block: &B) {
-    block.put_rows(out);
-    put_count(out, block.columns().len());
-    for column in block.columns() {
-        out.push(u8::from(column.is_some()));
-        if let Some(column) = column {
-            put_column(out, column);
-        }
+/// Appends `column`, or that there is none.
+pub fn put_optional(out: &mut Vec<u8>, column: Option<&PackedColumn>) {
+    out.push(u8::from(column.is_some()));
+    if let Some(column) = column {
+        put_column(out, column);
     }
 }
 
-fn take_block<B: Spill>(reader: &mut Reader<'_>) -> Decoded<B> {
-    let mut block = B::take_rows(reader)?;
-    let rows = block.rows();
-    for _ in 0..reader.u32()? {
-        let column = match reader.u8()? {
-            0 => None,
-            _ => Some(take_column(reader, |length| length == rows)?),
-        };
-        block.columns_mut().push(column);
+/// Reads what [`put_optional`] wrote; the column has a number of items that `fits`.
+///
+/// # Errors
+/// If it is something else.
+pub fn take_optional(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Decoded<Option<PackedColumn>> {
+    match reader.u8()? {
+        0 => Ok(None),
+        _ => take_column(reader, fits).map(Some),
     }
-    Ok(block)
 }
 
-/// Bytes that a block takes in memory, about.
-fn block_bytes<B: Spill>(block: &B) -> u64 {
-    let columns = block.columns().iter().flatten().map(PackedColumn::heap_bytes).sum::<usize>();
-    (columns + block.rows() * 8) as u64
+fn put_columns(out: &mut Vec<u8>, columns: &[Option<PackedColumn>]) {
+    put_count(out, columns.len());
+    columns.iter().for_each(|column| put_optional(out, column.as_ref()));
+}
+
+fn take_columns(reader: &mut Reader<'_>, rows: usize) -> Decoded<Vec<Option<PackedColumn>>> {
+    (0..reader.u32()?).map(|_| take_optional(reader, |length| length == rows)).collect()
+}
+
+fn columns_bytes(columns: &[Option<PackedColumn>]) -> u64 {
+    columns.iter().flatten().map(PackedColumn::heap_bytes).sum::<usize>() as u64
 }
 
 /// One block, wherever it lies.
@@ -252,14 +266,14 @@ impl<B: Spill> Slot<B> {
     /// # Errors
     /// `limit` on a full disk, naming the folder and what helps; `io`.
     pub fn new(block: B, staging: &Staging) -> Result<Self> {
-        let bytes = block_bytes(&block);
+        let bytes = block.heap_bytes();
         let before = staging.in_memory.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) <= staging.memory_bytes {
             return Ok(Self::Held(block));
         }
         staging.in_memory.fetch_sub(bytes, Ordering::Relaxed);
         let mut form = Vec::new();
-        put_block(&mut form, &block);
+        block.put(&mut form);
         let offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
         staging.write(&form, offset)?;
         let (rows, length, checksum) = (block.rows(), form.len(), crc32c::crc32c(&form));
@@ -275,6 +289,40 @@ impl<B: Spill> Slot<B> {
         }
     }
 
+    /// Hands out the block, wherever it lies; `form` is room for what is read.
+    ///
+    /// # Errors
+    /// That of `visit`; what reading the file meets.
+    pub fn visit(
+        &self,
+        staging: &Staging,
+        form: &mut Vec<u8>,
+        visit: impl FnOnce(&B) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Held(block) => visit(block),
+            Self::Spilled { offset, length, checksum, .. } => {
+                visit(&read(staging, (*offset, *length, *checksum), form)?)
+            }
+        }
+    }
+
+    /// Takes the block out.
+    ///
+    /// # Errors
+    /// What reading the file meets.
+    pub fn take(self, staging: &Staging) -> Result<B> {
+        match self {
+            Self::Held(block) => {
+                staging.in_memory.fetch_sub(block.heap_bytes(), Ordering::Relaxed);
+                Ok(block)
+            }
+            Self::Spilled { offset, length, checksum, .. } => {
+                read(staging, (offset, length, checksum), &mut Vec::new())
+            }
+        }
+    }
+
     /// Changes the block, wherever it lies.
     ///
     /// # Errors
@@ -282,9 +330,9 @@ impl<B: Spill> Slot<B> {
     pub fn change(&mut self, staging: &Staging, change: impl FnOnce(&mut B) -> Result<()>) -> Result<()> {
         match self {
             Self::Held(block) => {
-                let before = block_bytes(block);
+                let before = block.heap_bytes();
                 change(block)?;
-                staging.in_memory.fetch_add(block_bytes(block), Ordering::Relaxed);
+                staging.in_memory.fetch_add(block.heap_bytes(), Ordering::Relaxed);
                 staging.in_memory.fetch_sub(before, Ordering::Relaxed);
             }
             Self::Spilled { rows, offset, length, checksum } => {
@@ -292,7 +340,7 @@ impl<B: Spill> Slot<B> {
                 let mut block: B = read(staging, (*offset, *length, *checksum), &mut form)?;
                 change(&mut block)?;
                 form.clear();
-                put_block(&mut form, &block);
+                block.put(&mut form);
                 if form.len() > *length {
                     *offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
                 }
@@ -323,7 +371,7 @@ fn read<B: Spill>(
         return Err(corrupt(format!("checksum {checksum:08x} expected, found {found:08x}")));
     }
     let mut reader = Reader::new(form);
-    take_block(&mut reader).map_err(|error| corrupt(error.to_string()))
+    B::take(&mut reader).map_err(|error| corrupt(error.to_string()))
 }
 
 /// The blocks of a table for the loader.
@@ -338,15 +386,7 @@ pub struct StagedBlocks<B> {
 impl<B: Spill> Blocks<B> for StagedBlocks<B> {
     fn for_each(&self, visit: &mut dyn FnMut(&B) -> Result<()>) -> Result<()> {
         let mut form = Vec::new();
-        for slot in &self.slots {
-            match slot {
-                Slot::Held(block) => visit(block)?,
-                Slot::Spilled { offset, length, checksum, .. } => {
-                    visit(&read(&self.staging, (*offset, *length, *checksum), &mut form)?)?;
-                }
-            }
-        }
-        Ok(())
+        self.slots.iter().try_for_each(|slot| slot.visit(&self.staging, &mut form, &mut *visit))
     }
 }
 
@@ -376,7 +416,7 @@ mod tests {
     fn blocks_that_do_not_fit_come_back_from_the_file_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let wanted: Vec<EdgeBlock> = (0..6).map(|at| block(at, &"x".repeat(at as usize))).collect();
-        let staging = Arc::new(Staging::new(2 * block_bytes(&wanted[0]) + 8, folder.path().to_owned()));
+        let staging = Arc::new(Staging::new(2 * wanted[0].heap_bytes() + 8, folder.path().to_owned()));
         let slots: Result<Vec<_>> = wanted.iter().map(|block| Slot::new(block.clone(), &staging)).collect();
         let mut blocks = StagedBlocks { slots: slots.unwrap(), staging: Arc::clone(&staging) };
         let held = blocks.slots.iter().filter(|slot| matches!(slot, Slot::Held(_))).count();

@@ -17,7 +17,7 @@
 use crate::import::existing_graph::{ExistingGraph, ExistingVertices};
 use crate::import::field::cell::{CellColumn, to_floats};
 use crate::import::id_type::IdType;
-use crate::import::staging::spill::{Slot, Spill, StagedBlocks, Staging};
+use crate::import::staging::spill::{Slot, StagedBlocks, Staging, TableBlock};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::load::{Blocks, EdgeBlock, EdgeTable, VertexBlock, VertexTable};
@@ -25,6 +25,7 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -164,7 +165,7 @@ pub struct Stage<B> {
     staging: Arc<Staging>,
 }
 
-impl<B: Spill> Stage<B> {
+impl<B: TableBlock> Stage<B> {
     /// A table without rows, whose blocks go where `staging` says.
     #[must_use]
     pub fn new(staging: Arc<Staging>) -> Self {
@@ -252,29 +253,43 @@ impl<B: Spill> Stage<B> {
     /// # Errors
     /// That of the first block that has one, or of the file where blocks lie.
     pub fn rewrite(&mut self, change: impl Fn(u64, &mut B) -> Result<()> + Send + Sync) -> Result<()> {
-        let mut first = 0;
-        let firsts: Vec<u64> = self
-            .slots
-            .iter()
-            .map(|slot| {
-                first += slot.rows() as u64;
-                first - slot.rows() as u64
-            })
-            .collect();
+        self.rewrite_between(0..self.rows, change)
+    }
+
+    /// As [`Stage::rewrite`], of the blocks that begin in `rows`.
+    ///
+    /// # Errors
+    /// As [`Stage::rewrite`].
+    pub fn rewrite_between(
+        &mut self,
+        rows: Range<u64>,
+        change: impl Fn(u64, &mut B) -> Result<()> + Send + Sync,
+    ) -> Result<()> {
+        let firsts = first_rows(&self.slots);
         let staging = &self.staging;
-        let slots = self.slots.par_iter_mut().zip(firsts);
+        let slots = self.slots.par_iter_mut().zip(firsts).filter(|(_, first)| rows.contains(first));
         let changed = slots.map(|(slot, first)| slot.change(staging, |block| change(first, block)));
         // All are gathered, so that it is the first error with any number of threads.
         changed.collect::<Vec<_>>().into_iter().collect()
     }
 
-    /// Takes out `rows`, which are sorted; those behind them move up.
+    /// Hands out every block in order, with the row where it begins.
+    ///
+    /// # Errors
+    /// That of `visit`, or of the file where blocks lie.
+    pub fn visit(&self, mut visit: impl FnMut(u64, &B) -> Result<()>) -> Result<()> {
+        let mut form = Vec::new();
+        let mut slots = self.slots.iter().zip(first_rows(&self.slots));
+        slots.try_for_each(|(slot, first)| slot.visit(&self.staging, &mut form, |block| visit(first, block)))
+    }
+
+    /// Takes out the rows `gone`, which ascend; those behind them move up.
     ///
     /// # Errors
     /// That of the file where blocks lie.
-    pub fn remove_rows(&mut self, rows: &[u32]) -> Result<()> {
+    pub fn remove_rows(&mut self, gone: impl Iterator<Item = u64>) -> Result<()> {
         let mut first = 0;
-        let mut gone = rows.iter().map(|row| u64::from(*row)).peekable();
+        let mut gone = gone.peekable();
         for slot in &mut self.slots {
             let count = slot.rows() as u64;
             let mut keep = vec![true; slot.rows()];
@@ -353,6 +368,16 @@ impl<B: Spill> Stage<B> {
     }
 }
 
+/// The row where each of `slots` begins.
+fn first_rows<B: TableBlock>(slots: &[Slot<B>]) -> Vec<u64> {
+    let mut next = 0;
+    let first = |slot: &Slot<B>| {
+        next += slot.rows() as u64;
+        next - slot.rows() as u64
+    };
+    slots.iter().map(first).collect()
+}
+
 /// `column` as doubles; `None` if a value is no number that one holds exactly.
 fn as_doubles(column: &PackedColumn) -> Option<PackedColumn> {
     match column.value_type() {
@@ -413,7 +438,7 @@ mod tests {
         for numbers in [[0, 1, 2].as_slice(), &[3], &[4, 5]] {
             staged.push(numbers.len(), vec![("n".into(), whole(numbers))], Typing::Declared).unwrap();
         }
-        staged.stage.remove_rows(&[0, 2, 3, 5]).unwrap();
+        staged.stage.remove_rows([0, 2, 3, 5].into_iter()).unwrap();
         let table = staged.finish();
         assert_eq!(table.rows, 2);
         let column = table.column("n").unwrap().unwrap();

@@ -1,6 +1,8 @@
 //! Memory: an import whose ids, rows and edges don't fit into it gives what one within its memory gives.
 
 use crate::import::faults::OnBadRow;
+use crate::import::mapping::document::Mapping;
+use crate::import::options::InputFile;
 use crate::import::policy::{OnDuplicate, OnUnknown};
 use crate::import::read::tests::files::*;
 use crate::import::read::*;
@@ -100,4 +102,92 @@ fn a_vertex_that_came_twice_is_named_by_both_places_when_ids_are_spilled() {
         "B.csv:3: the vertex has the id of the one from A.csv:4, in id space S; --on-duplicate first or last leaves \
          one of them out"
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn the_same_graph_comes_of_edge_lists_with_any_memory(
+        lines in prop::collection::vec((0usize..3, an_id(), an_id()), 0..120),
+        signs in 0u8..3,
+        undirected in any::<[bool; 3]>(),
+        has_header in any::<bool>(),
+        memory in prop_oneof![Just(0u64), 0u64..20_000],
+    ) {
+        let mut texts = ["# first\n", "", "# third\n"].map(str::to_owned);
+        for (at, (file, source, target)) in lines.iter().enumerate() {
+            // Ids are positive; of either sign; or above 2^63, some of them.
+            let show = |id: u64| match signs {
+                0 => id.to_string(),
+                1 => (id as i64 - 30).to_string(),
+                _ => if id % 3 == 0 { (id | 1 << 63).to_string() } else { id.to_string() },
+            };
+            writeln!(texts[*file], "{} {} {at}", show(*source), show(*target)).unwrap();
+        }
+        let mut files = vec![("a.e", texts[0].as_str()), ("b.e", &texts[1]), ("c.e", &texts[2])];
+        if has_header {
+            files.push(("d.gr", "p sp 40 3\na 1 2 5\na 2 1 5\na 40 7 5\n"));
+        }
+        let files = Files::new(&files);
+        let mut mapping = String::new();
+        // Two types, of which files without direction may share one with others.
+        for (name, edge_type, undirected) in
+            [("a.e", "X", undirected[0]), ("b.e", "X", undirected[1]), ("c.e", "Y", undirected[2])]
+        {
+            writeln!(
+                mapping,
+                "[[file]]\npath = \"{name}\"\nformat = \"edge-list\"\ntype = \"{edge_type}\"\ncolumns = [\"n:int\"]\n\
+                 undirected = {undirected}"
+            ).unwrap();
+        }
+        writeln!(mapping, "[[file]]\npath = \"*.gr\"\nformat = \"dimacs\"\nlabel = \"Place\"\ntype = \"ROAD\"\ncolumns = [\"n:int\"]\nundirected = true").unwrap();
+        let read = |memory: u64| {
+            let mapping = Mapping::parse("m.toml", &mapping, files.folder.path()).unwrap();
+            let folder = InputFile::new(files.folder.path());
+            let options = ImportOptions { mapping: Some(mapping), threads: 2, ..ImportOptions::new([folder]) };
+            files.read(&options.with(|options| options.memory = Some(memory)))
+        };
+        match (read(1 << 30), read(memory)) {
+            (Ok(whole), Ok(small)) => prop_assert_eq!(shown(&whole), shown(&small)),
+            (Err(whole), Err(small)) => prop_assert_eq!(whole.to_string(), small.to_string()),
+            (whole, small) => prop_assert!(false, "{:?}\n{:?}", whole.map(|_| ()), small.map(|_| ())),
+        }
+    }
+
+    #[test]
+    fn the_same_pairs_stay_with_any_memory_whichever_labels_they_join(
+        ends in prop::collection::vec((0u64..12, 0u64..12, any::<bool>()), 0..80),
+        memory in prop_oneof![Just(0u64), 0u64..4_000],
+    ) {
+        let mut vertices = ["A", "B"].map(|_| "id:ID(S){id-type:long}\n".to_owned());
+        (0..12).for_each(|id| writeln!(vertices[id % 2], "{id}").unwrap());
+        let header = ":START_ID(S){id-type:long},:END_ID(S){id-type:long},n:int\n";
+        let mut edges = [header.to_owned(), header.to_owned()];
+        for (row, (source, target, is_directed)) in ends.iter().enumerate() {
+            writeln!(edges[usize::from(*is_directed)], "{source},{target},{row}").unwrap();
+        }
+        let [a, b] = &vertices;
+        let files = Files::new(&[("A.csv", a), ("B.csv", b), ("E.csv", &edges[0]), ("F.csv", &edges[1])]);
+        let mapping = "[[file]]\npath = \"[AB].csv\"\n[[file]]\npath = \"E.csv\"\ntype = \"E\"\nundirected = true\n\
+                       [[file]]\npath = \"F.csv\"\ntype = \"E\"\n";
+        let read = |memory: u64| {
+            let mapping = Mapping::parse("m.toml", mapping, files.folder.path()).unwrap();
+            let folder = InputFile::new(files.folder.path());
+            let options = ImportOptions { mapping: Some(mapping), threads: 2, ..ImportOptions::new([folder]) };
+            files.read(&options.with(|options| options.memory = Some(memory))).unwrap()
+        };
+        prop_assert_eq!(shown(&read(1 << 30)), shown(&read(memory)));
+    }
+}
+
+#[test]
+fn ids_of_vertex_lists_that_do_not_fit_are_refused_with_file_and_amount() {
+    let mut files = Files::new(&[("v.txt", "1\n2\n3\n"), ("e.txt", "1 2\n")]);
+    files.inputs[0].role = Some(Role::VertexList);
+    files.inputs[1].role = Some(Role::EdgeList);
+    let (kind, text) = files.error(&files.options().with(|options| options.memory = Some(0)));
+    assert_eq!(kind, ErrorKind::Limit);
+    assert!(text.starts_with("v.txt: the ids of 3 vertices take "), "{text}");
+    assert!(text.contains("CSV") && text.contains("--memory"), "{text}");
 }

@@ -2,10 +2,11 @@
 
 use crate::workload::disk::kernel::Kernel;
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A store that takes part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
 pub enum DiskStore {
     /// Ours, within the limit.
     DiskEngine,
@@ -14,8 +15,10 @@ pub enum DiskStore {
     /// RocksDB, within the limit.
     #[cfg(feature = "rocksdb")]
     Rocksdb,
-    /// fjall, whose cache is within the limit.
+    /// fjall, with cache and page cache within the limit.
     Fjall,
+    /// LMDB, whose memory is the page cache, within the limit.
+    Lmdb,
 }
 
 impl DiskStore {
@@ -28,12 +31,20 @@ impl DiskStore {
             #[cfg(feature = "rocksdb")]
             Self::Rocksdb => "rocksdb",
             Self::Fjall => "fjall",
+            Self::Lmdb => "lmdb",
         }
+    }
+
+    /// Whether it reads through the system's cache, so that only the system can limit what it takes: it then works in a
+    /// process of its own (`workload/disk/helper.rs`).
+    #[must_use]
+    pub const fn is_limited_by_system(self) -> bool {
+        matches!(self, Self::Fjall | Self::Lmdb)
     }
 }
 
 /// How much is measured of the disk engine.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DiskPlan {
     /// The graph has 2^scale vertices (R-MAT).
     pub scale: u32,

@@ -6,6 +6,7 @@ use evergraph::generate::random::Random;
 use evergraph::generate::rmat::{RmatOptions, edges};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::split_mix::finish;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 const RANDOM: u64 = 400;
@@ -117,7 +118,7 @@ pub fn degrees(plan: &Plan) -> Vec<u32> {
 }
 
 /// A set of edges in two numbers: different sets have different ones, but for a chance of 1 in 2^64.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Contents {
     /// How many.
     pub edges: u64,

@@ -3,6 +3,7 @@
 //! ```text
 //! plan       how much is measured              engine/    what each store can do, and how it is set up
 //! disk_plan  the same of the disk engine's parts   process    memory and bytes read, as the system counts
+//! memory_group  a process and its page cache within a limit
 //! edges      which edges, in which order       workload/  what is measured, a file a part
 //! race       who runs when; ratios             goals      what should be reached, in one table
 //! stopwatch  wall and CPU time of a run         graph_file  edges of files in place of R-MAT
@@ -16,6 +17,7 @@ mod edges;
 mod engine;
 mod goals;
 mod graph_file;
+mod memory_group;
 mod plan;
 mod plot;
 mod process;
@@ -84,12 +86,16 @@ struct Arguments {
     /// Measures nothing: makes table and plots of the results that are there.
     #[arg(long)]
     show: bool,
+    /// Works for a harness that started this process, by what it says on standard input.
+    #[arg(long, hide = true)]
+    helper: bool,
     #[command(flatten)]
     disk: DiskArguments,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let arguments = Arguments::parse();
+    match if arguments.helper { parts::help() } else { run(&arguments) } {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

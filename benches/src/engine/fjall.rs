@@ -14,6 +14,11 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("unsynced", "the journal is written to the system, not synced (the default)"),
     ("durable", "PersistMode::SyncData after each batch"),
     ("all else", "the defaults of the crate"),
+    (
+        "within a limit",
+        "a control group of its own bounds process and page cache; half of it is the cache's, each table in memory has an \
+         eighth",
+    ),
 ];
 
 const NAME: &str = "fjall";
@@ -34,22 +39,28 @@ impl FjallStore {
     /// # Errors
     /// What fjall says.
     pub fn open(folder: &Path, commit: Commit) -> Result<Self> {
-        Self::open_by(Database::builder(folder.join("fjall")), commit)
+        Self::open_by(Database::builder(folder.join("fjall")), KeyspaceCreateOptions::default(), commit)
     }
 
-    /// The same with a cache of half of `limit_bytes`. It reads through the system's cache, which helps it.
+    /// The same with a cache of half of `limit_bytes` and tables in memory of an eighth each. It reads through the system's
+    /// cache, which whoever opens it has to limit.
     ///
     /// # Errors
     /// What fjall says.
     pub fn open_limited(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
-        let builder = Database::builder(folder.join("fjall"));
-        Self::open_by(builder.cache_size(limit_bytes / 2), commit)
+        let builder = Database::builder(folder.join("fjall")).cache_size(limit_bytes / 2);
+        let options = KeyspaceCreateOptions::default().max_memtable_size(limit_bytes / 8);
+        Self::open_by(builder, options, commit)
     }
 
-    fn open_by(builder: fjall::DatabaseBuilder<Database>, commit: Commit) -> Result<Self> {
+    fn open_by(
+        builder: fjall::DatabaseBuilder<Database>,
+        options: KeyspaceCreateOptions,
+        commit: Commit,
+    ) -> Result<Self> {
         let fail = failed(NAME);
         let database = builder.open().map_err(|error| fail(&error))?;
-        let keyspace = |name: &str| database.keyspace(name, KeyspaceCreateOptions::default);
+        let keyspace = |name: &str| database.keyspace(name, || options.clone());
         let (edges, pairs) = (keyspace("edges"), keyspace("pairs"));
         let (edges, pairs) = (edges.map_err(|error| fail(&error))?, pairs.map_err(|error| fail(&error))?);
         Ok(Self { database, edges, pairs, commit })

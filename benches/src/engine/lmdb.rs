@@ -4,7 +4,7 @@
 //! `MDB_NEXT_MULTIPLE` among them, which `heed` leaves out.
 
 use crate::engine::key_value::{Change, KeyValue};
-use crate::engine::store::{Commit, Edge, Reader, Store, failed};
+use crate::engine::store::{Access, Commit, Edge, Reader, Store, failed};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use lmdb::{
     Cursor, Database, DatabaseFlags, Environment, EnvironmentFlags, RoCursor, Transaction, WriteFlags,
@@ -32,6 +32,11 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ),
     ("reads", "MDB_GET_MULTIPLE and MDB_NEXT_MULTIPLE: up to a page of targets at once"),
     ("loading", "MDB_APPEND and MDB_APPENDDUP: ascending, no search"),
+    (
+        "within a limit",
+        "a control group of its own bounds process and page cache; MDB_NORDAHEAD but for scans: for random reads of data \
+         larger than memory (lmdb.h)",
+    ),
 ];
 
 /// How it is set up where a power failure may ruin all of it.
@@ -40,7 +45,7 @@ pub const MAP_SETTINGS: &[(&str, &str)] = &[
     ("unsynced", "MDB_NOSYNC with MDB_WRITEMAP: a power failure can corrupt the whole database (lmdb.h)"),
 ];
 
-const NAME: &str = "LMDB";
+pub(crate) const NAME: &str = "LMDB";
 const MAP_BYTES: usize = 16 << 30;
 /// Edges that a load puts in one transaction.
 const LOAD_BATCH: usize = 1 << 20;
@@ -75,20 +80,18 @@ impl LmdbStore {
         Self::open_with(folder, EnvironmentFlags::NO_SYNC | EnvironmentFlags::WRITE_MAP)
     }
 
+    /// Opens the environment in `folder`, not synced, for data that is larger than memory and is read so.
+    ///
+    /// # Errors
+    /// What LMDB says.
+    pub fn open_limited(folder: &Path, access: Access) -> Result<Self> {
+        Self::open_with(folder, limited_flags(access))
+    }
+
     fn open_with(folder: &Path, flags: EnvironmentFlags) -> Result<Self> {
         let fail = failed(NAME);
-        let environment = Environment::new()
-            .set_flags(flags)
-            .set_max_dbs(2)
-            .set_max_readers(256)
-            .set_map_size(MAP_BYTES)
-            .open(folder)
-            .map_err(|error| fail(&error))?;
-        let flags = DatabaseFlags::DUP_SORT
-            | DatabaseFlags::DUP_FIXED
-            | DatabaseFlags::INTEGER_KEY
-            | DatabaseFlags::INTEGER_DUP;
-        let edges = environment.create_db(Some("edges"), flags).map_err(|error| fail(&error))?;
+        let environment = environment(folder, flags)?;
+        let edges = environment.create_db(Some("edges"), number_lists()).map_err(|error| fail(&error))?;
         let pairs = environment.create_db(Some("pairs"), DatabaseFlags::empty());
         Ok(Self { edges, pairs: pairs.map_err(|error| fail(&error))?, environment })
     }
@@ -100,6 +103,53 @@ impl LmdbStore {
         });
         done.map_err(|error| failed(NAME)(&error))
     }
+}
+
+/// An environment of up to two tables in `folder`.
+pub(crate) fn environment(folder: &Path, flags: EnvironmentFlags) -> Result<Environment> {
+    let mut builder = Environment::new();
+    builder.set_flags(flags).set_max_dbs(2).set_max_readers(256).set_map_size(MAP_BYTES);
+    builder.open(folder).map_err(|error| failed(NAME)(&error))
+}
+
+/// How data larger than memory is opened.
+pub(crate) fn limited_flags(access: Access) -> EnvironmentFlags {
+    match access {
+        Access::Scan => EnvironmentFlags::NO_SYNC,
+        Access::Single => EnvironmentFlags::NO_SYNC | EnvironmentFlags::NO_READAHEAD,
+    }
+}
+
+/// How a table is made whose keys are vertices and whose data are vertices.
+pub(crate) fn number_lists() -> DatabaseFlags {
+    byte_lists() | DatabaseFlags::INTEGER_DUP
+}
+
+/// How a table is made whose keys are vertices and whose data have one length.
+pub(crate) fn byte_lists() -> DatabaseFlags {
+    DatabaseFlags::DUP_SORT | DatabaseFlags::DUP_FIXED | DatabaseFlags::INTEGER_KEY
+}
+
+/// Appends keys and data, both ascending, to an empty table.
+pub(crate) fn append<D: AsRef<[u8]>>(
+    environment: &Environment,
+    table: Database,
+    mut pairs: impl Iterator<Item = (u32, D)>,
+) -> Result<()> {
+    let mut last = None;
+    let mut batch = || -> lmdb::Result<bool> {
+        let mut transaction = environment.begin_rw_txn()?;
+        let mut is_empty = true;
+        for (key, data) in pairs.by_ref().take(LOAD_BATCH) {
+            let flag = if last == Some(key) { WriteFlags::APPEND_DUP } else { WriteFlags::APPEND };
+            (last, is_empty) = (Some(key), false);
+            transaction.put(table, &key.to_ne_bytes(), &data, flag)?;
+        }
+        transaction.commit()?;
+        Ok(!is_empty)
+    };
+    while batch().map_err(|error| failed(NAME)(&error))? {}
+    Ok(())
 }
 
 impl Store for LmdbStore {
@@ -122,18 +172,8 @@ impl Store for LmdbStore {
     }
 
     fn load(&self, edges: &[Edge]) -> Result<()> {
-        let mut last = None;
-        edges.chunks(LOAD_BATCH).try_for_each(|edges| {
-            self.write(|transaction| {
-                edges.iter().try_for_each(|(source, target)| {
-                    let flag =
-                        if last == Some(*source) { WriteFlags::APPEND_DUP } else { WriteFlags::APPEND };
-                    last = Some(*source);
-                    let [source, target] = [source, target].map(|end| end.to_ne_bytes());
-                    transaction.put(self.edges, &source, &target, flag)
-                })
-            })
-        })
+        let pairs = edges.iter().map(|(source, target)| (*source, target.to_ne_bytes()));
+        append(&self.environment, self.edges, pairs)
     }
 
     fn read(&self, body: &mut dyn FnMut(&mut dyn Reader) -> Result<()>) -> Result<()> {
@@ -153,13 +193,18 @@ impl Store for LmdbStore {
 }
 
 /// What a cursor finds: a key, unless it is the one that was asked for, and data.
-type Found<'a> = (Option<&'a [u8]>, &'a [u8]);
+pub(crate) type Found<'a> = (Option<&'a [u8]>, &'a [u8]);
 
-struct CursorReader<'a>(RoCursor<'a>);
+pub(crate) struct CursorReader<'a>(pub(crate) RoCursor<'a>);
 
-impl CursorReader<'_> {
+impl<'a> CursorReader<'a> {
     /// What the cursor finds; `None` at the end, or if there is no such key.
-    fn get(&self, key: Option<&[u8]>, data: Option<&[u8]>, operation: u32) -> Result<Option<Found<'_>>> {
+    pub(crate) fn get(
+        &self,
+        key: Option<&[u8]>,
+        data: Option<&[u8]>,
+        operation: u32,
+    ) -> Result<Option<Found<'a>>> {
         match self.0.get(key, data, operation) {
             Ok(found) => Ok(Some(found)),
             Err(lmdb::Error::NotFound) => Ok(None),
@@ -168,7 +213,7 @@ impl CursorReader<'_> {
     }
 
     /// Calls `visit` with every target of the key that the cursor is at, as long as it says true.
-    fn targets(&self, first: &[u8], visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+    pub(crate) fn targets(&self, first: &[u8], visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
         // A key with one target has no page of duplicates: the operation then leaves what it was given.
         let Some((_, mut page)) = self.get(None, Some(&[]), MDB_GET_MULTIPLE)? else { return Ok(()) };
         if page.is_empty() {
@@ -182,11 +227,13 @@ impl CursorReader<'_> {
     }
 }
 
-fn numbers(page: &[u8]) -> impl Iterator<Item = u32> + '_ {
+/// The vertices of a page of data.
+pub(crate) fn numbers(page: &[u8]) -> impl Iterator<Item = u32> + '_ {
     page.as_chunks::<4>().0.iter().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-fn number(key: Option<&[u8]>) -> Result<u32> {
+/// The vertex of a key.
+pub(crate) fn number(key: Option<&[u8]>) -> Result<u32> {
     let bytes = key.and_then(|key| key.try_into().ok());
     let wrong = || Error::new(ErrorKind::Corrupt, "LMDB gave a vertex that isn't 4 bytes");
     bytes.map(u32::from_ne_bytes).ok_or_else(wrong)

@@ -6,7 +6,7 @@
 //! redb        B+ tree, pages copied on write, in Rust; a key an edge
 //! fjall       log-structured merge tree, in Rust; a key an edge
 //! rocksdb     log-structured merge tree; a key an edge
-//! rocksdb_lists  the same with both sides, as lists for kernels
+//! lmdb_lists, rocksdb_lists  the same with both sides, as lists for kernels (key_lists)
 //! limited     ours again, with a limit of memory: either engine
 //! ```
 //!
@@ -15,10 +15,12 @@
 
 pub mod evergraph;
 pub mod fjall;
+pub mod key_lists;
 pub mod key_value;
 pub mod kind;
 pub mod limited;
 pub mod lmdb;
+pub mod lmdb_lists;
 pub mod power_cut;
 pub mod redb;
 #[cfg(feature = "rocksdb")]

@@ -15,6 +15,15 @@ pub enum Commit {
     Durable,
 }
 
+/// How a store whose data are larger than memory is read: some must know when they are opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// All of it, in order.
+    Scan,
+    /// Here and there.
+    Single,
+}
+
 /// A store of edges. Any thread may use it.
 pub trait Store: Send + Sync {
     /// Makes all `edges` be there, in one transaction.

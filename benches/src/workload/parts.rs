@@ -1,6 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
+use crate::workload::disk::helper::{HelperPart, Requests};
 use crate::workload::disk::{kernels as disk_kernels, reads as disk_reads, writes as disk_writes};
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
@@ -64,5 +65,18 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskWrites => disk_writes::measure(work),
         Part::DiskReads => disk_reads::measure(work),
         Part::DiskKernels => disk_kernels::measure(work),
+    }
+}
+
+/// Works for a harness that measures a part, until it has no more requests.
+///
+/// # Errors
+/// `invalid` if no harness started this process.
+pub fn help() -> Result<()> {
+    let (assignment, requests) = Requests::begin()?;
+    match assignment.part {
+        HelperPart::Writes => disk_writes::serve(&assignment, requests),
+        HelperPart::Reads => disk_reads::serve(&assignment, requests),
+        HelperPart::Kernels => disk_kernels::serve(&assignment, requests),
     }
 }

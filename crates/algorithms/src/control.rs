@@ -96,7 +96,10 @@ impl<'a> Control<'a> {
     }
 
     /// Reserves `bytes` for `purpose`, before they are allocated.
-    pub(crate) fn reserve_bytes(&self, purpose: &str, bytes: u64) -> Result<Reservation> {
+    ///
+    /// # Errors
+    /// `limit` if the budget refuses.
+    pub fn reserve_bytes(&self, purpose: &str, bytes: u64) -> Result<Reservation> {
         self.budget.reserve(purpose, bytes)
     }
 }

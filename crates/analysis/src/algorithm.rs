@@ -119,6 +119,7 @@ impl Algorithm {
     /// `not_found` for a name or vertex that isn't there; `invalid` for lengths that don't fit together, or a weight
     /// that is none; `limit` if its state doesn't fit into the budget of `control`; `cancelled`; those of freezing.
     pub fn run(&self, input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
+        input.expect_rows(self.row_bytes());
         let answer = (self.kernel)(input, arguments, control)?;
         debug_assert_eq!(answer.columns.len() + 1, self.columns.len(), "{}", self.name);
         debug_assert!(
@@ -128,6 +129,21 @@ impl Algorithm {
             answer.figures
         );
         Ok(answer)
+    }
+
+    /// What an answer takes for each vertex beyond what the kernel reserved: most of that is free when rows are made.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        let rows = match self.order {
+            Order::Highest | Order::Nearest | Order::InOrder => 4 + 8 * (self.columns.len() as u64 - 1),
+            // A vertex, a number, and what numbers groups by their sizes.
+            Order::Groups => 28,
+            Order::Paths | Order::Cycles => return 0,
+        };
+        let many = 1 << 20;
+        let size = GraphSize { vertices: many, edges: 0, threads: 1 };
+        let kernel = self.cost.memory_bytes.map_or(0, |bytes| bytes(&size) / many);
+        // The kernel's result is there still.
+        (rows + 8).saturating_sub(kernel)
     }
 
     /// Its name on a command line: with hyphens.

@@ -4,11 +4,12 @@ use crate::lists::Lists;
 use crate::snapshot::Snapshot;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::scope::Scope;
+use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::GraphView;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 /// Whoever calls an algorithm: how it names things, and what it wants to be told.
@@ -58,7 +59,13 @@ pub struct Input<'a> {
     frozen: Cell<Option<Frozen>>,
     freezing: Cell<Duration>,
     running: Cell<Duration>,
+    /// What the rows of the answer take for each vertex, while they are made.
+    row_bytes: Cell<u64>,
+    rows: RefCell<Option<Reservation>>,
 }
+
+/// What the memory for an answer is called in a budget.
+const ROWS_PURPOSE: &str = "rows of the answer";
 
 impl<'a> Input<'a> {
     /// The part of `snapshot` in `scope`. Nothing is frozen yet.
@@ -76,7 +83,8 @@ impl<'a> Input<'a> {
 
     fn of(graph: Graph<'a>, scope: &'a Scope, caller: &'a dyn Caller) -> Self {
         let (frozen, freezing, running) = Default::default();
-        Self { graph, scope, caller, frozen, freezing, running }
+        let (row_bytes, rows) = Default::default();
+        Self { graph, scope, caller, frozen, freezing, running, row_bytes, rows }
     }
 
     /// What was frozen, if anything was.
@@ -95,6 +103,12 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn kernel_time(&self) -> Duration {
         self.running.get()
+    }
+
+    /// There will be a row for each vertex that is frozen, of `bytes`. They are reserved before a kernel runs: what a cache took
+    /// meanwhile would not all go back to the system.
+    pub(crate) fn expect_rows(&self, bytes: u64) {
+        self.row_bytes.set(bytes);
     }
 
     /// Freezes the part that is meant, with the sides that `direction` names.
@@ -118,6 +132,9 @@ impl<'a> Input<'a> {
         })?;
         let (vertices, edges) = (lists.vertices().len(), lists.edge_count());
         self.frozen.set(Some(Frozen { vertices, edges, fresh_share }));
+        self.rows.take();
+        let rows = control.reserve_bytes(ROWS_PURPOSE, vertices * self.row_bytes.get())?;
+        self.rows.replace(Some(rows));
         Ok(lists)
     }
 

@@ -258,7 +258,8 @@ mod tests {
                 let arguments = Arguments::new(algorithm.parameters, given).unwrap();
                 let counting = Counting::default();
                 pool.install(|| graph.run_on(algorithm, &arguments, &counting)).unwrap();
-                let ([now, reserved], allowed) = (&*counting.0, most(&size));
+                let rows = algorithm.row_bytes() * size.vertices;
+                let ([now, reserved], allowed) = (&*counting.0, most(&size) + rows);
                 let reserved = reserved.load(Relaxed);
                 if !(1..=allowed).contains(&reserved) {
                     wrong.push(format!("{} reserves {reserved}, not {allowed}: {size:?}", algorithm.name));

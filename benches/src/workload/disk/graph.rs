@@ -23,7 +23,7 @@ pub const WEIGHT: &str = "weight";
 const PURPOSE: u64 = 401;
 
 /// A graph in two parts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DiskGraph {
     /// Vertices are 0 up to this.
     pub vertices: u32,

@@ -3,6 +3,7 @@
 use crate::edges::Contents;
 use crate::engine::store::{Edge, Store};
 use evergraph_graph::error::Result;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// Edges of a large transaction.
@@ -29,7 +30,7 @@ pub const MANY: Way = Way { batch: BATCH, is_checked: false };
 pub const MANY_CHECKED: Way = Way { batch: BATCH, is_checked: true };
 
 /// What a run showed.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Inserts {
     /// Edges inserted or deleted a second.
     pub rate: f64,

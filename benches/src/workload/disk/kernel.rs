@@ -1,5 +1,6 @@
 //! Kernels: algorithms on any engine's topology, and what of their answers is compared.
 
+use crate::engine::store::Access;
 use evergraph_algorithms::betweenness::{BetweennessParameters, betweenness};
 use evergraph_algorithms::bfs::{BfsParameters, bfs};
 use evergraph_algorithms::cdlp::{CdlpParameters, cdlp};
@@ -18,16 +19,20 @@ use evergraph_algorithms::sources::Sources;
 use evergraph_algorithms::sssp::{SsspParameters, sssp};
 use evergraph_algorithms::triangles::triangles;
 use evergraph_algorithms::wcc::{WccParameters, wcc};
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::topology::{PieceBuffer, Projection, Topology, Visit, Weight};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read as _, Write as _};
+use std::path::Path;
 
 /// Parts of a scan for each thread.
 const PARTS_PER_THREAD: usize = 64;
 
 /// What is run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, Serialize, Deserialize)]
 pub enum Kernel {
     Scan,
     WeightedScan,
@@ -72,6 +77,43 @@ impl Answer {
             _ => false,
         }
     }
+
+    /// Writes it to a file, for another process.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let (kind, numbers): (_, Box<dyn Iterator<Item = u64>>) = match self {
+            Self::Exact(values) => (0, Box::new(values.iter().copied())),
+            Self::Real(values) => (1, Box::new(values.iter().map(|value| value.to_bits()))),
+        };
+        let written = File::create(path).and_then(|file| {
+            let mut file = BufWriter::new(file);
+            let mut numbers = [kind].into_iter().chain(numbers);
+            numbers.try_for_each(|number| file.write_all(&number.to_le_bytes()))?;
+            file.flush()
+        });
+        written.map_err(|error| failed(path, &error))
+    }
+
+    /// Reads what [`Answer::write`] wrote.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| BufReader::new(file).read_to_end(&mut bytes));
+        read.map_err(|error| failed(path, &error))?;
+        let mut numbers = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        Ok(match numbers.next() {
+            Some(0) => Self::Exact(numbers.collect()),
+            _ => Self::Real(numbers.map(f64::from_bits).collect()),
+        })
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("an answer in {}: {error}", path.display()))
 }
 
 impl Kernel {
@@ -100,6 +142,15 @@ impl Kernel {
             Self::Wcc => exact(wcc(lists, &WccParameters::default(), control)?.labels.as_slice()),
             _ => return Ok(None),
         }))
+    }
+
+    /// How it reads lists.
+    #[must_use]
+    pub const fn access(self) -> Access {
+        match self {
+            Self::Bfs | Self::Sssp => Access::Single,
+            _ => Access::Scan,
+        }
     }
 
     /// What it reads.
@@ -203,4 +254,20 @@ pub fn busiest<T: Topology>(lists: &T) -> Result<VertexId> {
     let most =
         degrees.iter().enumerate().max_by_key(|(vertex, degree)| (**degree, std::cmp::Reverse(*vertex)));
     Ok(VertexId(most.map_or(0, |(vertex, _)| vertex as u32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answer");
+        for answer in [Answer::Exact(vec![3, u64::MAX]), Answer::Real(vec![0.1, f64::INFINITY])] {
+            answer.write(&path).unwrap();
+            assert!(Answer::read(&path).unwrap().agrees(&answer), "{answer:?}");
+        }
+        assert!(!Answer::read(&path).unwrap().agrees(&Answer::Exact(vec![3])));
+    }
 }

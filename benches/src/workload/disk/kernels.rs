@@ -1,32 +1,31 @@
-//! Kernels on the lists of the disk engine, beside the memory engine's, which has no limit, and RocksDB's, within the same
-//! limit. Answers must agree.
+//! Kernels on the lists of the disk engine, beside the memory engine's, which has no limit, and RocksDB's and LMDB's, within
+//! the same limit. Answers must agree.
 //!
 //! ```text
 //! warm     a graph in the cache: every kernel                                      beside the memory engine
-//! beyond   a graph of several times the memory: some kernels, a scan               beside RocksDB, too
+//! beyond   a graph of several times the memory: some kernels, a scan               beside RocksDB and LMDB, too
 //! scan     all lists of both sides, in key order                                   beside plain reads of the files
 //! writer   SSSP while a thread commits batches                                     beside SSSP alone
 //! ```
 //!
 //! A round before the first, which warms caches, is not counted. Kernels run on all cores, on lists of every store alike:
-//! the same code, so that figures are of the lists alone. RocksDB keeps both sides here, and its weights as values.
+//! the same code, so that figures are of the lists alone. RocksDB and LMDB keep both sides here, and weights beside targets.
 
 use crate::disk_plan::{DiskPlan, DiskStore};
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
+use crate::engine::lmdb_lists::{BothSides, LmdbGraph};
 #[cfg(feature = "rocksdb")]
 use crate::engine::rocksdb_lists::RocksDbGraph;
 use crate::engine::store::{Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::{Work, wrong};
-use crate::process::MemoryPeak;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::bandwidth::{folder_bytes, read_files};
 use crate::workload::disk::graph::{DiskGraph, Properties, weight};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable};
 use crate::workload::disk::kernel::{Answer, Kernel, busiest, scan};
-#[cfg(feature = "rocksdb")]
-use crate::workload::disk::runs::run_on_rocksdb;
-use crate::workload::disk::runs::{Taken, run};
+use crate::workload::disk::runs::{Taken, run, run_on_peer};
 use clap::ValueEnum;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::byte_size::ByteSize;
@@ -36,6 +35,7 @@ use evergraph_graph::topology::Projection;
 use evergraph_graph::view::Freeze;
 use evergraph_measure::figure::Unit;
 use evergraph_memory_engine::engine::MemoryEngine;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -55,9 +55,22 @@ struct Stores {
     memory: Option<LimitedStore<MemoryEngine>>,
     #[cfg(feature = "rocksdb")]
     rocksdb: Option<RocksDbGraph>,
+    lmdb: Option<Helper>,
     /// Where searches begin.
     source: VertexId,
 }
+
+/// What a store of another process is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Request {
+    /// To be loaded.
+    Fill,
+    /// To run a kernel, whose searches begin at this vertex, and to write the answer to [`ANSWER`].
+    Run(Kernel, u32),
+}
+
+/// The file of an answer, in the store's folder.
+const ANSWER: &str = "answer";
 
 /// Measures in warm cache, then beyond memory.
 ///
@@ -81,12 +94,16 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     }
     work.note("kernels run on all cores, on the lists of every store alike; a first round is not counted");
     work.note("rocksdb keeps both sides, and weights as values; each vertex a search comes to is a seek");
+    work.note(
+        "lmdb keeps both sides, and weights beside targets; it reads ahead but for searches (bfs, sssp)",
+    );
     Ok(())
 }
 
 fn measure_at(work: &mut Work<'_>, plan: &DiskPlan, name: &str) -> Result<()> {
     let graph = DiskGraph::draw(plan, work.plan.seed, plan.fresh_percent)?;
-    let stores = Stores::filled(&work.place(name), plan, &graph)?;
+    let plan = &DiskPlan { peers: limitable(work, plan.peers.clone()), ..plan.clone() };
+    let mut stores = Stores::filled(work, name, plan, &graph)?;
     work.note(format!(
         "{name}: R-MAT, 2^{} vertices, {} edges loaded and {} committed; files {}; memory limit {}; {} threads",
         plan.scale,
@@ -98,14 +115,19 @@ fn measure_at(work: &mut Work<'_>, plan: &DiskPlan, name: &str) -> Result<()> {
     ));
     let rounds = work.plan.rounds.min(if plan.limit_bytes < WARM_LIMIT_BYTES { plan.rounds } else { 3 });
     for kernel in &plan.kernels {
-        measure_kernel(work, &stores, plan, (name, *kernel), rounds)?;
+        measure_kernel(work, &mut stores, plan, (name, *kernel), rounds)?;
     }
     measure_scan(work, &stores, name, rounds)?;
-    measure_writer(work, &stores, plan, (name, &graph.loaded), rounds)
+    measure_writer(work, &stores, plan, (name, &graph.loaded), rounds)?;
+    stores.lmdb.iter().for_each(|helper| work.note(helper.text()));
+    Ok(())
 }
 
 impl Stores {
-    fn filled(place: &Path, plan: &DiskPlan, graph: &DiskGraph) -> Result<Self> {
+    fn filled(work: &mut Work<'_>, name: &str, plan: &DiskPlan, graph: &DiskGraph) -> Result<Self> {
+        let place = work.place(name);
+        let lmdb = plan.peers.contains(&DiskStore::Lmdb);
+        let lmdb = lmdb.then(|| lmdb_filled(work, &place.join("lmdb"), plan)).transpose()?.flatten();
         let disk_folder = place.join("disk");
         let disk = filled::<DiskEngine>(&disk_folder, plan.limit_bytes, graph)?;
         let memory = plan.peers.contains(&DiskStore::MemoryEngine);
@@ -127,6 +149,7 @@ impl Stores {
                     RocksDbGraph::filled(&folder, plan.limit_bytes, graph.vertices, edges, weight)
                 })
                 .transpose()?,
+            lmdb,
             source,
         })
     }
@@ -137,20 +160,62 @@ impl Stores {
         names.extend(self.memory.as_ref().map(|_| MemoryEngine::MEASURED));
         #[cfg(feature = "rocksdb")]
         names.extend(self.rocksdb.as_ref().map(|_| "rocksdb"));
+        names.extend(self.lmdb.as_ref().map(|_| DiskStore::Lmdb.name()));
         names
     }
 
-    fn run(&self, name: &str, kernel: Kernel, plan: &DiskPlan) -> Result<(Taken, Answer)> {
+    fn run(
+        &mut self,
+        (place, name): (&Path, &str),
+        kernel: Kernel,
+        plan: &DiskPlan,
+    ) -> Result<(Taken, Answer)> {
         if name == DiskEngine::MEASURED {
             return run(&self.disk, kernel, self.source, plan.kernel_time);
         }
         #[cfg(feature = "rocksdb")]
         if let Some(rocksdb) = self.rocksdb.as_ref().filter(|_| name == "rocksdb") {
-            return run_on_rocksdb(rocksdb, kernel, self.source, plan.kernel_time);
+            let open = |projection: &Projection| Ok(rocksdb.lists(projection));
+            return run_on_peer(open, kernel, self.source, plan.kernel_time);
+        }
+        if let Some(helper) = self.lmdb.as_mut().filter(|_| name == DiskStore::Lmdb.name()) {
+            let taken = helper.ask(&Request::Run(kernel, self.source.0))?;
+            return Ok((taken, Answer::read(&place.join("lmdb").join(ANSWER))?));
         }
         let memory = self.memory.as_ref().ok_or_else(|| Error::invalid(format!("{name} takes no part")))?;
         run(memory, kernel, self.source, plan.kernel_time)
     }
+}
+
+/// A helper that has the graph in LMDB; none if the system ended it, which a note says.
+fn lmdb_filled(work: &mut Work<'_>, folder: &Path, plan: &DiskPlan) -> Result<Option<Helper>> {
+    make(folder)?;
+    let mut helper = Helper::start(DiskStore::Lmdb, HelperPart::Kernels, (plan, work.plan.seed), folder)?;
+    let filled = helper.ask_first::<Option<Taken>>(work, &Request::Fill)?;
+    Ok(filled.map(|_| helper))
+}
+
+/// Works as a helper: fills LMDB, then runs kernels on its lists.
+///
+/// # Errors
+/// `io` if nobody listens.
+pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
+    let Assignment { plan, seed, folder, .. } = assignment;
+    let prepare = || {
+        let graph = DiskGraph::draw(plan, *seed, plan.fresh_percent)?;
+        let mut turned: Vec<Edge> = graph.loaded.iter().map(|(source, target)| (*target, *source)).collect();
+        turned.sort_unstable();
+        assignment.join()?;
+        let DiskGraph { vertices, loaded, later } = &graph;
+        LmdbGraph::filled(folder, BothSides { vertices: *vertices, loaded, turned: &turned, later }, weight)
+    };
+    requests.serve(prepare, |graph, request| {
+        let Request::Run(kernel, source) = request else { return Ok(None) };
+        let open = |projection: &Projection| graph.lists(projection, kernel.access());
+        let (taken, answer) = run_on_peer(open, kernel, VertexId(source), plan.kernel_time)?;
+        answer.write(&folder.join(ANSWER))?;
+        Ok(Some(taken))
+    })
 }
 
 fn filled<E: MeasuredEngine>(folder: &Path, limit_bytes: u64, graph: &DiskGraph) -> Result<LimitedStore<E>>
@@ -168,7 +233,7 @@ where
 /// One kernel on each store, in turn; who is refused or too late is left out, with a note.
 fn measure_kernel(
     work: &mut Work<'_>,
-    stores: &Stores,
+    stores: &mut Stores,
     plan: &DiskPlan,
     (beginning, kernel): (&str, Kernel),
     rounds: usize,
@@ -181,15 +246,14 @@ fn measure_kernel(
         let mut of_round = vec![Taken::default(); names.len()];
         let mut left_out = Vec::new();
         for place in order(round, names.len()) {
-            let peak = MemoryPeak::begin();
-            match stores.run(names[place], kernel, plan) {
+            match stores.run((&work.place(beginning), names[place]), kernel, plan) {
                 Ok((taken, answer)) => {
                     of_round[place] = taken;
                     let (time, read) = (taken.total(), ByteSize(taken.bytes_read as u64));
                     eprintln!("  {name}, {}: {time:.3} s, {read} read", names[place]);
                     if round == 0 {
                         let text =
-                            format!("memory of the process grew by {} at most", ByteSize(peak.bytes()));
+                            format!("memory of the process grew by {} at most", ByteSize(taken.memory_bytes));
                         work.note(format!(
                             "{name}, {}, first run: {time:.3} s, {read} read; {text}",
                             names[place]

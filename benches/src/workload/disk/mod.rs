@@ -1,5 +1,5 @@
 //! Graphs of several times the memory: the disk engine beside the memory engine, which has all the memory it wants, and
-//! beside RocksDB and fjall, which have the same limit.
+//! beside RocksDB, fjall and LMDB, which have the same limit.
 //!
 //! ```text
 //! writes    loads, inserts with look-ups and without, bytes of files, opening after a kill, a reader that is held
@@ -12,6 +12,7 @@
 
 pub mod bandwidth;
 pub mod graph;
+pub mod helper;
 pub mod inserts;
 pub mod kernel;
 pub mod kernels;

@@ -2,17 +2,23 @@
 
 use crate::disk_plan::DiskStore;
 use crate::engine::fjall::FjallStore;
+use crate::engine::lmdb::LmdbStore;
 #[cfg(feature = "rocksdb")]
 use crate::engine::rocksdb::RocksDbStore;
-use crate::engine::store::{Commit, Store};
+use crate::engine::store::{Access, Commit, Store};
 use evergraph_graph::error::Result;
 use std::path::Path;
 
-/// Opens a store of others in `folder`, not synced; none for ours.
+/// Opens a store of others in `folder`, not synced, to be read so; none for ours.
 ///
 /// # Errors
 /// What the engine says.
-pub fn open_peer(store: DiskStore, folder: &Path, limit_bytes: u64) -> Result<Option<Box<dyn Store>>> {
+pub fn open_peer(
+    store: DiskStore,
+    folder: &Path,
+    limit_bytes: u64,
+    access: Access,
+) -> Result<Option<Box<dyn Store>>> {
     Ok(match store {
         DiskStore::DiskEngine | DiskStore::MemoryEngine => None,
         #[cfg(feature = "rocksdb")]
@@ -20,5 +26,6 @@ pub fn open_peer(store: DiskStore, folder: &Path, limit_bytes: u64) -> Result<Op
             Some(Box::new(RocksDbStore::open_limited(folder, limit_bytes, Commit::Unsynced)?))
         }
         DiskStore::Fjall => Some(Box::new(FjallStore::open_limited(folder, limit_bytes, Commit::Unsynced)?)),
+        DiskStore::Lmdb => Some(Box::new(LmdbStore::open_limited(folder, access)?)),
     })
 }

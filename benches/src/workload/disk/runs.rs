@@ -1,25 +1,22 @@
 //! Runs: a kernel on the lists of one store: time, bytes read, and the answer.
 
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
-#[cfg(feature = "rocksdb")]
-use crate::engine::rocksdb_lists::RocksDbGraph;
-use crate::process::bytes_read;
+use crate::process::{MemoryPeak, bytes_read};
 use crate::workload::disk::graph::WEIGHT;
 use crate::workload::disk::kernel::{Answer, Kernel};
 use evergraph_algorithms::control::Control;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-#[cfg(feature = "rocksdb")]
-use evergraph_graph::id::KeyId;
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::topology::{Projection, Topology};
 use evergraph_graph::view::{Freeze, GraphView};
-#[cfg(feature = "rocksdb")]
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::snapshot::handle::Snapshot;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// What a run took.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Taken {
     /// Seconds until lists could be read.
     pub freezing: f64,
@@ -27,6 +24,8 @@ pub struct Taken {
     pub running: f64,
     /// Bytes that came from the disk, in both.
     pub bytes_read: f64,
+    /// Bytes that the process had at most, beyond what it had before.
+    pub memory_bytes: u64,
 }
 
 impl Taken {
@@ -53,7 +52,7 @@ where
     let snapshot = store.open_store().store().snapshot();
     let key = snapshot.catalogue().key(WEIGHT);
     let key = key.ok_or_else(|| Error::new(ErrorKind::NotFound, "the graph has no weights"))?;
-    let read = bytes_read();
+    let (read, peak) = (bytes_read(), MemoryPeak::begin());
     let began = Instant::now();
     let lists = snapshot.freeze(&kernel.projection(key))?;
     let freezing = began.elapsed().as_secs_f64();
@@ -61,25 +60,24 @@ where
     let control = Control::new(snapshot.budget()).with_cancel(&deadline(time_max));
     let answer = kernel.run(&lists, source, &control)?;
     let running = began.elapsed().as_secs_f64();
-    Ok((Taken { freezing, running, bytes_read: (bytes_read() - read) as f64 }, answer))
+    let memory_bytes = peak.bytes();
+    Ok((Taken { freezing, running, bytes_read: (bytes_read() - read) as f64, memory_bytes }, answer))
 }
 
-/// Runs `kernel` on the lists of RocksDB; its own state has a budget of what it takes.
+/// Runs `kernel` on the lists of others that `open` opens; its own state has a budget of what it takes.
 ///
 /// # Errors
 /// As [`run`].
-#[cfg(feature = "rocksdb")]
-pub fn run_on_rocksdb(
-    graph: &RocksDbGraph,
+pub fn run_on_peer<T: Topology>(
+    open: impl FnOnce(&Projection) -> Result<T>,
     kernel: Kernel,
     source: VertexId,
     time_max: Duration,
 ) -> Result<(Taken, Answer)> {
-    let read = bytes_read();
+    let (read, peak) = (bytes_read(), MemoryPeak::begin());
     let began = Instant::now();
     // The key says only that there are weights.
-    let projection = kernel.projection(KeyId(0));
-    let lists = graph.lists(projection.direction, projection.weight.is_some());
+    let lists = open(&kernel.projection(KeyId(0)))?;
     let freezing = began.elapsed().as_secs_f64();
     let budget = MemoryBudget::new(u64::MAX);
     let began = Instant::now();
@@ -88,7 +86,8 @@ pub fn run_on_rocksdb(
     let answer =
         answer.ok_or_else(|| Error::new(ErrorKind::Limit, "this kernel has no run on others' lists"))?;
     let running = began.elapsed().as_secs_f64();
-    Ok((Taken { freezing, running, bytes_read: (bytes_read() - read) as f64 }, answer))
+    let memory_bytes = peak.bytes();
+    Ok((Taken { freezing, running, bytes_read: (bytes_read() - read) as f64, memory_bytes }, answer))
 }
 
 fn deadline(time_max: Duration) -> CancelFlag {

@@ -6,18 +6,20 @@
 //! others   load ── settle ── 1,000 blindly ── one blindly ── 1,000 with look-ups ── one with a look-up ── settle
 //! ```
 //!
-//! A store at a time, from its load to its end: compactions of one would be paid by another.
+//! A store at a time, from its load to its end: compactions of one would be paid by another. Those that only the system can
+//! limit run in a process of their own ([`super::helper`]).
 
 use crate::disk_plan::{DiskPlan, DiskStore};
 use crate::edges::Contents;
 use crate::engine::limited::{LimitedStore, MeasuredEngine};
-use crate::engine::store::{Commit, Edge, Store};
+use crate::engine::store::{Access, Commit, Edge, Store};
 use crate::goals::baseline;
 use crate::plan::{Work, wrong};
 use crate::process::MemoryPeak;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::graph::{DiskGraph, Properties};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable};
 use crate::workload::disk::inserts::{
     BATCH, Inserts, MANY, MANY_CHECKED, ONE, ONE_CHECKED, Way, expected, insert,
 };
@@ -29,6 +31,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::disk_size::disk_bytes;
 use evergraph_measure::figure::Unit;
 use evergraph_memory_engine::engine::MemoryEngine;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -42,7 +45,7 @@ const LATER_PERCENT: u64 = 20;
 const RUNS: usize = 4;
 
 /// What was measured of one store.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Measured {
     load: f64,
     load_bytes: f64,
@@ -72,31 +75,32 @@ impl Measured {
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let plan = work.plan.disk.clone();
     let graph = DiskGraph::draw(&plan, work.plan.seed, LATER_PERCENT)?;
-    let stores = plan.stores();
-    let mut figures: [Race; FIGURES.len()] =
-        std::array::from_fn(|_| Race::new(stores.iter().map(|store| store.name())));
-    let (mut opens, mut held) = (Vec::new(), Race::new(["disk engine", baseline::WITHOUT]));
+    let stores = limitable(work, plan.stores());
+    let mut rounds: Vec<Vec<Option<Measured>>> = Vec::new();
     for round in 0..plan.rounds {
-        let mut measured: Vec<Measured> = stores.iter().map(|_| Measured::default()).collect();
+        let mut of_round: Vec<Option<Measured>> = stores.iter().map(|_| None).collect();
         for place in order(round, stores.len()) {
-            let folder = work.place(&format!("disk-writes-{round}-{place}"));
-            fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
-            let peak = MemoryPeak::begin();
-            let store = stores[place];
-            eprintln!("{}:", store.name());
-            measured[place] = match open_peer(store, &folder, plan.limit_bytes)? {
-                Some(peer) => of_peer(store.name(), peer, &folder, &plan, &graph)?,
-                None if store == DiskStore::MemoryEngine => {
-                    of_ours::<MemoryEngine>(work, &folder, u64::MAX, &graph)?
-                }
-                None => of_ours::<DiskEngine>(work, &folder, plan.limit_bytes, &graph)?,
-            };
-            // A page at least, so that ratios are numbers.
-            measured[place].memory_bytes = peak.bytes().max(4096) as f64;
-            fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+            let is_left_out = rounds.iter().any(|round| round[place].is_none());
+            if !is_left_out {
+                let folder = work.place(&format!("disk-writes-{round}-{place}"));
+                fs::create_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+                eprintln!("{}:", stores[place].name());
+                of_round[place] = of_store(work, stores[place], &folder, &graph)?;
+                fs::remove_dir_all(&folder).map_err(|error| failed(&folder, &error))?;
+            }
         }
+        rounds.push(of_round);
+    }
+    // Whoever had too little memory once is in no figure; ours, the first, always has enough or ends the run.
+    let is_whole = |place: &usize| rounds.iter().all(|round| round[*place].is_some());
+    let places: Vec<usize> = (0..stores.len()).filter(is_whole).collect();
+    let mut figures: [Race; FIGURES.len()] =
+        std::array::from_fn(|_| Race::new(places.iter().map(|place| stores[*place].name())));
+    let (mut opens, mut held) = (Vec::new(), Race::new(["disk engine", baseline::WITHOUT]));
+    for round in &rounds {
+        let measured: Vec<&Measured> = places.iter().filter_map(|place| round[*place].as_ref()).collect();
         for ((_, _, _, value), race) in FIGURES.iter().zip(&mut figures) {
-            race.note(&measured.iter().map(value).collect::<Vec<_>>());
+            race.note(&measured.iter().map(|measured| value(measured)).collect::<Vec<_>>());
         }
         // Of ours alone: nobody kills the others here.
         opens.extend(measured[0].open);
@@ -189,7 +193,58 @@ fn notes(work: &mut Work<'_>, plan: &DiskPlan, graph: &DiskGraph) {
         "ours keeps both directions, checks both ends and looks each edge up before it inserts it, in all figures; the \
          others keep one direction and check no ends",
     );
-    work.note("rocksdb reads and writes past the system's cache, as ours does; fjall has no such setting");
+    work.note(
+        "rocksdb reads and writes past the system's cache, as ours does; fjall and lmdb have no such setting",
+    );
+}
+
+/// All that is measured of one store; nothing if the system ended its process, which a note says.
+fn of_store(
+    work: &mut Work<'_>,
+    store: DiskStore,
+    folder: &Path,
+    graph: &DiskGraph,
+) -> Result<Option<Measured>> {
+    let plan = work.plan.disk.clone();
+    let peak = MemoryPeak::begin();
+    let measured = match store {
+        DiskStore::DiskEngine => of_ours::<DiskEngine>(work, folder, plan.limit_bytes, graph)?,
+        DiskStore::MemoryEngine => of_ours::<MemoryEngine>(work, folder, u64::MAX, graph)?,
+        _ if store.is_limited_by_system() => return of_helper(work, store, folder),
+        _ => of_peer(store, folder, &plan, graph)?,
+    };
+    Ok(Some(Measured { memory_bytes: beyond(peak), ..measured }))
+}
+
+/// A page at least, so that ratios are numbers.
+fn beyond(peak: MemoryPeak) -> f64 {
+    peak.bytes().max(4096) as f64
+}
+
+fn of_helper(work: &mut Work<'_>, store: DiskStore, folder: &Path) -> Result<Option<Measured>> {
+    let given = (&work.plan.disk, work.plan.seed);
+    let mut helper = Helper::start(store, HelperPart::Writes, given, folder)?;
+    let measured = helper.ask_first(work, &())?;
+    measured.is_some().then(|| work.note(helper.text()));
+    Ok(measured)
+}
+
+/// Works as a helper: measures its store when it is asked.
+///
+/// # Errors
+/// `io` if nobody listens.
+pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
+    let Assignment { store, plan, seed, folder, .. } = assignment;
+    let prepare = || {
+        let graph = DiskGraph::draw(plan, *seed, LATER_PERCENT)?;
+        assignment.join()?;
+        Ok(graph)
+    };
+    requests.serve(prepare, |graph, (): ()| {
+        let peak = MemoryPeak::begin();
+        let measured = of_peer(*store, folder, plan, graph)?;
+        Ok(Measured { memory_bytes: beyond(peak), ..measured })
+    })
 }
 
 fn of_ours<E: MeasuredEngine>(
@@ -277,13 +332,9 @@ where
     Ok(measured)
 }
 
-fn of_peer(
-    name: &'static str,
-    store: Box<dyn Store>,
-    folder: &Path,
-    plan: &DiskPlan,
-    graph: &DiskGraph,
-) -> Result<Measured> {
+fn of_peer(peer: DiskStore, folder: &Path, plan: &DiskPlan, graph: &DiskGraph) -> Result<Measured> {
+    let store = open_peer(peer, folder, plan.limit_bytes, Access::Single)?;
+    let store = store.ok_or_else(|| Error::invalid(format!("{} is no peer", peer.name())))?;
     let mut measured = Measured::default();
     let began = Instant::now();
     store.load(&graph.loaded)?;
@@ -305,7 +356,7 @@ fn of_peer(
     measured.one_checked = run(fourth, ONE_CHECKED)?;
     store.settle()?;
     let all = expected(&graph.loaded, &inserted);
-    all.check(name, &*store)?;
+    all.check(peer.name(), &*store)?;
     measured.settled_bytes = disk_bytes(folder)? as f64 / all.edges as f64;
     store.close()?;
     Ok(measured)
@@ -316,6 +367,7 @@ fn runs(later: &[Edge]) -> [&[Edge]; RUNS] {
     let each = later.len() / RUNS;
     std::array::from_fn(|run| &later[run * each..(run + 1) * each])
 }
+
 /// Copies the files of an open database: what a kill leaves.
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(|error| failed(to, &error))?;

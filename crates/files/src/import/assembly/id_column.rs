@@ -141,7 +141,9 @@ impl IdColumn {
             return Ok(Self::Integers(take_array(reader, count as usize)?.into()));
         }
         let mut strings = IdBytes::default();
-        (0..count).try_for_each(|_| Ok(strings.push(reader.bytes()?)))?;
+        for _ in 0..count {
+            strings.push(reader.bytes()?);
+        }
         Ok(if tag == STRINGS { Self::Strings(strings) } else { Self::Values(strings) })
     }
 

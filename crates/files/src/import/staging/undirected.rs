@@ -69,7 +69,7 @@ impl<Key: Eq + Hash, End: Ord + Hash + Copy> UndirectedEdges<Key, End> {
         if self.pairs.is_some() {
             return Ok(0);
         }
-        let mut groups: BTreeMap<(String, usize, usize), Vec<(usize, Range<u64>)>> = BTreeMap::new();
+        let mut groups: BTreeMap<(String, usize, usize), Vec<RowsOfTable>> = BTreeMap::new();
         for (table, rows) in self.rows.into_iter().filter(|(_, rows)| !rows.is_empty()) {
             let StagedEdges { edge_type, source_label, target_label, .. } = &tables[table];
             let (low, high) = (source_label.min(target_label), source_label.max(target_label));
@@ -82,6 +82,9 @@ impl<Key: Eq + Hash, End: Ord + Hash + Copy> UndirectedEdges<Key, End> {
         Ok(dropped)
     }
 }
+
+/// The place of a table, and rows of it.
+type RowsOfTable = (usize, Range<u64>);
 
 /// Edges of one table that came together, and the number of the first one among all of their group.
 struct NumberedRows {

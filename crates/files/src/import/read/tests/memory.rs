@@ -121,7 +121,7 @@ proptest! {
             let show = |id: u64| match signs {
                 0 => id.to_string(),
                 1 => (id as i64 - 30).to_string(),
-                _ => if id % 3 == 0 { (id | 1 << 63).to_string() } else { id.to_string() },
+                _ => if id.is_multiple_of(3) { (id | 1 << 63).to_string() } else { id.to_string() },
             };
             writeln!(texts[*file], "{} {} {at}", show(*source), show(*target)).unwrap();
         }

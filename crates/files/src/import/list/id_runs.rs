@@ -98,12 +98,6 @@ impl IdRuns {
         Ok(Self { staging: Arc::clone(staging), file, runs: Vec::new() })
     }
 
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.runs.len()
-    }
-
     /// Adds a run of the ids `by_row`, each of which is there once. On all threads of the current pool.
     ///
     /// # Errors

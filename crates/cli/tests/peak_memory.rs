@@ -12,6 +12,10 @@ use std::time::Instant;
 const LIMIT_BYTES: u64 = 64 << 20;
 /// Texts of 1 KiB: 128 MiB.
 const TEXTS: usize = 128 << 10;
+/// Their ids take more than 120 MiB in memory.
+const LISTED_EDGES: u64 = 3 << 19;
+/// They take more than 80 MiB in memory.
+const WAITING_EDGES: u64 = 3 << 19;
 
 /// The most memory that any child had so far, in bytes.
 fn peak_bytes() -> u64 {
@@ -50,6 +54,29 @@ fn write_texts(path: &Path) {
     file.flush().unwrap();
 }
 
+/// Edges between vertices that each have one of them, whose ids are far apart: three million ids.
+fn write_edge_list(path: &Path) {
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    for edge in 0..LISTED_EDGES {
+        // An odd factor keeps ids apart.
+        let [source, target] = [2 * edge, 2 * edge + 1].map(|id| id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1);
+        writeln!(file, "{source} {target}").unwrap();
+    }
+    file.flush().unwrap();
+}
+
+/// A graph of few vertices and many edges, all of which wait for the vertices behind them.
+fn write_graphml(path: &Path) {
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    writeln!(file, "<graphml><graph edgedefault=\"directed\">").unwrap();
+    for edge in 0..WAITING_EDGES {
+        writeln!(file, "<edge source=\"n{}\" target=\"n{}\"/>", edge % 1000, edge % 997).unwrap();
+    }
+    (0..1000).for_each(|vertex| writeln!(file, "<node id=\"n{vertex}\"/>").unwrap());
+    writeln!(file, "</graph></graphml>").unwrap();
+    file.flush().unwrap();
+}
+
 #[test]
 fn every_process_stays_within_the_limit_with_a_graph_of_more_than_twice_as_much() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,6 +99,12 @@ fn every_process_stays_within_the_limit_with_a_graph_of_more_than_twice_as_much(
     run(folder, &["import", "tables.eg", "tables", "--engine", "disk"]);
     let counts = |database: &str| run(folder, &["query", database, "g.E().count()"]);
     assert_eq!(counts("tables.eg"), counts("large.eg"));
+    write_edge_list(&folder.join("list.e"));
+    run(folder, &["import", "list.eg", "list.e", "--engine", "disk"]);
+    assert!(counts("list.eg").contains(&LISTED_EDGES.to_string()));
+    write_graphml(&folder.join("waiting.graphml"));
+    run(folder, &["import", "waiting.eg", "waiting.graphml", "--engine", "disk"]);
+    assert!(counts("waiting.eg").contains(&WAITING_EDGES.to_string()));
     run(folder, &["convert", "tables.eg", "memory.eg", "--engine", "memory", "--no-check"]);
     run(folder, &["convert", "memory.eg", "disk.eg", "--engine", "disk", "--no-check"]);
 }

@@ -132,6 +132,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["import::assembly"],
             &["import::csv::rows", "import::csv::file", "import::csv::graph"],
             &["import::list::reader", "import::list::graph", "import::elements", "import::parquet"],
+            &["import::list::numbering"],
             &["import::recognise"],
             &["import::plan"],
             &["import::read"],

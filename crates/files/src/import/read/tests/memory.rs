@@ -141,7 +141,9 @@ proptest! {
                  undirected = {undirected}"
             ).unwrap();
         }
-        writeln!(mapping, "[[file]]\npath = \"*.gr\"\nformat = \"dimacs\"\nlabel = \"Place\"\ntype = \"ROAD\"\ncolumns = [\"n:int\"]\nundirected = true").unwrap();
+        if has_header {
+            writeln!(mapping, "[[file]]\npath = \"*.gr\"\nformat = \"dimacs\"\nlabel = \"Place\"\ntype = \"ROAD\"\ncolumns = [\"n:int\"]\nundirected = true").unwrap();
+        }
         let read = |memory: u64| {
             let mapping = Mapping::parse("m.toml", &mapping, files.folder.path()).unwrap();
             let folder = InputFile::new(files.folder.path());
@@ -169,7 +171,7 @@ proptest! {
         }
         let [a, b] = &vertices;
         let files = Files::new(&[("A.csv", a), ("B.csv", b), ("E.csv", &edges[0]), ("F.csv", &edges[1])]);
-        let mapping = "[[file]]\npath = \"[AB].csv\"\n[[file]]\npath = \"E.csv\"\ntype = \"E\"\nundirected = true\n\
+        let mapping = "[[file]]\npath = \"A.csv\"\n[[file]]\npath = \"B.csv\"\n[[file]]\npath = \"E.csv\"\ntype = \"E\"\nundirected = true\n\
                        [[file]]\npath = \"F.csv\"\ntype = \"E\"\n";
         let read = |memory: u64| {
             let mapping = Mapping::parse("m.toml", mapping, files.folder.path()).unwrap();

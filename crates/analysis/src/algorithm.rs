@@ -142,8 +142,8 @@ impl Algorithm {
         let many = 1 << 20;
         let size = GraphSize { vertices: many, edges: 0, threads: 1 };
         let kernel = self.cost.memory_bytes.map_or(0, |bytes| bytes(&size) / many);
-        // The kernel's result is there still.
-        (rows + 8).saturating_sub(kernel)
+        // The kernel's result is there still, a number a vertex.
+        (rows + 4).saturating_sub(kernel)
     }
 
     /// Its name on a command line: with hyphens.

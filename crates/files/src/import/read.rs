@@ -111,7 +111,7 @@ pub(crate) fn read_in_blocks(
         parquet_graph::read_relationships(&mut assembly, file, &mut context)?;
     }
     elements.finish(&mut assembly, &mut context)?;
-    pool.install(|| assembly.settle_pairs())?;
+    pool.install(|| assembly.settle_pairs(&options.cancel))?;
     let mut notes = plan.notes.clone();
     notes.extend(elements.notes);
     notes.append(&mut assembly.notes);

@@ -9,6 +9,7 @@ use crate::import::assembly::id_column::IdColumn;
 use crate::import::assembly::space::VertexLocation;
 use crate::import::identity::{InsertOutcome, VACANT};
 use crate::import::staging::stage::Typing;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 
 /// The property that keeps the ids of vertices that only files of edges mention.
@@ -135,9 +136,9 @@ impl Assembly {
     ///
     /// # Errors
     /// As [`crate::import::staging::undirected::UndirectedEdges::drop_repeated`].
-    pub fn settle_pairs(&mut self) -> Result<()> {
+    pub fn settle_pairs(&mut self, cancel: &CancelFlag) -> Result<()> {
         let undirected = std::mem::take(&mut self.undirected);
-        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging)?;
+        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging, cancel)?;
         Ok(())
     }
 }

@@ -244,7 +244,7 @@ impl EdgeListGraph {
         }
         self.number(known, cancel)?;
         let undirected = std::mem::take(&mut self.undirected);
-        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging)?;
+        self.settled.repeated_pairs += undirected.drop_repeated(&mut self.edges, &self.staging, cancel)?;
         let label = load.vertices.len();
         load.vertices.push(self.vertices.finish());
         for mut table in self.edges {

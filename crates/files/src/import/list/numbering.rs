@@ -86,16 +86,15 @@ impl EdgeListGraph {
             let mut ends = Vec::with_capacity(ids.len());
             for id in ids {
                 let existing = find_existing(known.as_ref(), &signs.value(*id))?;
+                let row = vertices.stage.rows() + new_ids.len() as u64;
+                if row + vertices.existing.len() as u64 >= u64::from(u32::MAX) {
+                    return Err(too_many_vertices(&format!("label {}", vertices.label)));
+                }
                 ends.push(match existing {
                     Some(vertex) => vertices.add_existing(vertex)?,
                     None => {
-                        let row = vertices.stage.rows() + new_ids.len() as u64;
                         new_ids.push(*id);
-                        let is_left = row + (vertices.existing.len() as u64) < u64::from(u32::MAX);
-                        u32::try_from(row)
-                            .ok()
-                            .filter(|_| is_left)
-                            .ok_or_else(|| too_many_vertices(&format!("label {}", vertices.label)))?
+                        row as u32
                     }
                 });
             }
@@ -126,7 +125,9 @@ impl EdgeListGraph {
         }
         let count = self.ids.len() as u32;
         let renumbering_bytes = u64::from(count) * RENUMBERING_BYTES;
-        if self.is_closed && renumbering_bytes > self.id_bytes_max {
+        // Vertices that are announced by a number alone are not limited.
+        let is_listed = self.is_closed && !self.ids.others_by_row().is_empty();
+        if is_listed && renumbering_bytes > self.id_bytes_max {
             let what = format!(
                 "finding out which of {count} vertices the database has takes {renumbering_bytes} bytes"
             );

@@ -11,6 +11,7 @@
 use crate::import::spilled_ids::{KeptRow, SpilledIds};
 use crate::import::staging::spill::Staging;
 use crate::import::staging::stage::StagedEdges;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
@@ -64,8 +65,14 @@ impl<Key: Eq + Hash, End: Ord + Hash + Copy> UndirectedEdges<Key, End> {
     /// they came. Gives how many there were.
     ///
     /// # Errors
-    /// `limit` for more than 4,294,967,294 such edges of a type and pair of labels; what temporary files meet.
-    pub fn drop_repeated(self, tables: &mut [StagedEdges], staging: &Arc<Staging>) -> Result<u64> {
+    /// `limit` for more than 4,294,967,294 such edges of a type and pair of labels; what temporary files meet;
+    /// `cancelled`.
+    pub fn drop_repeated(
+        self,
+        tables: &mut [StagedEdges],
+        staging: &Arc<Staging>,
+        cancel: &CancelFlag,
+    ) -> Result<u64> {
         if self.pairs.is_some() {
             return Ok(0);
         }
@@ -77,7 +84,7 @@ impl<Key: Eq + Hash, End: Ord + Hash + Copy> UndirectedEdges<Key, End> {
         }
         let mut dropped = 0;
         for ((edge_type, ..), rows) in groups {
-            dropped += drop_of_group(&edge_type, &rows, tables, staging)?;
+            dropped += drop_of_group(&edge_type, &rows, tables, staging, cancel)?;
         }
         Ok(dropped)
     }
@@ -98,6 +105,7 @@ fn drop_of_group(
     rows: &[(usize, Range<u64>)],
     tables: &mut [StagedEdges],
     staging: &Arc<Staging>,
+    cancel: &CancelFlag,
 ) -> Result<u64> {
     let mut by_table: BTreeMap<usize, Vec<NumberedRows>> = BTreeMap::new();
     let mut count = 0;
@@ -119,6 +127,7 @@ fn drop_of_group(
         let StagedEdges { source_label, target_label, stage, .. } = &tables[*table];
         let mut next = 0;
         stage.visit(|first, block| {
+            cancel.check()?;
             for (row, (source, target)) in (first..).zip(block.sources.iter().zip(&block.targets)) {
                 while all.get(next).is_some_and(|numbered| numbered.rows.end <= row) {
                     next += 1;
@@ -144,6 +153,7 @@ fn drop_of_group(
     drop(pairs);
     let is_repeated = |number: u64| repeated[(number / 64) as usize] >> (number % 64) & 1 == 1;
     for (table, all) in by_table {
+        cancel.check()?;
         let gone = all.iter().flat_map(|NumberedRows { rows, first_number }| {
             let start = rows.start;
             rows.clone().filter(move |row| is_repeated(first_number + row - start))

@@ -98,7 +98,13 @@ impl<F> Tree<F> {
     #[must_use]
     #[inline]
     pub fn open_graph(&self) -> Arc<MemoryGraph> {
-        self.with_current(TreeState::open_graph)
+        loop {
+            // Between a look at the state and one at its graph the graph may be frozen, flushed and freed: there is a newer
+            // state then.
+            if let Some(graph) = self.with_current(TreeState::last_graph) {
+                return graph;
+            }
+        }
     }
 
     /// Whether `key` changed after `since`: as [`RetainedGenerations::newer`].
@@ -447,6 +453,18 @@ mod tests {
         assert_eq!(pinned, [3, 2, 1], "who pinned the set before keeps it");
         drop(replace(&outputs, &[]).expect("a compaction may leave nothing"));
         assert_eq!(numbers(&tree.current()), [4, 3]);
+    }
+
+    #[test]
+    fn a_state_that_was_replaced_has_no_open_graph_once_its_last_is_flushed_and_the_tree_has_the_newer_one() {
+        let fixture = Fixture::new();
+        fixture.commit(1);
+        let before = fixture.tree.current();
+        assert!(before.last_graph().is_some());
+        fixture.switch();
+        fixture.install();
+        assert!(before.last_graph().is_none(), "it lies in a file");
+        assert!(Arc::ptr_eq(&fixture.tree.open_graph(), &fixture.tree.current().open_graph()));
     }
 
     #[test]

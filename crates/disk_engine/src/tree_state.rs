@@ -44,14 +44,19 @@ impl<F> Clone for TreeState<F> {
 }
 
 impl<F> TreeState<F> {
-    /// The graph that commits go to.
+    /// The graph that commits go to; `None` if another state replaced this one and that graph was flushed since.
+    #[must_use]
+    pub fn last_graph(&self) -> Option<Arc<MemoryGraph>> {
+        self.generations.last().and_then(|generation| generation.graph())
+    }
+
+    /// The graph that commits go to. Of the current state, under the latch.
     ///
     /// # Panics
-    /// Never: the last generation is open, and only one that was flushed has no graph.
+    /// If the state was replaced and the graph was flushed.
     #[must_use]
     pub fn open_graph(&self) -> Arc<MemoryGraph> {
-        let open = self.generations.last().and_then(|generation| generation.graph());
-        open.expect("the last generation is open, and in memory")
+        self.last_graph().expect("the last generation of the current state is open, and in memory")
     }
 
     /// The generations that wait for their flush, oldest first.

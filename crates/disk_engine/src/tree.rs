@@ -456,13 +456,14 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_was_replaced_has_no_open_graph_once_its_last_is_flushed_and_the_tree_has_the_newer_one() {
+    fn a_state_that_was_replaced_has_no_graph_once_its_last_was_freed_and_the_tree_has_the_newer_one() {
         let fixture = Fixture::new();
         fixture.commit(1);
         let before = fixture.tree.current();
         assert!(before.last_graph().is_some());
         fixture.switch();
         fixture.install();
+        assert_eq!(fixture.tree.free_graphs().len(), 1);
         assert!(before.last_graph().is_none(), "it lies in a file");
         assert!(Arc::ptr_eq(&fixture.tree.open_graph(), &fixture.tree.current().open_graph()));
     }

@@ -44,7 +44,7 @@ impl<F> Clone for TreeState<F> {
 }
 
 impl<F> TreeState<F> {
-    /// The graph that commits go to; `None` if another state replaced this one and that graph was flushed since.
+    /// The graph that commits go to; `None` if another state replaced this one and that graph was flushed and freed since.
     #[must_use]
     pub fn last_graph(&self) -> Option<Arc<MemoryGraph>> {
         self.generations.last().and_then(|generation| generation.graph())
@@ -53,7 +53,7 @@ impl<F> TreeState<F> {
     /// The graph that commits go to. Of the current state, under the latch.
     ///
     /// # Panics
-    /// If the state was replaced and the graph was flushed.
+    /// If the state was replaced and the graph was flushed and freed.
     #[must_use]
     pub fn open_graph(&self) -> Arc<MemoryGraph> {
         self.last_graph().expect("the last generation of the current state is open, and in memory")

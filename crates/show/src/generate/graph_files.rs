@@ -7,24 +7,27 @@
 //! ```
 //!
 //! They go into a new or an empty folder, unless older files may be replaced. What was written goes again if
-//! the rest can't be.
+//! the rest can't be. Rows are encoded on all threads and written in their order.
 
 use csv::Writer;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::load::{Blocks, Load, VertexTable};
+use evergraph_graph::load::{BLOCK_ROWS, Blocks, Load, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::meter::Meter;
 use evergraph_terminal::number::count;
 use evergraph_terminal::result_file::ResultFile;
+use rayon::prelude::*;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Rows between two looks at the flag that Ctrl-C sets.
-const ROWS_PER_LOOK: u64 = 1 << 16;
+/// Rows that one thread encodes at a time: a fraction of a block, so that every thread has some.
+const ENCODED_AT_ONCE: usize = 1 << 12;
 
 /// Writes files into one folder. Dropped unfinished, it leaves what it found.
 #[derive(Debug)]
@@ -99,21 +102,30 @@ impl<'a> GraphFiles<'a> {
     pub fn lists(&mut self, name: &str, load: &Load) -> Result<(), Failure> {
         let ids = Ids::of_all(load)?;
         for (table, ids) in load.vertices.iter().zip(&ids) {
-            let mut lines = self.lines(format!("{name}.v"), table.rows)?;
-            for row in 0..table.rows as usize {
-                lines.write(|line| writeln!(line, "{}", ids.get(row)))?;
+            let mut lines = self.rows(format!("{name}.v"), table.rows)?;
+            for first in (0..table.rows as usize).step_by(BLOCK_ROWS) {
+                let count = BLOCK_ROWS.min(table.rows as usize - first);
+                lines.append(count, |rows, file| {
+                    rows.into_iter().try_for_each(|row| {
+                        ids.append_to(file, first + row);
+                        writeln!(file)
+                    })
+                })?;
             }
             lines.file.finish()?;
         }
         for table in &load.edges {
             let (sources, targets) = (&ids[table.source_label], &ids[table.target_label]);
-            let mut lines = self.lines(format!("{name}.e"), table.rows)?;
+            let mut lines = self.rows(format!("{name}.e"), table.rows)?;
             each_block(&*table.blocks, |block| {
-                for (source, target) in block.sources.iter().zip(&block.targets) {
-                    let (source, target) = (sources.get(*source as usize), targets.get(*target as usize));
-                    lines.write(|line| writeln!(line, "{source} {target}"))?;
-                }
-                Ok(())
+                lines.append(block.sources.len(), |rows, file| {
+                    rows.into_iter().try_for_each(|row| {
+                        sources.append_to(file, block.sources[row] as usize);
+                        file.push(b' ');
+                        targets.append_to(file, block.targets[row] as usize);
+                        writeln!(file)
+                    })
+                })
             })?;
             lines.file.finish()?;
         }
@@ -136,14 +148,21 @@ impl<'a> GraphFiles<'a> {
             let mut records = self.records(&table.label, &header, table.rows)?;
             let mut first = 0;
             each_block(&*table.blocks, |block| {
-                for row in 0..block.rows {
-                    let cells = kept.iter().map(|at| cell(block.column(*at), row));
-                    records.write([ids.get(first + row)].into_iter().chain(cells))?;
-                }
+                records.append(block.rows, |rows, file| {
+                    let mut records = Records::new(file);
+                    for row in rows {
+                        records.field(|field| ids.append_to(field, first + row))?;
+                        kept.iter().try_for_each(|at| {
+                            records.field(|field| append_cell(field, block.column(*at), row))
+                        })?;
+                        records.end()?;
+                    }
+                    records.finish()
+                })?;
                 first += block.rows;
                 Ok(())
             })?;
-            records.finish()?;
+            records.file.finish()?;
         }
         for table in &load.edges {
             let (sources, targets) = (&ids[table.source_label], &ids[table.target_label]);
@@ -156,14 +175,20 @@ impl<'a> GraphFiles<'a> {
             let header: Vec<String> = ends_header.into_iter().chain(properties).collect();
             let mut records = self.records(&table.edge_type, &header, table.rows)?;
             each_block(&*table.blocks, |block| {
-                for (row, (source, target)) in block.sources.iter().zip(&block.targets).enumerate() {
-                    let cells = (0..table.properties.len()).map(|at| cell(block.column(at), row));
-                    let ends = [sources.get(*source as usize), targets.get(*target as usize)];
-                    records.write(ends.into_iter().chain(cells))?;
-                }
-                Ok(())
+                records.append(block.sources.len(), |rows, file| {
+                    let mut records = Records::new(file);
+                    for row in rows {
+                        records.field(|field| sources.append_to(field, block.sources[row] as usize))?;
+                        records.field(|field| targets.append_to(field, block.targets[row] as usize))?;
+                        (0..table.properties.len()).try_for_each(|at| {
+                            records.field(|field| append_cell(field, block.column(at), row))
+                        })?;
+                        records.end()?;
+                    }
+                    records.finish()
+                })
             })?;
-            records.finish()?;
+            records.file.finish()?;
         }
         Ok(())
     }
@@ -178,21 +203,24 @@ impl<'a> GraphFiles<'a> {
         file.finish()
     }
 
-    fn lines(&mut self, name: String, rows: u64) -> Result<Lines<'a>, Failure> {
+    /// Begins a file of so many rows.
+    fn rows(&mut self, name: String, rows: u64) -> Result<Rows<'a>, Failure> {
         let file = self.create(&name)?;
-        Ok(Lines { file, look: self.look(name, rows) })
+        Ok(Rows { file, name, written: 0, rows, meter: self.meter, cancel: self.cancel })
     }
 
-    fn records(&mut self, stem: &str, header: &[String], rows: u64) -> Result<Records<'a>, Failure> {
-        let name = format!("{stem}.csv");
-        let file = Writer::from_writer(self.create(&name)?);
-        let mut records = Records { file, look: self.look(name, rows) };
-        records.file.write_record(header).map_err(|error| records.failed(error))?;
+    /// Begins a file of CSV records.
+    fn records(&mut self, stem: &str, header: &[String], rows: u64) -> Result<Rows<'a>, Failure> {
+        let mut records = self.rows(format!("{stem}.csv"), rows)?;
+        let mut line = Vec::new();
+        let mut fields = Records::new(&mut line);
+        let encoded = header
+            .iter()
+            .try_for_each(|name| fields.field(|field| field.extend_from_slice(name.as_bytes())))
+            .and_then(|()| fields.end())
+            .and_then(|()| fields.finish());
+        encoded.and_then(|()| records.file.write_all(&line)).map_err(|error| records.file.failed(error))?;
         Ok(records)
-    }
-
-    fn look(&self, name: String, rows: u64) -> FileProgress<'a> {
-        FileProgress { name, row: 0, rows, meter: self.meter, cancel: self.cancel }
     }
 
     fn create(&mut self, name: &str) -> Result<ResultFile, Failure> {
@@ -218,69 +246,72 @@ impl Drop for GraphFiles<'_> {
     }
 }
 
-/// Where one file's writing stands.
-struct FileProgress<'a> {
+/// A file of rows that is being written.
+struct Rows<'a> {
+    file: ResultFile,
     name: String,
-    row: u64,
+    written: u64,
+    /// How many there will be.
     rows: u64,
     meter: &'a Meter,
     cancel: &'a CancelFlag,
 }
 
-impl FileProgress<'_> {
-    /// One row more: now and then looks at the flag and tells the meter.
-    fn row(&mut self) -> Result<(), Failure> {
-        let row = self.row;
-        self.row += 1;
-        if row.is_multiple_of(ROWS_PER_LOOK) {
-            self.cancel.check()?;
-            let share = row as f64 / self.rows as f64;
-            self.meter.tell(&format!("write {}", self.name), Some(share), || format!("{} rows", count(row)));
+impl Rows<'_> {
+    /// Appends rows `0..count` of a block, which `encode` makes in parts on all threads; looks at the flag that Ctrl-C
+    /// sets and tells the meter.
+    fn append(
+        &mut self,
+        count: usize,
+        encode: impl Fn(Range<usize>, &mut Vec<u8>) -> io::Result<()> + Sync,
+    ) -> Result<(), Failure> {
+        self.cancel.check()?;
+        let written = self.written;
+        let share = written as f64 / self.rows.max(1) as f64;
+        self.meter
+            .tell(&format!("write {}", self.name), Some(share), || format!("{} rows", self::count(written)));
+        let parts: Vec<io::Result<Vec<u8>>> = (0..count.div_ceil(ENCODED_AT_ONCE))
+            .into_par_iter()
+            .map(|part| {
+                let first = part * ENCODED_AT_ONCE;
+                let mut bytes = Vec::new();
+                encode(first..count.min(first + ENCODED_AT_ONCE), &mut bytes)?;
+                Ok(bytes)
+            })
+            .collect();
+        for part in parts {
+            part.and_then(|part| self.file.write_all(&part)).map_err(|error| self.file.failed(error))?;
         }
+        self.written += count as u64;
         Ok(())
     }
 }
 
-/// A file of lines.
-struct Lines<'a> {
-    file: ResultFile,
-    look: FileProgress<'a>,
-}
-
-impl Lines<'_> {
-    fn write(&mut self, line: impl FnOnce(&mut ResultFile) -> io::Result<()>) -> Result<(), Failure> {
-        self.look.row()?;
-        line(&mut self.file).map_err(|error| self.file.failed(error))
-    }
-}
-
-/// A file of CSV records.
+/// CSV records on their way to a part of a file.
 struct Records<'a> {
-    file: Writer<ResultFile>,
-    look: FileProgress<'a>,
+    writer: Writer<&'a mut Vec<u8>>,
+    field: Vec<u8>,
 }
 
-impl Records<'_> {
-    fn write(&mut self, record: impl Iterator<Item = String>) -> Result<(), Failure> {
-        self.look.row()?;
-        self.file.write_record(record).map_err(|error| self.failed(error))
+impl<'a> Records<'a> {
+    fn new(file: &'a mut Vec<u8>) -> Self {
+        Self { writer: Writer::from_writer(file), field: Vec::new() }
     }
 
-    fn failed(&self, error: csv::Error) -> Failure {
-        match error.into_kind() {
-            csv::ErrorKind::Io(error) => self.file.get_ref().failed(error),
-            other => Error::invalid(format!("write {}: {other:?}", self.look.name)).into(),
-        }
+    /// The next field of a record, which `append` puts behind an empty string.
+    fn field(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.field.clear();
+        append(&mut self.field);
+        Ok(self.writer.write_field(&self.field)?)
     }
 
-    fn finish(self) -> Result<(), Failure> {
-        match self.file.into_inner() {
-            Ok(file) => file.finish(),
-            Err(unfinished) => {
-                let error = io::Error::from(unfinished.error().kind());
-                Err(unfinished.into_inner().get_ref().failed(error))
-            }
-        }
+    /// Ends a record.
+    fn end(&mut self) -> io::Result<()> {
+        Ok(self.writer.write_record(None::<&[u8]>)?)
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
     }
 }
 
@@ -315,8 +346,11 @@ impl Ids {
         load.vertices.iter().map(|table| Ok(Self(column(table)?))).collect()
     }
 
-    fn get(&self, row: usize) -> String {
-        self.0.as_ref().map_or_else(|| row.to_string(), |column| cell(Some(column), row))
+    fn append_to(&self, text: &mut Vec<u8>, row: usize) {
+        match &self.0 {
+            Some(column) => append_cell(text, Some(column), row),
+            None => append(text, &row),
+        }
     }
 
     fn header(&self, table: &VertexTable) -> String {
@@ -331,13 +365,62 @@ fn property_header((key, value_type): &(String, ValueType)) -> String {
     format!("{key}:{value_type}")
 }
 
-fn cell(column: Option<&PackedColumn>, row: usize) -> String {
-    column.and_then(|column| column.get(row)).as_ref().map_or_else(String::new, Value::to_string)
+/// The value of item `row`, as text; nothing if it has none.
+fn append_cell(text: &mut Vec<u8>, column: Option<&PackedColumn>, row: usize) {
+    match column.and_then(|column| column.get(row)) {
+        Some(Value::String(value)) => text.extend_from_slice(value.as_bytes()),
+        Some(value) => append(text, &value),
+        None => {}
+    }
+}
+
+fn append(text: &mut Vec<u8>, value: &dyn fmt::Display) {
+    write!(text, "{value}").expect("a vector takes all that is written");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::load::{EdgeBlock, EdgeTable, VertexBlock};
+
+    #[test]
+    fn rows_that_threads_encode_are_in_their_order() {
+        let rows = 2 * ENCODED_AT_ONCE + 3;
+        let texts: Vec<Option<Value>> =
+            (0..rows).map(|row| (row % 3 != 0).then(|| Value::from(format!("a \"{row}\",")))).collect();
+        let notes = PackedColumn::from_values(texts.iter().map(Option::as_ref));
+        let numbers: Vec<Value> = (0..rows).map(|row| Value::I64(7 * row as i64)).collect();
+        let ids = PackedColumn::from_values(numbers.iter().map(Some));
+        let properties = vec![("id".to_owned(), ValueType::I64), ("note".to_owned(), ValueType::String)];
+        let block = VertexBlock { rows, columns: vec![ids, notes.clone()] };
+        let (sources, targets): (Vec<u32>, Vec<u32>) =
+            (0..rows as u32).map(|row| (row, rows as u32 - 1 - row)).unzip();
+        let ends = EdgeBlock { sources, targets, columns: vec![notes] };
+        let notes = vec![("note".to_owned(), ValueType::String)];
+        let load = Load {
+            vertices: vec![VertexTable::new("V", properties, vec![block]).unique_key("id")],
+            edges: vec![EdgeTable::new("E", 0, 0, notes, vec![ends])],
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let (meter, cancel) = (Meter::silent(), CancelFlag::default());
+        let mut files = GraphFiles::new(folder.path(), false, &meter, &cancel).unwrap();
+        files.lists("l", &load).unwrap();
+        files.csv(&load).unwrap();
+        drop(files.finish());
+
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        let (id, other) = (|row: usize| 7 * row, |row: usize| 7 * (rows - 1 - row));
+        let note = |row: usize| if row % 3 != 0 { format!("\"a \"\"{row}\"\",\"") } else { String::new() };
+        let lines =
+            |line: &dyn Fn(usize) -> String| (0..rows).map(|row| line(row) + "\n").collect::<String>();
+        assert_eq!(read("l.v"), lines(&|row| id(row).to_string()));
+        assert_eq!(read("l.e"), lines(&|row| format!("{} {}", id(row), other(row))));
+        let header = "id:ID(V){id-type:long},note:string\n";
+        assert_eq!(read("V.csv"), header.to_owned() + &lines(&|row| format!("{},{}", id(row), note(row))));
+        let header = ":START_ID(V),:END_ID(V),note:string\n";
+        let edge = |row| format!("{},{},{}", id(row), other(row), note(row));
+        assert_eq!(read("E.csv"), header.to_owned() + &lines(&edge));
+    }
 
     #[test]
     fn what_is_not_finished_leaves_the_folder_as_it_was() {

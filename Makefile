@@ -2,9 +2,10 @@
 #
 #   CARGO_TARGET_DIR  where cargo builds (default: target)
 #   CARGO_FLAGS       passed to every cargo command, e.g. --locked or --offline
-#   COMPARE_FLAGS     passed to the scripts of `make compare` and `make bench-python`: --quick for small graphs, in a minute;
+#   COMPARE_FLAGS     passed to the scripts of `make compare`, `bench-python` and others: --quick for small graphs, in a minute;
 #                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...; of `make bench-queries`:
-#                     --peers tinkergraph,janusgraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's)
+#                     --peers tinkergraph,janusgraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's);
+#                     of `make bench-disk-peers`: --scale 21, --limit 128 (MiB), --only bfs,wcc, --seconds-max 3600, --folder /disk
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
 #                     in live, reads, in-place, static, packed-lists and queries; with --files-only for that graph alone,
@@ -73,7 +74,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-disk bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
 
@@ -186,7 +187,11 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
 bench-disk: ENGINES_FLAGS += --only $(or $(DISK_PARTS),disk-writes$(comma)disk-reads$(comma)disk-kernels)
-bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB: writes, reads, kernels (15 minutes)
+bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB, LMDB, fjall (20 minutes)
+
+bench-disk-peers: build compare-python ## Imports and algorithms on graphs larger than memory, beside DuckDB and Ladybug (an hour)
+	$(Q)"$(BUILT)/compare/bin/python" benches/compare/disk_peers.py "$(BUILT)/release/evergraph" \
+	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"

@@ -4,7 +4,7 @@ What: an R-MAT graph with a weight an edge, as CSV, into a new database by each;
 (20 rounds). Every import and every run is a process of its own, two threads each, and they take turns. Ours is
 `evergraph import --engine disk` and `evergraph run`, within `--memory-limit`; DuckDB has the same as its `memory_limit`
 (`duckdb_disk.py`: loops of joins), Ladybug as its buffer pool (`ladybug_disk.py`: Cypher). Who says that this memory is
-too little gets twice as much, up to 16 times, and the table says what it got. Who takes too long is named so.
+too little gets four times as much, up to 64 times, and the table says what it got. Who takes too long is named so.
 
 Times: imports are whole ours, and theirs from opening the database to having closed it; runs are freezing and kernel
 ours, and their queries, opening in none. Peak memory is the process's, Python and library included. Answers are held
@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 import results
@@ -43,18 +44,21 @@ ALGORITHMS = {
                  ["pagerank", "--iterations", PAGERANK["iterations"], "--damping", PAGERANK["damping"]]),
 }
 #: How much of the limit a peer gets until it has enough.
-FACTORS = (1, 2, 4, 8, 16)
+FACTORS = (1, 4, 16, 64)
 #: What errors say of memory, in any case of letters.
 TOO_LITTLE = ("out of memory", "buffer manager", "buffer pool", "bad_alloc", "failed to allocate", "unable to allocate")
 #: Scores are compared so closely; all else is exact.
 TOLERANCE = 1e-6
 #: Bytes of disk an edge at most: its line of CSV, what imports sort, three databases and copies of one.
 DISK_BYTES = 120
+#: How values of each unit are shown.
+SHOWN = {"s": "{:,.2f} s".format, "1/s": lambda value: f"{value / 1e6:.2f} M/s",
+         "B": lambda value: f"{value / MIB:,.0f} MiB", "B/edge": "{:.1f} B".format}
 SECTION = "Disk engine beside DuckDB and Ladybug"
 NOTES = [
     "imports: ours the whole process, theirs from opening the database to having closed it; a process each, two threads",
     "runs: ours freezing and kernel, theirs the queries; DuckDB's are loops of joins, Ladybug's are SHORTEST, WSHORTEST and "
-    "rounds of Cypher that set properties, as its extension algo is downloaded from its makers' server and in no package",
+    "rounds of Cypher that set properties, as its extension algo is a download from its makers' server, not in its package",
     "the others read through the system's cache, which may hold their files whole; ours reads past it",
     "peak memory is of whole processes, Python and library included",
 ]
@@ -100,8 +104,8 @@ class Ours:
 
     def command(self, *words):
         """A command within the limit."""
-        command = [self.chosen.program, *words, "--memory-limit", f"{self.chosen.limit}MiB", "--threads", self.chosen.threads]
-        return run([*command, "--json", "--no-config"], seconds_max=self.chosen.seconds_max)
+        options = ["--memory-limit", f"{self.chosen.limit}MiB", "--threads", self.chosen.threads, "--json", "--no-config"]
+        return run([self.chosen.program, *words, *options], seconds_max=self.chosen.seconds_max)
 
     def load(self, graph):
         """An import into a new database."""
@@ -134,8 +138,8 @@ class Peer:
     title: str
     #: Runs that change the database.
     changing: tuple = ()
-    #: What it said of too little memory: by what it did.
-    refusals: dict = field(default_factory=dict)
+    #: What it could not do, with how much memory.
+    refusals: list = field(default_factory=list)
 
     def database(self):
         """Where it is."""
@@ -151,15 +155,16 @@ class Peer:
                                    "memory_bytes": factor * self.chosen.limit * MIB}
                 done = run([sys.executable, HERE / f"{self.name}_disk.py", json.dumps(asked)],
                            seconds_max=self.chosen.seconds_max)
-            if "error" not in done:
+            if done.get("late"):
+                return done["error"]
+            error = done.get("error") or done["said"].get("error")
+            if error is None:
                 return Done(done["said"]["seconds"], done["spent"], done["peak"], done["said"]["answer"], factor)
-            error = done["error"]
-            if done["late"]:
+            # The first line says what; others may give advice.
+            error = "cannot: " + " ".join(error.partition("\n")[0].split())
+            self.refusals.append(f"{self.title}, {what}, {factor * self.chosen.limit} MiB: {error}")
+            if not any(words in error.lower() for words in TOO_LITTLE):
                 return error
-            error = "cannot: " + " ".join(error.rpartition("\n")[2].split())
-            if not any(words in done["error"].lower() for words in TOO_LITTLE):
-                return error
-            self.refusals.setdefault(what, []).append((factor, error))
         return error
 
     def load(self, graph):
@@ -177,7 +182,8 @@ class Peer:
         def copied():
             removed(copy)
             for part in parts(database):
-                shutil.copytree(part, copy) if part.is_dir() else shutil.copy(part, copy.with_suffix(part.suffix))
+                to = self.folder / part.name.replace(database.name, copy.name, 1)
+                shutil.copytree(part, to) if part.is_dir() else shutil.copy(part, to)
 
         changes = algorithm in self.changing
         request = {"database": str(copy if changes else database), "source": graph.source, "vertices": graph.vertices}
@@ -188,7 +194,8 @@ class Peer:
 
 def parts(database):
     """The files or folders of a database: itself, and what has the same name and another ending behind."""
-    return [each for each in database.parent.iterdir() if each.name == database.name or each.name.startswith(database.name + ".")]
+    name = database.name
+    return [each for each in database.parent.iterdir() if each.name == name or each.name.startswith(name + ".")]
 
 
 def removed(database):
@@ -217,8 +224,9 @@ class Table:
     def __init__(self, contenders):
         self.contenders, self.rows, self.entries, self.notes = contenders, [], [], []
 
-    def add(self, name, title, unit, rounds, value, show):
+    def add(self, name, title, unit, rounds, value):
         """One figure: `rounds` has what each did, by its name; or, as text, why it didn't."""
+        show = SHOWN[unit]
         ours, *others = self.contenders
         mine = rounds[ours.name]
         known = not isinstance(mine, str)
@@ -228,7 +236,8 @@ class Table:
             theirs = rounds[peer.name]
             if isinstance(theirs, str):
                 cells += [theirs, self.bound(values, theirs) if unit == "s" else ""]
-                self.notes.append(f"{title}: {peer.title}: {theirs}")
+                if unit == "s":
+                    self.notes.append(f"{title}: {peer.title}: {theirs}")
                 continue
             factors = sorted({done.factor for done in theirs})
             more = "".join(f", with {factor} times the limit" for factor in factors if factor > 1)
@@ -288,16 +297,12 @@ def measure(contenders, graph, chosen):
           file=sys.stderr, flush=True)
     loads = in_turn(contenders, chosen.rounds, lambda contender: contender.load(graph))
     agree("edges", loads | {"the files": [Done(0, {}, 0, {"edges": graph.edges})]})
-    seconds, peak = lambda done: done.seconds, lambda done: done.peak
-    mebibytes = lambda value: f"{value / MIB:,.0f} MiB"
-    table.add("import", "import of CSV", "s", loads, seconds, lambda value: f"{value:,.2f} s")
-    table.add("import.rate", "edges imported a second", "1/s", loads, lambda done: graph.edges / done.seconds,
-              lambda value: f"{value / 1e6:.2f} M/s")
-    table.add("import.memory", "peak memory of it", "B", loads, peak, mebibytes)
+    table.add("import", "import of CSV", "s", loads, attrgetter("seconds"))
+    table.add("import.rate", "edges imported a second", "1/s", loads, lambda done: graph.edges / done.seconds)
+    table.add("import.memory", "peak memory of it", "B", loads, attrgetter("peak"))
     sizes = {each.name: loads[each.name] if isinstance(loads[each.name], str) else
              [Done(0, {}, 0, {"bytes": size(each.database())}, loads[each.name][-1].factor)] for each in contenders}
-    table.add("bytes", "bytes of files an edge", "B/edge", sizes,
-              lambda done: done.answer["bytes"] / graph.edges, lambda value: f"{value:.1f} B")
+    table.add("bytes", "bytes of files an edge", "B/edge", sizes, lambda done: done.answer["bytes"] / graph.edges)
     if not isinstance(sizes[contenders[0].name], str):
         times = sizes[contenders[0].name][0].answer["bytes"] / (chosen.limit * MIB)
         table.notes.append(f"our files are {times:.1f} times the limit"
@@ -305,11 +310,11 @@ def measure(contenders, graph, chosen):
     here = [each for each in contenders if not isinstance(loads[each.name], str)]
     for algorithm in chosen.only.split(",") if chosen.only else ALGORITHMS:
         title = ALGORITHMS[algorithm][0]
-        done = {each.name: f"no database: {loads[each.name]}" for each in contenders if each not in here}
+        done = {each.name: "no database" for each in contenders if each not in here}
         done |= in_turn(here, chosen.rounds, lambda contender, what=algorithm: contender.run(what, graph))
         agree(title, done)
-        table.add(algorithm, title, "s", done, seconds, lambda value: f"{value:,.2f} s")
-        table.add(f"{algorithm}.memory", f"peak memory of {title}", "B", done, peak, mebibytes)
+        table.add(algorithm, title, "s", done, attrgetter("seconds"))
+        table.add(f"{algorithm}.memory", f"peak memory of {title}", "B", done, attrgetter("peak"))
     return table
 
 
@@ -335,7 +340,7 @@ def main():
 
     bytes_wanted = DISK_BYTES * (chosen.edge_factor << scale)
     if shutil.disk_usage(parent).free < bytes_wanted:
-        sys.exit(f"{parent} has less than the {bytes_wanted / 1e9:.1f} GB that this may take: --folder, or a smaller --scale")
+        sys.exit(f"{parent} has less than the {bytes_wanted / 1e9:.1f} GB that this may take: choose --folder or --scale")
     versions = {"evergraph": said(chosen.program, "--version")}
     versions |= {name: said(sys.executable, "-c", f"import {name}; print({name}.__version__)")
                  for name in chosen.peers.split(",")}
@@ -350,9 +355,7 @@ def main():
         contenders = [Ours(chosen, folder), *(peers[name] for name in chosen.peers.split(","))]
         table = measure(contenders, graph, chosen)
     print(markdown(table.head(), table.rows))
-    refusals = [f"{peer.title}, {what}, {factor} times the limit: {error}" for peer in contenders[1:]
-                for what, each in peer.refusals.items() for factor, error in each]
-    notes = [*NOTES, *table.notes, *refusals]
+    notes = [*NOTES, *table.notes, *(refusal for peer in contenders[1:] for refusal in peer.refusals)]
     print("\n" + "\n".join(f"- {note}" for note in notes))
     if chosen.json:
         report = {"machine": machine(), "versions": versions, "scale": scale, "edges": graph.edges, "limit": chosen.limit,

@@ -1,11 +1,12 @@
-"""A child that imports a graph into DuckDB, or runs an algorithm there, within a memory limit; it prints the seconds.
+"""A child that imports a graph into DuckDB, or runs an algorithm there, within a memory limit.
 
     python duckdb_disk.py REQUEST
 
-REQUEST is JSON: `run` (import, bfs, sssp, wcc, pagerank), `database`, `temporary` (a folder), `memory_bytes`, `threads`;
-of an import `vertices_csv` and `edges_csv`, of others `source`, `vertices`, `damping` and `iterations`. An algorithm is a loop of joins, each
-with those vertices alone that changed in the round before, where there are such; all its state is in temporary tables,
-which DuckDB moves to its folder. Until the answer is summed counts; opening doesn't, but for imports.
+It prints the seconds and the answer, or the error. REQUEST is JSON: `run` (import, bfs, sssp, wcc, pagerank), `database`,
+`temporary` (a folder), `memory_bytes`, `threads`; of an import `vertices_csv` and `edges_csv`, of others `source`,
+`vertices`, `damping` and `iterations`. An algorithm is a loop of joins, where it can with those vertices alone that
+changed in the round before; all its state is in temporary tables, which DuckDB moves to its folder. Until the answer is
+summed counts; opening doesn't, but for imports.
 """
 
 import json
@@ -103,7 +104,7 @@ RUNS = {"import": load, "bfs": bfs, "sssp": sssp, "wcc": wcc, "pagerank": pagera
 
 
 def main(request):
-    """Carries out a request."""
+    """Carries out a request: the seconds, and the answer."""
     is_import = request["run"] == "import"
     settings = {"threads": request["threads"], "memory_limit": f"{request['memory_bytes']}B",
                 "temp_directory": request["temporary"],
@@ -116,8 +117,12 @@ def main(request):
     answer = RUNS[request["run"]](connection, request)
     if is_import:
         connection.close()
-    print(json.dumps({"seconds": time.perf_counter() - began, "answer": answer}))
+    return {"seconds": time.perf_counter() - began, "answer": answer}
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    try:
+        print(json.dumps(main(json.loads(sys.argv[1]))))
+    except Exception as error:
+        # Whoever asked decides: too little memory is an answer, too.
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}))

@@ -1,11 +1,12 @@
-"""A child that imports a graph into Ladybug, or runs an algorithm there, within a buffer pool; it prints the seconds.
+"""A child that imports a graph into Ladybug, or runs an algorithm there, within a buffer pool.
 
     python ladybug_disk.py REQUEST
 
-REQUEST is that of `duckdb_disk.py`; `memory_bytes` is the buffer pool. BFS and SSSP are Cypher's own, `SHORTEST` and
-`WSHORTEST`. Components and PageRank are in Ladybug's extension `algo`, which `INSTALL` downloads from its makers' server
-and no package has; here they are rounds of Cypher that set properties of vertices, in a database of their own that this
-may change. Until the answer is summed counts; opening doesn't, but for imports.
+It prints the seconds and the answer, or the error. REQUEST is that of `duckdb_disk.py`; `memory_bytes` is the buffer
+pool. BFS and SSSP are Cypher's own, `SHORTEST` and `WSHORTEST`. Components and PageRank are in Ladybug's extension `algo`,
+which `INSTALL` downloads from its makers' server and its package hasn't; here they are rounds of Cypher that set
+properties of vertices, in a database that this may change. Until the answer is summed counts; opening doesn't, but for
+imports.
 """
 
 import json
@@ -32,8 +33,9 @@ def load(connection, request):
 def searched(connection, request, path, length):
     """How many vertices a path leads to, the source included, and the sum of lengths."""
     # A way back to the source is a path, too.
-    reached, total = one(connection, f"MATCH (a:Vertex)-[e:EDGE* {path}]->(b:Vertex) WHERE a.id = $source AND b.id <> $source "
-                                     f"RETURN count(*), sum({length})", source=request["source"])
+    reached, total = one(
+        connection, f"MATCH (a:Vertex)-[e:EDGE* {path}]->(b:Vertex) WHERE a.id = $source AND b.id <> $source "
+                    f"RETURN count(*), sum({length})", source=request["source"])
     return {"reached": reached + 1, "sum": float(total or 0)}
 
 
@@ -67,7 +69,8 @@ def pagerank(connection, request):
     connection.execute("MATCH (v:Vertex) SET v.rank = $rank", {"rank": 1 / vertices})
     for _ in range(request["iterations"]):
         lost = one(connection, "MATCH (v:Vertex) WHERE v.degree = 0 RETURN sum(v.rank)")[0] or 0.0
-        connection.execute("MATCH (a:Vertex)-[:EDGE]->(b:Vertex) WITH b, sum(a.rank / a.degree) AS given SET b.given = given")
+        connection.execute("MATCH (a:Vertex)-[:EDGE]->(b:Vertex) WITH b, sum(a.rank / a.degree) AS given "
+                           "SET b.given = given")
         connection.execute("MATCH (v:Vertex) SET v.rank = $base + $damping * v.given",
                            {"base": (1 - damping) / vertices + damping * lost / vertices, "damping": damping})
     largest, squares = one(connection, "MATCH (v:Vertex) RETURN max(v.rank), sum(v.rank * v.rank)")
@@ -78,7 +81,7 @@ RUNS = {"import": load, "bfs": bfs, "sssp": sssp, "wcc": wcc, "pagerank": pagera
 
 
 def main(request):
-    """Carries out a request."""
+    """Carries out a request: the seconds, and the answer."""
     is_import = request["run"] == "import"
     began = time.perf_counter()
     database = ladybug.Database(
@@ -90,8 +93,12 @@ def main(request):
     if is_import:
         connection.close()
         database.close()
-    print(json.dumps({"seconds": time.perf_counter() - began, "answer": answer}))
+    return {"seconds": time.perf_counter() - began, "answer": answer}
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    try:
+        print(json.dumps(main(json.loads(sys.argv[1]))))
+    except Exception as error:
+        # Whoever asked decides: too little memory is an answer, too.
+        print(json.dumps({"error": f"{type(error).__name__}: {error}"}))

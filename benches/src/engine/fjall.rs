@@ -16,8 +16,8 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("all else", "the defaults of the crate"),
     (
         "within a limit",
-        "a control group of its own bounds process and page cache; half of it is the cache's, each table in memory has an \
-         eighth",
+        "a control group of its own bounds process and page cache; a quarter is the cache's, as the crate advises, each table \
+         in memory has an eighth",
     ),
 ];
 
@@ -42,13 +42,13 @@ impl FjallStore {
         Self::open_by(Database::builder(folder.join("fjall")), KeyspaceCreateOptions::default(), commit)
     }
 
-    /// The same with a cache of half of `limit_bytes` and tables in memory of an eighth each. It reads through the system's
-    /// cache, which whoever opens it has to limit.
+    /// The same with a cache of a quarter of `limit_bytes`, as the crate advises, and tables in memory of an eighth each. It
+    /// reads through the system's cache, which whoever opens it has to limit.
     ///
     /// # Errors
     /// What fjall says.
     pub fn open_limited(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
-        let builder = Database::builder(folder.join("fjall")).cache_size(limit_bytes / 2);
+        let builder = Database::builder(folder.join("fjall")).cache_size(limit_bytes / 4);
         let options = KeyspaceCreateOptions::default().max_memtable_size(limit_bytes / 8);
         Self::open_by(builder, options, commit)
     }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::env;
 use std::fmt::Display;
+use std::fs;
 use std::io::{BufRead as _, BufReader, Lines, StdinLock, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -27,6 +28,8 @@ pub const ARGUMENT: &str = "--helper";
 const ALLOWANCE_BYTES: u64 = 16 << 20;
 /// The same with kernels, for each vertex: their state and the answer.
 const KERNEL_BYTES: u64 = 40;
+/// How many times the limit a group holds until its store has enough.
+const FACTORS: [u64; 4] = [1, 2, 4, 8];
 
 /// Which part a helper works for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -99,20 +102,48 @@ pub fn limitable(work: &mut Work<'_>, mut stores: Vec<DiskStore>) -> Vec<DiskSto
     stores
 }
 
+/// A helper for `store` with its files in the empty `folder`, and its reply to a first request, which takes the most memory.
+/// One that the system ends for lack of memory begins anew with twice as much, as notes say; none if nothing is enough.
+///
+/// # Errors
+/// `io` if there is no group for it, or it doesn't start; all others that [`Helper::ask`] has.
+pub fn started<T: DeserializeOwned>(
+    work: &mut Work<'_>,
+    (store, part): (DiskStore, HelperPart),
+    plan: &DiskPlan,
+    folder: &Path,
+    request: &impl Serialize,
+) -> Result<Option<(Helper, T)>> {
+    for factor in FACTORS {
+        fs::create_dir_all(folder).map_err(|error| failed(store, &error))?;
+        let mut helper = Helper::start(store, part, (plan, work.plan.seed), folder, factor)?;
+        match helper.ask(request) {
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                eprintln!("{error}");
+                work.note(format!(
+                    "{error}: {}",
+                    if factor == FACTORS[FACTORS.len() - 1] { "left out" } else { "again with twice that" }
+                ));
+            }
+            reply => return reply.map(|reply| Some((helper, reply))),
+        }
+        drop(helper);
+        fs::remove_dir_all(folder).map_err(|error| failed(store, &error))?;
+    }
+    Ok(None)
+}
+
 impl Helper {
-    /// Starts a helper for `store`, with its files in `folder`, which is there.
-    ///
-    /// # Errors
-    /// `io` if there is no group for it, or it doesn't start.
-    pub fn start(
+    fn start(
         store: DiskStore,
         part: HelperPart,
         (plan, seed): (&DiskPlan, u64),
         folder: &Path,
+        factor: u64,
     ) -> Result<Self> {
         let of_kernels =
             if part == HelperPart::Kernels { KERNEL_BYTES * u64::from(plan.vertices()) } else { 0 };
-        let group = MemoryGroup::make(plan.limit_bytes + ALLOWANCE_BYTES + of_kernels)?;
+        let group = MemoryGroup::make(factor * plan.limit_bytes + ALLOWANCE_BYTES + of_kernels)?;
         let program = env::current_exe().map_err(|error| failed(store, &error))?;
         let mut process = Command::new(program)
             .arg(ARGUMENT)
@@ -149,32 +180,12 @@ impl Helper {
         serde_json::from_value(reply).map_err(|error| failed(self.store, &error))
     }
 
-    /// The reply to the first request; none if the system ended the helper, which a note says: its store is left out.
-    ///
-    /// # Errors
-    /// All others that [`Helper::ask`] has.
-    pub fn ask_first<T: DeserializeOwned>(
-        &mut self,
-        work: &mut Work<'_>,
-        request: &impl Serialize,
-    ) -> Result<Option<T>> {
-        match self.ask(request) {
-            Err(error) if error.kind() == ErrorKind::Limit => {
-                let text = format!("{} is left out: {error}", self.store.name());
-                eprintln!("{text}");
-                work.note(text);
-                Ok(None)
-            }
-            reply => reply.map(Some),
-        }
-    }
-
     /// What its group had at most, as people read it.
     #[must_use]
     pub fn text(&self) -> String {
         format!(
-            "{}: in a process of its own, whose group has the limit and an allowance for what isn't the store's, page \
-             cache included; it had {}",
+            "{}: in a process of its own, in a group that bounds its memory, page cache included, with an allowance for what \
+             is not the store's; it had {}",
             self.store.name(),
             self.group.text()
         )

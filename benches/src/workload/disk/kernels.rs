@@ -23,7 +23,7 @@ use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::bandwidth::{folder_bytes, read_files};
 use crate::workload::disk::graph::{DiskGraph, Properties, weight};
-use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
 use crate::workload::disk::kernel::{Answer, Kernel, busiest, scan};
 use crate::workload::disk::runs::{Taken, run, run_on_peer};
 use clap::ValueEnum;
@@ -127,7 +127,11 @@ impl Stores {
     fn filled(work: &mut Work<'_>, name: &str, plan: &DiskPlan, graph: &DiskGraph) -> Result<Self> {
         let place = work.place(name);
         let lmdb = plan.peers.contains(&DiskStore::Lmdb);
-        let lmdb = lmdb.then(|| lmdb_filled(work, &place.join("lmdb"), plan)).transpose()?.flatten();
+        let lmdb = lmdb.then(|| {
+            let of = (DiskStore::Lmdb, HelperPart::Kernels);
+            started::<Option<Taken>>(work, of, plan, &place.join("lmdb"), &Request::Fill)
+        });
+        let lmdb = lmdb.transpose()?.flatten().map(|(helper, _)| helper);
         let disk_folder = place.join("disk");
         let disk = filled::<DiskEngine>(&disk_folder, plan.limit_bytes, graph)?;
         let memory = plan.peers.contains(&DiskStore::MemoryEngine);
@@ -185,14 +189,6 @@ impl Stores {
         let memory = self.memory.as_ref().ok_or_else(|| Error::invalid(format!("{name} takes no part")))?;
         run(memory, kernel, self.source, plan.kernel_time)
     }
-}
-
-/// A helper that has the graph in LMDB; none if the system ended it, which a note says.
-fn lmdb_filled(work: &mut Work<'_>, folder: &Path, plan: &DiskPlan) -> Result<Option<Helper>> {
-    make(folder)?;
-    let mut helper = Helper::start(DiskStore::Lmdb, HelperPart::Kernels, (plan, work.plan.seed), folder)?;
-    let filled = helper.ask_first::<Option<Taken>>(work, &Request::Fill)?;
-    Ok(filled.map(|_| helper))
 }
 
 /// Works as a helper: fills LMDB, then runs kernels on its lists.

@@ -17,7 +17,7 @@ use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::{Spent, Stopwatch};
 use crate::workload::disk::graph::{DiskGraph, Properties};
-use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
 use crate::workload::disk::inserts::BATCH;
 use crate::workload::disk::peers::open_peer;
 use crate::workload::disk::questions::{Cost, Questions};
@@ -97,7 +97,6 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     add_costs(work, &plan, &columns);
     for peer in limitable(work, plan.peers.clone()) {
         let folder = place.join(peer.name());
-        make(&folder)?;
         contenders.extend(peer_filled(work, peer, &folder, &graph)?);
     }
     let edges = all_edges(graph);
@@ -152,11 +151,11 @@ fn peer_filled(
 ) -> Result<Option<Contender>> {
     let name = peer.name();
     if peer.is_limited_by_system() {
-        let given = (&work.plan.disk, work.plan.seed);
-        let mut helper = Helper::start(peer, HelperPart::Reads, given, folder)?;
-        let filled = helper.ask_first::<()>(work, &Request::Fill)?;
-        return Ok(filled.map(|()| Contender { name, place: Place::Elsewhere(helper) }));
+        let plan = work.plan.disk.clone();
+        let started = started::<()>(work, (peer, HelperPart::Reads), &plan, folder, &Request::Fill)?;
+        return Ok(started.map(|(helper, ())| Contender { name, place: Place::Elsewhere(helper) }));
     }
+    make(folder)?;
     let store = open_peer(peer, folder, work.plan.disk.limit_bytes, Access::Single)?;
     let contender = |store: Box<dyn Store>| {
         fill_peer(&*store, graph)?;

@@ -19,7 +19,7 @@ use crate::process::MemoryPeak;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::disk::graph::{DiskGraph, Properties};
-use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable};
+use crate::workload::disk::helper::{Assignment, HelperPart, Requests, limitable, started};
 use crate::workload::disk::inserts::{
     BATCH, Inserts, MANY, MANY_CHECKED, ONE, ONE_CHECKED, Way, expected, insert,
 };
@@ -222,11 +222,14 @@ fn beyond(peak: MemoryPeak) -> f64 {
 }
 
 fn of_helper(work: &mut Work<'_>, store: DiskStore, folder: &Path) -> Result<Option<Measured>> {
-    let given = (&work.plan.disk, work.plan.seed);
-    let mut helper = Helper::start(store, HelperPart::Writes, given, folder)?;
-    let measured = helper.ask_first(work, &())?;
-    measured.is_some().then(|| work.note(helper.text()));
-    Ok(measured)
+    let plan = work.plan.disk.clone();
+    // It makes its folder anew if it has to begin again.
+    let place = folder.join(store.name());
+    let started = started(work, (store, HelperPart::Writes), &plan, &place, &())?;
+    Ok(started.map(|(helper, measured)| {
+        work.note(helper.text());
+        measured
+    }))
 }
 
 /// Works as a helper: measures its store when it is asked.

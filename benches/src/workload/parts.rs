@@ -1,6 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
+use crate::workload::disk::ablations::part as disk_ablations;
 use crate::workload::disk::{kernels as disk_kernels, reads as disk_reads, writes as disk_writes};
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
@@ -29,6 +30,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskWrites => "Disk engine: writes",
         Part::DiskReads => "Disk engine: reads",
         Part::DiskKernels => "Disk engine: kernels",
+        Part::DiskAblations => "Disk engine: ablations",
     }
 }
 
@@ -64,5 +66,6 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskWrites => disk_writes::measure(work),
         Part::DiskReads => disk_reads::measure(work),
         Part::DiskKernels => disk_kernels::measure(work),
+        Part::DiskAblations => disk_ablations::measure(work),
     }
 }

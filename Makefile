@@ -13,7 +13,7 @@
 #                     --interactive FOLDER of LDBC's interactive workload, --grateful-dead FILE of TinkerPop's;
 #                     of `make bench-disk`: --disk-scale 20, --disk-limit 64 (MiB), --disk-peers rocksdb,
 #                     --disk-kernels sssp,bfs, --disk-fresh 20 (per cent), --disk-warm 0, --folder /disk, ...
-#   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels; default: all, commas between
+#   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels, disk-ablations; default: all, commas between
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -186,8 +186,8 @@ bench-engines: compare-python ## Measure beside other storage engines alone (the
 	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-benches --features rocksdb
 	$(Q)$(if $(GAPBS_DIR),GAPBS_DIR="$(GAPBS_DIR)") "$(ENGINES)" --output "$(BUILT)/bench" $(if $(LINKBENCH),--linkbench "$(LINKBENCH)/Distribution.dat.gz") $(ENGINES_FLAGS)
 
-bench-disk: ENGINES_FLAGS += --only $(or $(DISK_PARTS),disk-writes$(comma)disk-reads$(comma)disk-kernels)
-bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB, LMDB, fjall (20 minutes)
+bench-disk: override ENGINES_FLAGS += --only $(or $(DISK_PARTS),disk-writes$(comma)disk-reads$(comma)disk-kernels$(comma)disk-ablations)
+bench-disk: bench-engines ## Measure the disk engine on graphs larger than memory, beside RocksDB, LMDB, fjall; its ablations (40 minutes)
 
 bench-disk-peers: build compare-python ## Imports and algorithms on graphs larger than memory, beside DuckDB and Ladybug (an hour)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/disk_peers.py "$(BUILT)/release/evergraph" \

@@ -1,5 +1,6 @@
 //! Plan of the disk engine's parts: which graph, how much memory, which stores, and what runs on them.
 
+use crate::ablation_plan::{AblationArguments, AblationPlan};
 use crate::workload::disk::kernel::Kernel;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ pub struct DiskPlan {
     pub kernel_time: Duration,
     /// The graph in warm cache, on which every kernel runs, has 2^warm_scale vertices.
     pub warm_scale: u32,
+    /// What is chosen otherwise or left out, to see what it is worth.
+    pub ablations: AblationPlan,
 }
 
 impl DiskPlan {
@@ -95,6 +98,7 @@ impl DiskPlan {
             fresh_percent: 0,
             kernel_time: Duration::from_secs(120),
             warm_scale: 16,
+            ablations: AblationPlan::full(),
         }
     }
 
@@ -107,6 +111,7 @@ impl DiskPlan {
             questions: 40,
             warm_scale: 9,
             fresh_percent: 5,
+            ablations: AblationPlan::smoke(),
             ..Self::full()
         }
     }
@@ -126,7 +131,7 @@ impl DiskPlan {
 
 /// What of the plan may be chosen.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "The disk engine: parts disk-writes, disk-reads, disk-kernels")]
+#[command(next_help_heading = "The disk engine: parts disk-writes, disk-reads, disk-kernels, disk-ablations")]
 pub struct DiskArguments {
     /// The graph has 2^SCALE vertices: 21.
     #[arg(long, value_name = "SCALE")]
@@ -161,6 +166,8 @@ pub struct DiskArguments {
     /// The graph in warm cache, on which every kernel runs, has 2^SCALE vertices: 16. 0 leaves it out.
     #[arg(long, value_name = "SCALE")]
     disk_warm: Option<u32>,
+    #[command(flatten)]
+    ablations: AblationArguments,
 }
 
 impl DiskArguments {
@@ -170,6 +177,7 @@ impl DiskArguments {
         set(self.disk_scale, &mut plan.scale);
         set(self.disk_degree, &mut plan.degree);
         set(self.disk_warm, &mut plan.warm_scale);
+        self.ablations.apply_to(&mut plan.ablations);
         plan.limit_bytes = self.disk_limit.map_or(plan.limit_bytes, |mebibytes| mebibytes << 20);
         plan.rounds = self.disk_rounds.unwrap_or(plan.rounds).max(1);
         plan.insert_time = self.disk_seconds.map_or(plan.insert_time, Duration::from_secs);

@@ -1,17 +1,19 @@
 //! The harness behind `make bench`: Evergraph beside other engines, on the same edges, in turn.
 //!
 //! ```text
-//! plan       how much is measured              engine/    what each store can do, and how it is set up
-//! disk_plan  the same of the disk engine's parts   process    memory and bytes read, as the system counts
-//! memory_group  a process and its page cache within a limit
-//! edges      which edges, in which order       workload/  what is measured, a file a part
-//! race       who runs when; ratios             goals      what should be reached, in one table
-//! stopwatch  wall and CPU time of a run         graph_file  edges of files in place of R-MAT
-//! results    results.json                      table, plot   the same for people
+//! plan           how much is measured                    engine/    what each store can do, and how it is set up
+//! disk_plan      the same of the disk engine's parts     process    memory and bytes read, as the system counts
+//! ablation_plan  the same of its ablations               workload/  what is measured, a file a part
+//! edges          which edges, in which order             goals      what should be reached, in one table
+//! graph_file     edges of files in place of R-MAT        results    results.json
+//! race           who runs when; ratios                   table, plot   the same for people
+//! stopwatch      wall and CPU time of a run
+//! memory_group   a process and its page cache within a limit
 //! ```
 //!
 //! Every answer of an engine is compared with what it should be, and a wrong one ends the run.
 
+mod ablation_plan;
 mod disk_plan;
 mod edges;
 mod engine;

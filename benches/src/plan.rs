@@ -9,6 +9,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -47,6 +48,8 @@ pub enum Part {
     DiskReads,
     /// Kernels on such a graph, and in warm cache.
     DiskKernels,
+    /// What filters, T, runs in L0, stamps, transactions and the memory graph are worth.
+    DiskAblations,
 }
 
 /// How much is measured.
@@ -187,6 +190,17 @@ impl Work<'_> {
                 _ => eprintln!("{}: {ours}", entry.name),
             }
         }
+    }
+
+    /// A new folder, whose name begins with `name`; it is removed, with all that is in it, when it is dropped.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn folder_for(&self, name: &str) -> Result<TempDir> {
+        let folder = tempfile::Builder::new().prefix(name).tempdir_in(self.folder);
+        folder.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("make a folder in {}: {error}", self.folder.display()))
+        })
     }
 
     /// A folder of its own, for `name`.

@@ -2,8 +2,11 @@
 
 use crate::engine::store::{Commit, Edge, Reader, Store};
 use crate::workload::disk::graph::{DiskGraph, EDGE, Properties, WEIGHT};
+use evergraph_disk_engine::durable::open::open_tuned;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
+use evergraph_disk_engine::tuning::Tuning;
+use evergraph_graph::budget::Budget as _;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, TypeId, VertexId};
 use evergraph_graph::load::Load;
@@ -12,7 +15,8 @@ use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze, GraphView, NeighborBatch, NeighborCursor};
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use evergraph_storage::durable_engine::{DurableEngine, OpenContext, OpenedEngine};
 use evergraph_storage::io::disk::DiskDirectory;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
@@ -79,13 +83,22 @@ impl<E: MeasuredEngine> LimitedStore<E> {
     /// # Errors
     /// What opening meets.
     pub fn open(folder: &Path, limit_bytes: u64, commit: Commit) -> Result<Self> {
+        Self::open_by(folder, limit_bytes, commit, E::open)
+    }
+
+    fn open_by(
+        folder: &Path,
+        limit_bytes: u64,
+        commit: Commit,
+        open_engine: impl FnOnce(&OpenContext<'_>) -> CheckpointResult<OpenedEngine<E>>,
+    ) -> Result<Self> {
         let durability = match commit {
             Commit::Unsynced => Durability::None,
             Commit::Durable => Durability::Sync,
         };
         let options = OpenOptions { durability, memory_limit_bytes: limit_bytes, ..OpenOptions::default() };
         let directory = Arc::new(DiskDirectory::open_or_create(folder)?);
-        let open = OpenStore::<E>::open(directory, &options)?;
+        let open = OpenStore::<E>::open_by(directory, &options, open_engine)?;
         let edge_type = match open.store().catalogue().edge_type(EDGE) {
             Some(edge_type) => edge_type,
             None => open.store().transact(|tx| tx.declare_simple_type(EDGE))?,
@@ -141,6 +154,34 @@ impl<E: MeasuredEngine> LimitedStore<E> {
     fn id(&self, (source, target): Edge) -> EdgeId {
         let [source, target] = [source, target].map(VertexId);
         EdgeId { source, edge_type: self.edge_type, target, discriminator: 0 }
+    }
+}
+
+impl LimitedStore<DiskEngine> {
+    /// As [`LimitedStore::open`], with choices of the engine made by `tuning`.
+    ///
+    /// # Errors
+    /// What opening meets.
+    pub fn open_tuned(folder: &Path, limit_bytes: u64, commit: Commit, tuning: Tuning) -> Result<Self> {
+        Self::open_by(folder, limit_bytes, commit, |opening| open_tuned(opening, tuning))
+    }
+
+    /// Pages that readers and writers have read so far, past the cache.
+    #[must_use]
+    pub fn pages_read(&self) -> u64 {
+        self.open.store().engine().page_reader().statistics().misses
+    }
+
+    /// Takes all memory from the cache, so that it gives up its pages.
+    ///
+    /// # Errors
+    /// `limit` if somebody reserves meanwhile.
+    pub fn empty_cache(&self) -> Result<()> {
+        let budget = self.open.store().budget();
+        let cached = self.open.store().engine().page_reader().statistics().bytes;
+        let free = budget.limit_bytes().saturating_sub(budget.used_bytes());
+        drop(budget.reserve("benchmark: the cache is emptied", free + cached)?);
+        Ok(())
     }
 }
 

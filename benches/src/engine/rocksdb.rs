@@ -70,6 +70,13 @@ impl RocksDbStore {
         Ok(Self { database, write, options, folder: folder.to_owned() })
     }
 
+    /// The same without the write-ahead log: what was not flushed is lost when the process ends.
+    #[must_use]
+    pub fn without_log(mut self) -> Self {
+        self.write.disable_wal(true);
+        self
+    }
+
     fn batch(&self, fill: impl FnOnce(&mut WriteBatch)) -> Result<()> {
         let mut batch = WriteBatch::default();
         fill(&mut batch);

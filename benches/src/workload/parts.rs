@@ -1,6 +1,7 @@
 //! Parts: the heading and the workload of each part of the benchmark.
 
 use crate::plan::{Part, Work};
+use crate::workload::disk::ablations::part as disk_ablations;
 use crate::workload::disk::helper::{HelperPart, Requests};
 use crate::workload::disk::{kernels as disk_kernels, reads as disk_reads, writes as disk_writes};
 use crate::workload::{
@@ -30,6 +31,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskWrites => "Disk engine: writes",
         Part::DiskReads => "Disk engine: reads",
         Part::DiskKernels => "Disk engine: kernels",
+        Part::DiskAblations => "Disk engine: ablations",
     }
 }
 
@@ -65,6 +67,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskWrites => disk_writes::measure(work),
         Part::DiskReads => disk_reads::measure(work),
         Part::DiskKernels => disk_kernels::measure(work),
+        Part::DiskAblations => disk_ablations::measure(work),
     }
 }
 

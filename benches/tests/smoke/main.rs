@@ -45,19 +45,29 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     let texts =
         |name: &str| -> BTreeSet<&str> { entries.iter().filter_map(|entry| entry[name].as_str()).collect() };
     let mut peers = vec![
+        "2 runs",
+        "8 runs",
+        "T = 16",
+        "T = 4",
+        "arrays",
         "bytes",
         "disk",
         "fjall",
+        "graphs held",
         "lmdb",
         "lmdb_writemap",
         "loop",
         "memory engine",
+        "no filters",
         "one client",
+        "one skip list",
         "plain",
         "redb",
         "row by row",
         "serializable",
+        "skip lists",
         "static",
+        "transactions",
         "without",
     ];
     if cfg!(feature = "rocksdb") {
@@ -65,7 +75,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 23, "seventeen parts, six of them on a graph of files too");
+    assert_eq!(texts("section").len(), 24, "eighteen parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -102,6 +112,13 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "disk.kernel.sssp",
         "disk.kernel.sssp.writer",
         "disk.kernel.scan_share",
+        "disk.ablation.insert.one.pages",
+        "disk.ablation.write_amplification",
+        "disk.ablation.no_edge.cold.pages",
+        "disk.ablation.scan",
+        "disk.ablation.readers.memory",
+        "disk.ablation.bare.mixed.threads_2",
+        "disk.ablation.memory_graph.scan",
     ] {
         assert!(texts("name").contains(name), "{name} is missing");
     }

@@ -138,6 +138,7 @@ impl DiskEngine {
             let mut job = CompactionJob::new(picked.inputs.clone(), picked.output_level, deletes)
                 .within(self.budget().limit_bytes(), self.compaction_threads());
             job.kept_indexes = Some(kept);
+            job.filters = self.tuning().filters;
             match self.budget().reserve(COMPACTION_PURPOSE, job.memory_bytes()) {
                 Ok(memory) => {
                     return Ok(Some(BegunCompaction {

@@ -32,6 +32,7 @@ use crate::pacing::{Pacing, PacingLimits};
 use crate::pick::limits::PickLimits;
 use crate::tree::{ReplacedState, Tree};
 use crate::tree_state::{Pin, SourceHandle};
+use crate::tuning::Tuning;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::io::directory::Directory;
@@ -70,6 +71,8 @@ pub struct EngineParts {
     pub graph_bytes: Option<u64>,
     /// When writers wait.
     pub limits: PacingLimits,
+    /// When levels are compacted, and which filters files get.
+    pub tuning: Tuning,
 }
 
 /// A graph in files, whose newest commits lie in memory.
@@ -83,6 +86,7 @@ pub struct DiskEngine {
     pacing: Pacing,
     limits: PacingLimits,
     pick_limits: PickLimits,
+    tuning: Tuning,
     budget: Arc<MemoryBudget>,
     reader: Arc<PageReader>,
     files: DatabaseFiles,
@@ -161,6 +165,7 @@ impl DiskEngine {
             compaction_threads: 1,
             graph_bytes,
             limits: PacingLimits::UNCOMPACTED,
+            tuning: Tuning::default(),
         };
         Self::open_parts(parts).expect("the budget is many times that of a graph")
     }
@@ -182,6 +187,7 @@ impl DiskEngine {
             compaction_threads,
             graph_bytes,
             limits,
+            tuning,
         } = parts;
         let capacity_bytes = graph_bytes.unwrap_or_else(|| graph_capacity(&budget));
         let supply = GraphSupply::new(capacity_bytes, Arc::clone(&budget));
@@ -193,7 +199,8 @@ impl DiskEngine {
             supply,
             pacing: Pacing::default(),
             limits,
-            pick_limits: PickLimits::of_graphs(capacity_bytes),
+            pick_limits: tuning.pick_limits(capacity_bytes),
+            tuning,
             budget,
             reader,
             files,
@@ -304,6 +311,10 @@ impl DiskEngine {
 
     pub(crate) fn pick_limits(&self) -> &PickLimits {
         &self.pick_limits
+    }
+
+    pub(crate) fn tuning(&self) -> &Tuning {
+        &self.tuning
     }
 
     pub(crate) fn limits(&self) -> &PacingLimits {

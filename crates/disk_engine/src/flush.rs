@@ -16,6 +16,7 @@
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::FileNumber;
+use crate::format::filter::FilterChoice;
 use crate::format::lists::record::ListRecord;
 use crate::format::subject::Subject;
 use crate::format::vertices::VertexRecord;
@@ -47,10 +48,10 @@ pub fn write_generation(
     number: FileNumber,
     graph: &MemoryGraph,
 ) -> CheckpointResult<Option<StoredFile>> {
-    write_generation_watched(directory, number, graph, &mut |_| ())
+    write_generation_watched(directory, number, graph, FilterChoice::default(), &mut |_| ())
 }
 
-/// As [`write_generation`]; `on_waiting` hears, after each list, how many bytes of finished pages of columns wait in
+/// As [`write_generation`], with filters by `filters`; `on_waiting` hears, after each list, how many bytes of finished pages of columns wait in
 /// memory for the end of their subject: as much as all of its short values at most.
 ///
 /// # Errors
@@ -62,12 +63,13 @@ pub fn write_generation_watched(
     directory: &Arc<dyn Directory>,
     number: FileNumber,
     graph: &MemoryGraph,
+    filters: FilterChoice,
     on_waiting: &mut dyn FnMut(u64),
 ) -> CheckpointResult<Option<StoredFile>> {
     assert!(graph.is_frozen(), "the flush of a graph begins when nothing is appended any more");
     let (Some(first_ts), Some(last_ts)) = (graph.first(), graph.last()) else { return Ok(None) };
     let new = NewFile { number, level: 0, stamps: FileStamps::Stamped, first_ts, last_ts };
-    let mut file = LazyFile { directory, new, writer: None };
+    let mut file = LazyFile { directory, new, filters, writer: None };
     let visible = graph.at(last_ts);
     let mut scan = visible.scan(..);
     while let Some(list) = scan.next_list() {
@@ -85,6 +87,7 @@ pub fn write_generation_watched(
 struct LazyFile<'a> {
     directory: &'a Arc<dyn Directory>,
     new: NewFile,
+    filters: FilterChoice,
     writer: Option<FileWriter>,
 }
 
@@ -92,7 +95,7 @@ impl LazyFile<'_> {
     fn writer(&mut self) -> CheckpointResult<&mut FileWriter> {
         Ok(match &mut self.writer {
             Some(writer) => writer,
-            none => none.insert(FileWriter::create(self.directory, &self.new)?),
+            none => none.insert(FileWriter::create(self.directory, &self.new)?.with_filters(self.filters)),
         })
     }
 }

@@ -146,7 +146,8 @@ impl DiskEngine {
             }
         };
         let (number, directory) = (self.files().take_number(), self.files().directory());
-        let written = write_generation_watched(directory, number, &graph, &mut count_waiting);
+        let filters = self.tuning().filters;
+        let written = write_generation_watched(directory, number, &graph, filters, &mut count_waiting);
         drop(reserved);
         let written = written.and_then(|stored| {
             let open = |stored| CsrFile::open_in_place(directory, &stored, self.page_reader());

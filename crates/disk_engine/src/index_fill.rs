@@ -138,7 +138,8 @@ impl<'a> DiskIndexFill<'a> {
             first_ts: self.at,
             last_ts: self.at,
         };
-        let mut writer = FileWriter::create(self.engine.files().directory(), &new)?;
+        let writer = FileWriter::create(self.engine.files().directory(), &new)?;
+        let mut writer = writer.with_filters(self.engine.tuning().filters);
         for entry in &self.entries {
             let (value, item, operation) = (value(entry), entry.item, RecordOperation::Insert);
             writer
@@ -266,6 +267,7 @@ fn merge(
     let mut job = CompactionJob::new(inputs.to_vec(), BOTTOMMOST_LEVEL, deletes)
         .within(engine.budget().limit_bytes(), 1);
     job.kept_indexes = kept;
+    job.filters = engine.tuning().filters;
     let reserved = engine.budget().reserve(FILL_PURPOSE, job.memory_bytes());
     let _reserved = reserved.map_err(CheckpointError::Refused)?;
     let stop = || engine.pacing().is_closed();

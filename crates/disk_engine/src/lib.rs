@@ -18,6 +18,7 @@
 //! groups         vertex groups, their labels and edge types
 //! spill          temporary files without names: buckets, sorting, scratch space of algorithms
 //! topology       the lists of a snapshot for algorithms, streamed
+//! tuning         what measurements choose otherwise: T, runs in L0, filters
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
 //! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
 //! engine         its parts; transactions: all of it behind `Engine`; counters, statistics: its numbers
@@ -58,5 +59,6 @@ pub mod topology;
 mod transactions;
 pub mod tree;
 pub mod tree_state;
+pub mod tuning;
 pub mod view;
 pub mod writer;

@@ -18,6 +18,7 @@ use evergraph_disk_engine::file_set::FileSet;
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::pacing::{Backlog, PacingLimits};
+use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -104,6 +105,7 @@ fn unattended_in(directory: &Arc<dyn Directory>, budget_bytes: u64, graph_bytes:
         compaction_threads: 1,
         graph_bytes,
         limits: PacingLimits::default(),
+        tuning: Tuning::default(),
     })
     .unwrap();
     engine.open_group(GroupId(0), LabelId(0));

@@ -12,6 +12,7 @@ use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::pacing::PacingLimits;
 use evergraph_disk_engine::pick::limits::PickLimits;
+use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
@@ -51,6 +52,7 @@ fn engine(directory: &Arc<dyn Directory>) -> DiskEngine {
         compaction_threads: 1,
         graph_bytes: Some(1 << 20),
         limits: PacingLimits::UNCOMPACTED,
+        tuning: Tuning::default(),
     })
     .unwrap();
     engine.open_group(GroupId(0), LabelId(0));

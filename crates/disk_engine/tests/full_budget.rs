@@ -22,6 +22,7 @@ use evergraph_disk_engine::memory_graph::reserved_memory::GRAPHS_PURPOSE;
 use evergraph_disk_engine::merge::delete_rule::{Below, DeleteRule};
 use evergraph_disk_engine::pacing::PacingLimits;
 use evergraph_disk_engine::pick::limits::PickLimits;
+use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::budget::{Budget, Reservation};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
@@ -65,6 +66,7 @@ fn engine(budget_bytes: u64, graph_bytes: u64) -> DiskEngine {
         compaction_threads: 1,
         graph_bytes: Some(graph_bytes),
         limits: PacingLimits::UNCOMPACTED,
+        tuning: Tuning::default(),
     })
     .unwrap();
     (0..4).for_each(|group| engine.open_group(GroupId(group), LabelId(0)));

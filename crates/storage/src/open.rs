@@ -17,6 +17,7 @@ use crate::bulk::load::{LoadProgress, LoadSummary};
 use crate::checkpoint::check::check_files;
 use crate::checkpoint::check_graph::{check_graph, check_index};
 use crate::checkpoint::contract::{CheckpointOutcome, OnCheckpointProgress};
+use crate::checkpoint::error::CheckpointResult;
 use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
@@ -204,6 +205,19 @@ impl<E: DurableEngine> OpenStore<E> {
     /// that is too low for the engine, or options that [`OpenOptions::check`] refuses;
     /// `corrupt`, naming file and offset; `io`.
     pub fn open(directory: Arc<dyn Directory>, options: &OpenOptions) -> Result<Self> {
+        Self::open_by(directory, options, E::open)
+    }
+
+    /// As [`OpenStore::open`], with `open_engine` in place of the engine's own: for measurements of a tuned engine.
+    ///
+    /// # Errors
+    /// As [`OpenStore::open`].
+    #[doc(hidden)]
+    pub fn open_by(
+        directory: Arc<dyn Directory>,
+        options: &OpenOptions,
+        open_engine: impl FnOnce(&OpenContext<'_>) -> CheckpointResult<OpenedEngine<E>>,
+    ) -> Result<Self> {
         options.check()?;
         // Before the lock, whose file would be the first thing of ours in somebody else's folder.
         refuse_strangers::<E>(&*directory, options.create)?;
@@ -245,7 +259,7 @@ impl<E: DurableEngine> OpenStore<E> {
             compaction_threads: options.compaction_threads,
             budget: &budget,
         };
-        let OpenedEngine { engine, bytes_count } = E::open(&opening)?;
+        let OpenedEngine { engine, bytes_count } = open_engine(&opening)?;
         let engine = Arc::new(engine);
         let groups = manifest.groups.iter();
         let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });

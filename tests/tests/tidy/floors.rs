@@ -104,6 +104,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["view"],
             &["topology", "index_records"],
             &["durable::section", "durable::files", "durable::load"],
+            &["tuning"],
             &["engine"],
             &["commit_room", "flusher", "compactor", "statistics", "index_fill"],
             &["transactions"],

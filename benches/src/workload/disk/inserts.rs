@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Edges of a large transaction.
 pub const BATCH: usize = 1000;
 /// Inserts for each deletion.
-const INSERTS_A_DELETION: usize = 20;
+pub const INSERTS_A_DELETION: usize = 20;
 
 /// How edges are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,8 @@ pub struct Inserts {
     pub p99: f64,
     /// What the longest took.
     pub longest: f64,
+    /// Edges inserted or deleted in the whole run.
+    pub written: usize,
 }
 
 /// A part of a run, after which edges are deleted.
@@ -92,7 +94,7 @@ pub fn insert<'a>(
         let time = times.get((times.len() as f64 * share) as usize).or(times.last());
         time.map_or(0.0, Duration::as_secs_f64)
     };
-    Ok((&edges[..taken], Inserts { rate, p99: at(0.99), longest: at(1.0) }))
+    Ok((&edges[..taken], Inserts { rate, p99: at(0.99), longest: at(1.0), written }))
 }
 
 /// The edges of a stretch that are deleted after it: every twentieth.

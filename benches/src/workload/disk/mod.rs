@@ -4,12 +4,14 @@
 //! ```text
 //! writes    loads, inserts with look-ups and without, bytes of files, opening after a kill, a reader that is held
 //! reads     questions, cold and warm: time, and pages read; look-ups, lists and a scan beside the others
+//! ablations what filters, T, runs in L0, stamps, transactions and the memory graph are worth
 //! kernels   algorithms on the lists of each; a scan beside the bandwidth of the disk; SSSP beside a writer
 //! ```
 //!
 //! Run by `make bench-disk`. What would make figures lie: a file system without direct I/O, which `writes` says in a note, a
 //! busy machine, and a graph that fits into the limit (`--disk-scale`, `--disk-limit`).
 
+pub mod ablations;
 pub mod bandwidth;
 pub mod graph;
 pub mod helper;

@@ -115,6 +115,44 @@ impl Questions {
         Ok(Self { label, edge_type, key, sources, lonely, present, absent, batches })
     }
 
+    /// Asks for out lists, and for edges that are not there, cold: as [`Questions::ask`].
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub fn ask_cold<E: MeasuredEngine>(
+        &self,
+        open: &OpenStore<E>,
+        pages: &dyn Fn() -> u64,
+        cool: &dyn Fn() -> Result<()>,
+    ) -> Result<[Cost; 2]>
+    where
+        Snapshot<E>: GraphView,
+    {
+        let (snapshot, mut batch) = (open.store().snapshot(), NeighborBatch::default());
+        let mut list = |vertex: &VertexId| {
+            self.edges_of(&snapshot, std::slice::from_ref(vertex), Direction::Out, &mut batch)
+        };
+        let ask = Asking { pages, cool };
+        Ok([
+            ask.cold(OUT_LIST_COLD, &self.sources, &mut list)?,
+            ask.cold(NO_EDGE_COLD, &self.absent, |edge| is_there(&snapshot, edge))?,
+        ])
+    }
+
+    /// How many edges `vertices` have on a side.
+    fn edges_of(
+        &self,
+        view: &impl GraphView,
+        vertices: &[VertexId],
+        side: Direction,
+        batch: &mut NeighborBatch,
+    ) -> Result<usize> {
+        batch.clear();
+        let types = Some(std::slice::from_ref(&self.edge_type));
+        view.neighbors(vertices, types, side, &mut NeighborCursor::default(), usize::MAX, batch)?;
+        Ok(batch.edges.len())
+    }
+
     /// Asks everything. `pages` says how many were read so far; `cool` empties the cache.
     ///
     /// # Errors
@@ -131,18 +169,8 @@ impl Questions {
         let snapshot = open.store().snapshot();
         let types = Some(std::slice::from_ref(&self.edge_type));
         let mut batch = NeighborBatch::default();
-        let mut list = |vertices: &[VertexId], side| {
-            batch.clear();
-            let mut cursor = NeighborCursor::default();
-            snapshot.neighbors(vertices, types, side, &mut cursor, usize::MAX, &mut batch)?;
-            Ok(batch.edges.len())
-        };
-        let mut found = Vec::new();
-        let mut has = |edge: &EdgeId| {
-            found.clear();
-            snapshot.has_edges(std::slice::from_ref(edge), &mut found)?;
-            Ok(usize::from(found[0]))
-        };
+        let mut list = |vertices: &[VertexId], side| self.edges_of(&snapshot, vertices, side, &mut batch);
+        let mut has = |edge: &EdgeId| is_there(&snapshot, edge);
         let property = |vertices: &[VertexId]| {
             let mut column = Column::new(ValueType::I64);
             snapshot.vertex_properties(vertices, self.key, &mut column)?;
@@ -151,7 +179,7 @@ impl Questions {
         let ask = Asking { pages, cool };
         let one = |vertex: &VertexId| [*vertex];
         let mut costs = vec![
-            ask.cold(("out_list.cold", "out list, cold"), &self.sources, |v| list(&one(v), Direction::Out))?,
+            ask.cold(OUT_LIST_COLD, &self.sources, |v| list(&one(v), Direction::Out))?,
             ask.warm(("out_list.warm", "out list, warm"), &self.sources, |v| list(&one(v), Direction::Out))?,
             ask.cold(("in_list.cold", "in list, cold"), &self.sources, |v| list(&one(v), Direction::In))?,
             ask.cold(("no_list.cold", "list that doesn't exist, cold"), &self.lonely, |v| {
@@ -162,7 +190,7 @@ impl Questions {
             })?,
             ask.cold(("edge.cold", "edge that exists, cold"), &self.present, &mut has)?,
             ask.warm(("edge.warm", "edge that exists, warm"), &self.present, &mut has)?,
-            ask.cold(("no_edge.cold", "edge that doesn't exist, cold"), &self.absent, &mut has)?,
+            ask.cold(NO_EDGE_COLD, &self.absent, &mut has)?,
             ask.warm(("no_edge.warm", "edge that doesn't exist, warm"), &self.absent, &mut has)?,
             ask.cold(("property.cold", "vertex property, cold"), &self.sources, |v| property(&one(v)))?,
             ask.warm(("property.warm", "vertex property, warm"), &self.sources, |v| property(&one(v)))?,
@@ -202,8 +230,18 @@ impl Questions {
     }
 }
 
+/// How often an edge is there, which is once or never.
+fn is_there(view: &impl GraphView, edge: &EdgeId) -> Result<usize> {
+    let mut found = Vec::with_capacity(1);
+    view.has_edges(std::slice::from_ref(edge), &mut found)?;
+    Ok(usize::from(found[0]))
+}
+
 /// Name and title of a kind of question.
 type Kind = (&'static str, &'static str);
+
+const OUT_LIST_COLD: Kind = ("out_list.cold", "out list, cold");
+const NO_EDGE_COLD: Kind = ("no_edge.cold", "edge that doesn't exist, cold");
 
 /// How questions are asked.
 struct Asking<'a> {

@@ -24,7 +24,6 @@ use crate::workload::disk::questions::{Cost, Questions};
 use crate::workload::disk::tree::note_tree;
 use evergraph::generate::random::Random;
 use evergraph_disk_engine::engine::DiskEngine;
-use evergraph_graph::budget::Budget as _;
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_measure::figure::Unit;
@@ -86,8 +85,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let disk = filled::<DiskEngine>(&place.join("disk"), plan.limit_bytes, &graph)?;
     note_tree(work, &disk, "disk engine");
     let questions = Questions::draw(&disk, &graph, &plan, work.plan.seed)?;
-    let pages = || disk.open_store().store().engine().page_reader().statistics().misses;
-    columns.push(questions.ask(disk.open_store(), &pages, &|| empty_cache(&disk))?);
+    columns.push(questions.ask(disk.open_store(), &|| disk.pages_read(), &|| disk.empty_cache())?);
     contenders.push(Contender { name: DiskEngine::MEASURED, place: Place::Here(Box::new(disk)) });
     if plan.peers.contains(&DiskStore::MemoryEngine) {
         let memory = filled::<MemoryEngine>(&place.join("memory"), u64::MAX, &graph)?;
@@ -232,16 +230,6 @@ where
     graph.later.chunks(BATCH).try_for_each(|edges| store.put(edges))?;
     store.settle()?;
     Ok(store)
-}
-
-/// Takes all memory from the cache, so that it gives up its pages.
-fn empty_cache(store: &LimitedStore<DiskEngine>) -> Result<()> {
-    let open = store.open_store();
-    let budget = open.store().budget();
-    let cached = open.store().engine().page_reader().statistics().bytes;
-    let free = budget.limit_bytes().saturating_sub(budget.used_bytes());
-    drop(budget.reserve("benchmark: the cache is emptied", free + cached)?);
-    Ok(())
 }
 
 /// Keeps what each kind of question cost: ours first, then the memory engine's, if it took part.

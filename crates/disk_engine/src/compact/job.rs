@@ -8,6 +8,7 @@ use crate::file::csr_file::CsrFile;
 use crate::file::page_scan::ScanWindow;
 use crate::format::entries::entry::{EntryRecord, ItemKind};
 use crate::format::file_name::{FileNumber, PAGE_BYTES};
+use crate::format::filter::FilterChoice;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::tree_key::ItemKey;
 use crate::merge::delete_rule::DeleteRule;
@@ -65,6 +66,8 @@ pub struct CompactionJob {
     pub kept_indexes: Option<BTreeSet<Subject>>,
     /// How long outputs get.
     pub limits: OutputLimits,
+    /// Which filters outputs get.
+    pub filters: FilterChoice,
     /// Bytes that pages of columns may take, decoded, while records of other columns are copied.
     pub kept_columns_bytes: u64,
     /// Bytes of buffers: scans of all sources share a quarter, and columns of a subject an eighth.
@@ -78,7 +81,17 @@ impl CompactionJob {
         let limits = OutputLimits::default();
         let (kept_indexes, buffer_bytes) = (None, *BUFFER_BYTES.end());
         let kept_columns_bytes = KEPT_COLUMNS_BYTES_MAX;
-        Self { inputs, output_level, deletes, kept_indexes, limits, kept_columns_bytes, buffer_bytes }
+        let filters = FilterChoice::default();
+        Self {
+            inputs,
+            output_level,
+            deletes,
+            kept_indexes,
+            limits,
+            filters,
+            kept_columns_bytes,
+            buffer_bytes,
+        }
     }
 
     /// The same with about an eighth of `budget_bytes` for the buffers of as many jobs as may run at once, shared among them,
@@ -158,6 +171,7 @@ impl CompactionJob {
             first_ts: stored().map(|file| file.first_ts).min().unwrap_or(Timestamp::ZERO),
             last_ts: stored().map(|file| file.last_ts).max().unwrap_or(Timestamp::ZERO),
             limits: self.limits,
+            filters: self.filters,
         };
         let chains = chains_of(&self.inputs);
         let window = self.scan_window(chains.len() as u64);

@@ -5,6 +5,7 @@
 
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::format::filter::FilterChoice;
 use crate::stored_file::StoredFile;
 use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::timestamp::Timestamp;
@@ -36,6 +37,7 @@ pub(crate) struct OutputForm {
     pub(crate) first_ts: Timestamp,
     pub(crate) last_ts: Timestamp,
     pub(crate) limits: OutputLimits,
+    pub(crate) filters: FilterChoice,
 }
 
 /// Output files of one compaction.
@@ -70,10 +72,10 @@ impl<'a> OutputFiles<'a> {
         Ok(match &mut self.writer {
             Some(writer) => writer,
             none => {
-                let OutputForm { level, first_ts, last_ts, .. } = self.form;
+                let OutputForm { level, first_ts, last_ts, filters, .. } = self.form;
                 let (number, stamps) = ((self.numbers)(), FileStamps::Unstamped);
                 let new = NewFile { number, level, stamps, first_ts, last_ts };
-                none.insert(FileWriter::create(self.directory, &new)?)
+                none.insert(FileWriter::create(self.directory, &new)?.with_filters(filters))
             }
         })
     }

@@ -7,13 +7,14 @@ use crate::durable::copy::PinnedCsrFiles;
 use crate::durable::graph_writer::write_graph;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
 use crate::durable::memory_limit::memory_limit;
-use crate::durable::open::open;
+use crate::durable::open::open_tuned;
 use crate::durable::salvage::run::salvage;
 use crate::durable::section::FileList;
 use crate::engine::{DiskEngine, DisplacedState};
 use crate::file::csr_file::CsrFile;
 use crate::format::file_name::CsrFileName;
 use crate::index_fill::{DiskIndexFill, OnFilled, used_up};
+use crate::tuning::Tuning;
 use crate::view::disk_view::DiskView;
 use crate::view::view_sources::ViewSources;
 use evergraph_graph::budget::Budget as _;
@@ -73,7 +74,7 @@ impl DurableEngine for DiskEngine {
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
-        open(opening)
+        open_tuned(opening, Tuning::default())
     }
 
     fn checkpoint(
@@ -129,6 +130,7 @@ impl DurableEngine for DiskEngine {
             newest,
             groups: self.groups(),
             set: pin.set(),
+            filters: self.tuning().filters,
             open: &|stored| CsrFile::open(directory, stored, self.page_reader()),
         };
         BuiltLoad::build(plan, &context, progress)

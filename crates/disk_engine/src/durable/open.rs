@@ -21,14 +21,18 @@ use crate::format::subject::SubjectKind;
 use crate::groups::GroupTable;
 use crate::index_table::IndexTable;
 use crate::pacing::PacingLimits;
+use crate::tuning::Tuning;
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::durable_engine::{OpenContext, OpenedEngine};
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::open_files::allow_many_files;
 use std::sync::Arc;
 
-/// Opens the engine of a database: as `DurableEngine::open`.
-pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngine>> {
+/// Opens the engine of a database, as `DurableEngine::open` does with the default tuning.
+///
+/// # Errors
+/// As `DurableEngine::open`.
+pub fn open_tuned(opening: &OpenContext<'_>, tuning: Tuning) -> CheckpointResult<OpenedEngine<DiskEngine>> {
     let OpenContext { directory, manifest, timeline, background, io_threads, compaction_threads, budget } =
         *opening;
     allow_many_files();
@@ -80,9 +84,10 @@ pub fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<DiskEngi
         compaction_threads,
         graph_bytes: None,
         limits: match background {
-            Background::Threads => PacingLimits::default(),
+            Background::Threads => tuning.pacing_limits(),
             Background::Stepped => PacingLimits::UNCOMPACTED,
         },
+        tuning,
     };
     let engine = DiskEngine::open_parts(parts).map_err(CheckpointError::Refused)?;
     Ok(OpenedEngine { engine, bytes_count })

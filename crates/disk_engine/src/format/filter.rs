@@ -76,6 +76,27 @@ impl FilterColumns {
     }
 }
 
+/// Which filters a new file gets. Readers take files with filters and without, beside each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FilterChoice {
+    /// Those of its level.
+    #[default]
+    ByLevel,
+    /// None, for measurements: each look-up then reads a page of every file that has keys around it.
+    Omitted,
+}
+
+impl FilterChoice {
+    /// The columns of the filters of a file of `level`; `None` if it gets no filters.
+    #[must_use]
+    pub const fn of_level(self, level: u8) -> Option<FilterColumns> {
+        match self {
+            Self::ByLevel => Some(FilterColumns::of_level(level)),
+            Self::Omitted => None,
+        }
+    }
+}
+
 /// What a filter knows of a key. A part of the format: equal in every version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KeyHash(u64);

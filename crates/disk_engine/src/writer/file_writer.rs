@@ -12,6 +12,7 @@
 use crate::format::entries::entry::EntryRecord;
 use crate::format::file_head::{FileHead, FileStamps};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::format::filter::FilterChoice;
 use crate::format::lists::record::ListRecord;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::format::vertices::VertexRecord;
@@ -80,6 +81,12 @@ impl FileWriter {
         assert!(new.first_ts <= new.last_ts, "the oldest commit is not newer than the newest");
         let topology = TopologyWriter::create(directory, &new.head(FileContent::Topology))?;
         Ok(Self { directory: Arc::clone(directory), new: *new, topology, columns: None })
+    }
+
+    /// The same with filters by `choice`, before the first record; without this, with those of its level.
+    #[must_use]
+    pub fn with_filters(self, choice: FilterChoice) -> Self {
+        Self { topology: self.topology.with_filters(choice), ..self }
     }
 
     /// Bytes of both files so far, but for what is behind their pages and for pages in hand: callers that cut files by

@@ -12,7 +12,7 @@ use crate::format::entries::builder::EntryPageBuilder;
 use crate::format::entries::entry::{EntryRecord, ItemKind, Separator};
 use crate::format::file_head::FileHead;
 use crate::format::file_name::PAGE_BYTES;
-use crate::format::filter::{FilterColumns, FilterPageBuilder};
+use crate::format::filter::{FilterChoice, FilterColumns, FilterPageBuilder};
 use crate::format::lists::builder::ListPageBuilder;
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
@@ -39,7 +39,9 @@ pub(super) struct TopologyWriter {
     filters: FinishedFilters,
     rows: DirectoryBuilder,
     stamp_base: Option<Timestamp>,
-    filter_columns: FilterColumns,
+    level: u8,
+    /// Of new filters; `None` if the file gets none.
+    filter_columns: Option<FilterColumns>,
     section: Section,
     /// Records of the section so far: the rank of the next.
     rank: u64,
@@ -78,7 +80,7 @@ struct ListSection {
 struct EntrySection {
     subject: Subject,
     builder: EntryPageBuilder,
-    filter: FilterPageBuilder,
+    filter: Option<FilterPageBuilder>,
     /// What the page in hand begins with: a value and perhaps an item.
     separator: (Vec<u8>, Option<ItemId>),
 }
@@ -95,12 +97,18 @@ impl TopologyWriter {
             filters: FinishedFilters::default(),
             rows: DirectoryBuilder::default(),
             stamp_base: head.stamp_base(),
-            filter_columns: FilterColumns::of_level(head.level),
+            level: head.level,
+            filter_columns: FilterChoice::default().of_level(head.level),
             section: Section::None,
             rank: 0,
             first_key: None,
             last_key: Vec::new(),
         })
+    }
+
+    /// The same with filters by `choice`, before the first record.
+    pub(super) fn with_filters(self, choice: FilterChoice) -> Self {
+        Self { filter_columns: choice.of_level(self.level), ..self }
     }
 
     /// Bytes of the file so far, filters that wait included.
@@ -258,7 +266,7 @@ impl TopologyWriter {
             self.section = Section::Entries(EntrySection {
                 subject,
                 builder: EntryPageBuilder::new(subject, ItemKind::of(&record.item), self.stamp_base),
-                filter: FilterPageBuilder::new(subject, self.filter_columns),
+                filter: self.filter_columns.map(|columns| FilterPageBuilder::new(subject, columns)),
                 separator: (Vec::new(), None),
             });
         }
@@ -271,7 +279,9 @@ impl TopologyWriter {
             let pushed = entries.builder.push(record);
             assert_eq!(pushed, Pushed::Taken, "an empty page has room for any record");
         }
-        self.filters.push_value(&mut entries.filter, record.value);
+        if let Some(filter) = &mut entries.filter {
+            self.filters.push_value(filter, record.value);
+        }
         self.rows.add_entry(subject, record.operation.difference());
         self.rank += 1;
         self.filters.write_run(&mut self.pages)
@@ -296,7 +306,10 @@ impl TopologyWriter {
         self.section = Section::Lists(ListSection {
             subject,
             builder: ListPageBuilder::new(subject, self.stamp_base),
-            filter: (side == EdgeSide::Out).then(|| FilterPageBuilder::new(subject, self.filter_columns)),
+            filter: self
+                .filter_columns
+                .filter(|_| side == EdgeSide::Out)
+                .map(|columns| FilterPageBuilder::new(subject, columns)),
             last: (vertex, first),
         });
         Ok(())
@@ -336,7 +349,9 @@ impl TopologyWriter {
                 self.pages.append_entries(self.rank, &mut entries)?;
                 let (value, item) = entries.builder.last().expect("a section has records");
                 self.last_key = entry_key(entries.subject, value, item);
-                self.filters.finish_values(&mut entries.filter);
+                if let Some(mut filter) = entries.filter {
+                    self.filters.finish_values(&mut filter);
+                }
             }
         }
         (self.rank, self.pages.rank) = (0, 0);

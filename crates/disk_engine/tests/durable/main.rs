@@ -7,6 +7,7 @@
 //! indexes      built, dropped and reopened beside commits, flushes and compactions; planted faults of their protocol
 //! files        what opening makes of a directory that is not as a manifest says
 //! flipped_bits a wrong bit in any page is an error with a place, or nothing that anybody sees
+//! tuned        files without filters, and beside others that have them
 //! salvage      what is saved of damaged files is what was there, and the report says what is missing
 //! ```
 
@@ -20,3 +21,4 @@ mod flipped_bits;
 mod indexes;
 mod salvage;
 mod support;
+mod tuned;

@@ -57,14 +57,17 @@ pub fn go_on<T>(_: T) -> ControlFlow<()> {
 }
 
 pub fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<DiskEngine>> {
-    let options = OpenOptions {
+    OpenStore::open(directory, &options(durability))
+}
+
+pub fn options(durability: Durability) -> OpenOptions {
+    OpenOptions {
         durability,
         environment: Environment::simulated(7),
         memory_limit_bytes: 64 << 20,
         log_file_bytes: 16 << 10,
         ..OpenOptions::default()
-    };
-    OpenStore::open(directory, &options)
+    }
 }
 
 /// A database and what it must show.
@@ -79,12 +82,16 @@ pub struct Database {
 
 impl Database {
     pub fn open(directory: Arc<dyn Directory>, durability: Durability, seed: u64) -> Result<Self> {
-        let open = open(directory, durability)?;
+        Ok(Self::of(open(directory, durability)?, seed))
+    }
+
+    /// The same of a database that is open.
+    pub fn of(open: OpenStore<DiskEngine>, seed: u64) -> Self {
         let snapshot = open.store().snapshot();
         let (now, graph) = (snapshot.timestamp(), dump(&snapshot));
         let graphs = BTreeMap::from([(now, graph)]);
         drop(snapshot);
-        Ok(Self { open, random: SplitMix64::new(seed), graphs, acknowledged: now })
+        Self { open, random: SplitMix64::new(seed), graphs, acknowledged: now }
     }
 
     pub fn newest(&self) -> &Graph {

@@ -7,6 +7,7 @@ use crate::durable::load::write::{LoadWrite, WrittenLoad};
 use crate::file_set::FileSet;
 use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::FileNumber;
+use crate::format::filter::FilterChoice;
 use crate::format::subject::{EdgeSide, Subject, SubjectKind};
 use crate::groups::GroupTable;
 use crate::key_range::KeyRange;
@@ -40,6 +41,8 @@ pub struct LoadContext<'a, F, L> {
     pub groups: &'a GroupTable,
     /// The files that are there.
     pub set: &'a FileSet<F>,
+    /// Which filters new files get.
+    pub filters: FilterChoice,
     /// Opens a file that was written.
     pub open: &'a dyn Fn(&StoredFile) -> CheckpointResult<F>,
 }
@@ -92,9 +95,9 @@ impl<F: KeyedFile> BuiltLoad<F> {
         limits: OutputLimits,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
-        let LoadContext { directory, next_number, sources, newest, groups, set, open } = *context;
+        let LoadContext { directory, next_number, sources, newest, groups, set, filters, open } = *context;
         let present = |list, neighbor| last_present(sources, newest, list, neighbor);
-        let write = LoadWrite { plan, directory, next_number, present: &present, limits };
+        let write = LoadWrite { plan, directory, next_number, present: &present, limits, filters };
         let WrittenLoad { mut files, groups: new_groups, touched } = write.write(done)?;
         let level = free_level(set, &files.bottom);
         files.bottom.iter_mut().for_each(|file| file.level = level);

@@ -14,6 +14,7 @@
 
 use crate::format::file_head::{BOTTOMMOST_LEVEL, FileStamps};
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber};
+use crate::format::filter::FilterChoice;
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::Subject;
@@ -123,6 +124,7 @@ pub(crate) struct LoadOutput<'a> {
     bottom: Option<FileWriter>,
     /// The subject of the file that `bottom` writes.
     bottom_subject: Subject,
+    filters: FilterChoice,
     files: LoadFiles,
 }
 
@@ -144,8 +146,14 @@ impl<'a> LoadOutput<'a> {
             newest: None,
             bottom: None,
             bottom_subject: Subject::VERTICES,
+            filters: FilterChoice::default(),
             files: LoadFiles::new(directory),
         }
+    }
+
+    /// The same, whose files get filters by `choice`.
+    pub(super) fn with_filters(self, choice: FilterChoice) -> Self {
+        Self { filters: choice, ..self }
     }
 
     /// Adds a new vertex; vertices ascend and come before all edges.
@@ -213,7 +221,7 @@ impl<'a> LoadOutput<'a> {
                     first_ts: self.timestamp,
                     last_ts: self.timestamp,
                 };
-                Ok(none.insert(FileWriter::create(self.directory, &new)?))
+                Ok(none.insert(FileWriter::create(self.directory, &new)?.with_filters(self.filters)))
             }
         }
     }

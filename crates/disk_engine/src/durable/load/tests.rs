@@ -9,6 +9,7 @@ use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
 use crate::format::file_name::FileNumber;
+use crate::format::filter::FilterChoice;
 use crate::groups::GroupTable;
 use crate::stored_file::StoredFile;
 use crate::tree_state::SourceHandle;
@@ -86,6 +87,7 @@ impl Database {
             newest: self.newest,
             groups: &self.groups,
             set: &self.set,
+            filters: FilterChoice::default(),
             open: &|stored| CsrFile::open(&self.directory, stored, &self.reader),
         };
         BuiltLoad::build_within(&plan, &context, limits, done)

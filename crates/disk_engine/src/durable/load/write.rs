@@ -7,6 +7,7 @@ use crate::durable::load::present::LastPresent;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::vertices::write_vertices;
 use crate::format::file_name::FileNumber;
+use crate::format::filter::FilterChoice;
 use crate::format::subject::Subject;
 use crate::spill::file::SpillDirectory;
 use evergraph_graph::error::Result;
@@ -28,6 +29,8 @@ pub(super) struct LoadWrite<'a> {
     pub present: &'a LastPresent<'a>,
     /// Where its files are cut.
     pub limits: OutputLimits,
+    /// Which filters they get.
+    pub filters: FilterChoice,
 }
 
 /// A load whose files are durable and not named by anything.
@@ -55,7 +58,8 @@ impl LoadWrite<'_> {
         let groups = new_groups(plan);
         let mut touched: BTreeSet<_> = groups.keys().map(|group| (*group, Subject::VERTICES)).collect();
         let records = plan.load.vertices_count().saturating_add(plan.load.edges_count().saturating_mul(2));
-        let mut output = LoadOutput::new(directory, next_number, plan.numbers.base, records, self.limits);
+        let output = LoadOutput::new(directory, next_number, plan.numbers.base, records, self.limits);
+        let mut output = output.with_filters(self.filters);
         write_vertices(plan, &mut output, done)?;
         let mut types: Vec<TypeId> = plan.numbers.types.clone();
         types.sort_unstable();

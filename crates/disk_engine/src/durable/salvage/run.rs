@@ -10,6 +10,7 @@ use crate::durable::section::FileList;
 use crate::engine::DiskEngine;
 use crate::format::file_head::BOTTOMMOST_LEVEL;
 use crate::format::file_name::FileNumber;
+use crate::format::filter::FilterChoice;
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
 use crate::format::subject::{EdgeSide, Subject};
@@ -110,8 +111,13 @@ fn salvage_within(
     let at = through.max(source.manifest.need);
 
     let Gathered { records, gaps, lost_values, harmless } = gathered;
-    let form =
-        OutputForm { level: BOTTOMMOST_LEVEL, first_ts: at, last_ts: at, limits: OutputLimits::default() };
+    let form = OutputForm {
+        level: BOTTOMMOST_LEVEL,
+        first_ts: at,
+        last_ts: at,
+        limits: OutputLimits::default(),
+        filters: FilterChoice::default(),
+    };
     let mut numbers = || take_number();
     let output = OutputFiles::new(directory, form, &mut numbers);
     let rebuild = Rebuild {

@@ -15,7 +15,7 @@
 
 use crate::format::filter::FilterChoice;
 use crate::pacing::PacingLimits;
-use crate::pick::PickLimits;
+use crate::pick::limits::PickLimits;
 
 /// Choices of an engine, from its opening on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use crate::support::{Database, dump, go_on, open, options};
 use evergraph_disk_engine::durable::open::open_tuned;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::format::filter::FilterChoice;
-use evergraph_disk_engine::pick::PickLimits;
+use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::index::IndexKind;

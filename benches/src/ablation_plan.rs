@@ -3,10 +3,11 @@
 use clap::{Args, ValueEnum};
 use evergraph_disk_engine::format::filter::FilterChoice;
 use evergraph_disk_engine::tuning::Tuning;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What is chosen otherwise, or left out, to see what it is worth.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize, Deserialize)]
 pub enum Ablation {
     /// Files without filters.
     NoFilters,
@@ -44,7 +45,7 @@ impl Ablation {
 }
 
 /// Which ablations are measured, and with how much.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AblationPlan {
     /// Those that are.
     pub chosen: Vec<Ablation>,

@@ -20,6 +20,7 @@ use crate::import::row_origins::RowOrigins;
 use crate::import::spilled_ids::{IdKey, KeptRow, SpilledIds};
 use crate::import::staging::spill::Staging;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -171,11 +172,20 @@ impl Space {
                 }
             }
         };
-        let mut entries: Vec<Vec<u32>> = columns.iter().map(|ids| in_memory(ids)).collect();
+        let mut entries: Vec<Vec<u32>> = columns.par_iter().map(|ids| in_memory(ids)).collect();
         for spilled in &self.spilled {
-            let keys: Vec<IdKey> =
-                columns.iter().flat_map(|ids| (0..ids.len()).map(|row| key_of(spilled, ids, row))).collect();
-            let found = spilled.find_all(&keys)?;
+            let mut keys = vec![IdKey::default(); columns.iter().map(|ids| ids.len()).sum()];
+            let mut rest = &mut *keys;
+            let mut parts = Vec::with_capacity(columns.len());
+            for ids in columns {
+                let (part, others) = rest.split_at_mut(ids.len());
+                parts.push((*ids, part));
+                rest = others;
+            }
+            parts.into_par_iter().for_each(|(ids, keys)| {
+                keys.iter_mut().enumerate().for_each(|(row, key)| *key = key_of(spilled, ids, row));
+            });
+            let found = spilled.find_all(keys)?;
             let known = entries.iter_mut().flatten().zip(found).filter(|(_, found)| *found != VACANT);
             known.for_each(|(entry, found)| *entry = found);
         }

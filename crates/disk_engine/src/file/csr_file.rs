@@ -91,30 +91,24 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        Self::open_counted(FileSource::Table(reader.handles(), directory), stored, reader)
+        let source = FileSource::Table(reader.handles(), directory);
+        let mut file = Self::open_uncounted(source, stored, reader)?;
+        let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
+        file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
+        Ok(file)
     }
 
-    /// As [`CsrFile::open`], in a directory that is only lent: the file stays open.
+    /// As [`CsrFile::open`], in a directory that is only lent: the file stays open. A budget that is full does not stop
+    /// that: who checks a database has no limit, and opening it takes more memory than its indexes.
     ///
     /// # Errors
-    /// As [`CsrFile::open`].
+    /// As [`CsrFile::open`], but `Refused`.
     pub fn open_in(
         directory: &dyn Directory,
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        Self::open_counted(FileSource::Lent(directory), stored, reader)
-    }
-
-    fn open_counted(
-        source: FileSource<'_>,
-        stored: &StoredFile,
-        reader: &Arc<PageReader>,
-    ) -> CheckpointResult<Self> {
-        let mut file = Self::open_uncounted(source, stored, reader)?;
-        let reserved = reader.budget().reserve(INDEXES_PURPOSE, file.heap_bytes() as u64);
-        file.memory = Some(IndexMemory(reserved.map_err(CheckpointError::Refused)?));
-        Ok(file)
+        Self::open_anyway(FileSource::Lent(directory), stored, reader)
     }
 
     /// As [`CsrFile::open`], of a file that was written to take the place of a graph or of files, which have more memory
@@ -127,7 +121,14 @@ impl CsrFile {
         stored: &StoredFile,
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
-        let source = FileSource::Table(reader.handles(), directory);
+        Self::open_anyway(FileSource::Table(reader.handles(), directory), stored, reader)
+    }
+
+    fn open_anyway(
+        source: FileSource<'_>,
+        stored: &StoredFile,
+        reader: &Arc<PageReader>,
+    ) -> CheckpointResult<Self> {
         let mut file = Self::open_uncounted(source, stored, reader)?;
         let bytes = file.heap_bytes() as u64;
         file.memory = Some(IndexMemory(reader.budget().reserve_anyway(INDEXES_PURPOSE, bytes)));

@@ -25,13 +25,13 @@ use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A merge of whole files reads past the cache.
+/// A merge of whole files reads past the cache. What indexes take comes on top.
 const CACHE_BYTES: u64 = 1 << 20;
 
 /// Checks the files that `manifest` names. Nobody writes to them.
 ///
-/// Cost: reads pages of vertices three times, of lists twice and all others once; about 600 bytes a group, a few for each side of a
-/// type in it, the page index of one file, and 1 MiB.
+/// Cost: reads pages of vertices three times, of lists twice and all others once; about 600 bytes a group, 16 for each type
+/// that has edges from it, the page indexes of all files (some 25 bytes for a page of 16 KiB), and 1 MiB.
 ///
 /// # Errors
 /// `cancelled`, and what the system says. Damage is a finding.

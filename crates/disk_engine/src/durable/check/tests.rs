@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]
 
+use crate::compact::exactness::check_exactness;
 use crate::durable::check::files::check_stored;
+use crate::file::csr_file::CsrFile;
+use crate::file::page_reader::PageReader;
 use crate::format::directory::{decode_directory, encode_directory};
 use crate::format::file_head::FileStamps;
 use crate::format::file_name::PageNumber;
@@ -23,7 +26,9 @@ use evergraph_graph::value::Value;
 use evergraph_storage::checkpoint::manifest::StoredGroup;
 use evergraph_storage::checkpoint::report::Report;
 use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::memory_budget::MemoryBudget;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -145,6 +150,17 @@ impl Files {
         self.stored[at].topology.bytes = footer.index.offset + end.len() as u64;
         self.stored[at].topology.footer_crc = footer.crc;
     }
+}
+
+/// The page indexes of a large database are larger than what the check sets aside for pages.
+#[test]
+fn page_indexes_that_pass_the_budget_of_a_check_are_opened() {
+    let (older, newer) = graph();
+    let files = Files::new(&older, &newer);
+    let reader = PageReader::start(&MemoryBudget::new(0), Background::Stepped).unwrap();
+    let open = |stored| CsrFile::open_in(&*files.directory, stored, &reader).map(Arc::new);
+    let opened: Vec<_> = files.stored.iter().map(open).collect::<Result<_, _>>().unwrap();
+    check_exactness(&opened, &mut || Ok(())).unwrap();
 }
 
 fn graph() -> (Records, Records) {

@@ -277,11 +277,11 @@ impl TopologyCheck<'_> {
             first.stamp,
             Some(first.vertex),
         )?;
+        self.sums.add_edges(subject, buffer.records());
         let mut filtered = None;
         for record in buffer.records() {
             self.check_stamp(record.stamp)?;
             self.rows.add_list(subject, record.vertex, record.operation.difference());
-            self.sums.add_edge(subject, &record);
             let ends = (record.vertex, record.neighbor);
             if filtered != Some(ends) {
                 self.filtered(subject, ends)?;

@@ -410,7 +410,8 @@ mod tests {
 
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         let (id, other) = (|row: usize| 7 * row, |row: usize| 7 * (rows - 1 - row));
-        let note = |row: usize| if !row.is_multiple_of(3) { format!("\"a \"\"{row}\"\",\"") } else { String::new() };
+        let note =
+            |row: usize| if !row.is_multiple_of(3) { format!("\"a \"\"{row}\"\",\"") } else { String::new() };
         let lines =
             |line: &dyn Fn(usize) -> String| (0..rows).map(|row| line(row) + "\n").collect::<String>();
         assert_eq!(read("l.v"), lines(&|row| id(row).to_string()));

@@ -277,36 +277,34 @@ impl TopologyCheck<'_> {
             first.stamp,
             Some(first.vertex),
         )?;
-        self.sums.add_edges(subject, buffer.records());
-        let mut filtered = None;
-        for record in buffer.records() {
-            self.check_stamp(record.stamp)?;
-            self.rows.add_list(subject, record.vertex, record.operation.difference());
-            let ends = (record.vertex, record.neighbor);
-            if filtered != Some(ends) {
-                self.filtered(subject, ends)?;
-                filtered = Some(ends);
+        self.sums.add_edges(subject, buffer);
+        buffer.stamps().iter().try_for_each(|stamp| self.check_stamp(*stamp))?;
+        let index = self.index;
+        let mut filters = index.filters_from(subject, first.vertex, first.neighbor);
+        for (vertex, range) in buffer.lists().filter(|(_, range)| !range.is_empty()) {
+            let (mut difference, mut filtered) = (0, None);
+            for record in range.map(|at| buffer.record(vertex, at)) {
+                difference += record.operation.difference();
+                if filtered != Some(record.neighbor) {
+                    filtered = Some(record.neighbor);
+                    let place = filters.of_edge(vertex, record.neighbor);
+                    if !self.knows(place, KeyHash::of_edge(subject, vertex, record.neighbor)) {
+                        let ends = format!("{vertex} to {}", record.neighbor);
+                        return Err(wrong(
+                            32,
+                            format!("edges that the filter knows expected, found one from {ends}"),
+                        ));
+                    }
+                }
             }
+            self.rows.add_list(subject, vertex, difference);
         }
         let last_item = item(last.neighbor, last.discriminator);
         self.ends_with(subject, key(last.vertex, last_item), last.stamp, Some(last.vertex));
         Ok(())
     }
 
-    /// Whether the filters know an edge.
-    fn filtered(
-        &mut self,
-        subject: Subject,
-        (vertex, neighbor): (VertexId, VertexId),
-    ) -> std::result::Result<(), DecodeError> {
-        let place = self.index.filter_of_edge(subject, vertex, neighbor);
-        let is_known = self.knows(place, KeyHash::of_edge(subject, vertex, neighbor));
-        if is_known {
-            return Ok(());
-        }
-        Err(wrong(32, format!("edges that the filter knows expected, found one from {vertex} to {neighbor}")))
-    }
-
+    /// Whether a filter knows a key.
     fn knows(&mut self, place: FilterAnswer, key: KeyHash) -> bool {
         let page = match place {
             FilterAnswer::Unfiltered => return true,

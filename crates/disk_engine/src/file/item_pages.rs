@@ -15,7 +15,7 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::file::page_reader::{PageToRead, VerifiedPage};
 use crate::format::file_name::PageNumber;
-use crate::format::page_index::topology::FilterAnswer;
+use crate::format::page_index::filters::FilterAnswer;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use std::ops::Range;

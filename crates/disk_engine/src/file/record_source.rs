@@ -14,7 +14,7 @@ use crate::format::directory::INDEX_GROUP;
 use crate::format::entries::range::{EntryRange, VisibleEntry};
 use crate::format::file_name::PAGE_BYTES;
 use crate::format::operation::RecordOperation;
-use crate::format::page_index::topology::FilterAnswer;
+use crate::format::page_index::filters::FilterAnswer;
 use crate::format::subject::Subject;
 use crate::format::tree_key::{ItemKey, ListId};
 use crate::source::{EntriesSize, ListedItem, PropertyAnswer, PropertyMap, RecordSource};

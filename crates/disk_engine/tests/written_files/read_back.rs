@@ -14,7 +14,8 @@ use evergraph_disk_engine::format::long_values::{LongReference, LongValueReader}
 use evergraph_disk_engine::format::operation::RecordOperation;
 use evergraph_disk_engine::format::page::{PageBytes, PageHead, PageKind, verify};
 use evergraph_disk_engine::format::page_index::columns::ColumnIndex;
-use evergraph_disk_engine::format::page_index::topology::{FilterAnswer, TopologyIndex};
+use evergraph_disk_engine::format::page_index::filters::FilterAnswer;
+use evergraph_disk_engine::format::page_index::topology::TopologyIndex;
 use evergraph_disk_engine::format::row_set::RowSet;
 use evergraph_disk_engine::format::subject::{EdgeSide, Subject, SubjectKind};
 use evergraph_disk_engine::format::tree_key::{ItemKey, ListId};

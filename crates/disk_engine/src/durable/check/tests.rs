@@ -7,19 +7,21 @@ use crate::durable::check::files::check_stored;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::format::directory::{decode_directory, encode_directory};
-use crate::format::file_head::FileStamps;
+use crate::format::entries::entry::EntryRecord;
+use crate::format::file_head::{FileHead, FileStamps};
 use crate::format::file_name::PageNumber;
 use crate::format::file_name::{CsrFileName, FileContent, FileNumber, PAGE_BYTES};
 use crate::format::footer::{FOOTER_BYTES, Footer};
 use crate::format::lists::record::ListRecord;
 use crate::format::operation::RecordOperation;
-use crate::format::page::{PageBytes, PageHead, PageKind, seal};
+use crate::format::page::{PAGE_HEAD_BYTES, PageBytes, PageHead, PageKind, seal};
 use crate::format::subject::{EdgeSide, Subject};
 use crate::format::vertices::VertexRecord;
 use crate::stored_file::StoredFile;
 use crate::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -29,7 +31,7 @@ use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::memory_budget::MemoryBudget;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -51,6 +53,8 @@ fn vertex(number: u32) -> VertexId {
 struct Records {
     vertices: BTreeMap<VertexId, (RecordOperation, Properties)>,
     edges: BTreeMap<(Subject, VertexId, VertexId, u16), (RecordOperation, Properties)>,
+    /// Entries of an index, all of them Inserts.
+    entries: BTreeSet<(Vec<u8>, VertexId)>,
 }
 
 impl Records {
@@ -99,6 +103,11 @@ impl Files {
                 };
                 writer.push_edge(*subject, &record, properties).unwrap();
             }
+            for (value, vertex) in &records.entries {
+                let item = ItemId::Vertex(*vertex);
+                let record = EntryRecord { value, item, operation: Insert, stamp };
+                writer.push_entry(Subject::index(3).unwrap(), &record).unwrap();
+            }
             writer.finish().unwrap()
         };
         let stored =
@@ -128,6 +137,32 @@ impl Files {
     fn write(&self, name: &str, offset: usize, bytes: &[u8]) {
         let file = self.directory.open(name, OpenMode::ReadWrite).unwrap();
         file.write_at(bytes, offset as u64).unwrap();
+    }
+
+    /// Writes the pages of a topology file that are of a kind and `subject` anew, with right checksums.
+    fn with_pages(
+        &self,
+        at: usize,
+        kind: PageKind,
+        subject: Subject,
+        change: impl Fn(&mut PageHead, &mut PageBytes),
+    ) {
+        let name = CsrFileName::new(self.stored[at].number, FileContent::Topology);
+        let bytes = self.bytes(&name.to_string());
+        let pages = (0..).map(PageNumber).zip(bytes[4096..].as_chunks::<PAGE_BYTES>().0);
+        let mut changed = 0;
+        for (number, page) in pages.filter(|(_, page)| page[4] == kind.code()) {
+            let mut page: Box<PageBytes> = Box::new(*page);
+            let mut head = PageHead::read(&page).unwrap();
+            if head.subject == subject {
+                change(&mut head, &mut page);
+                head.write(&mut page);
+                seal(&mut page, name.seed().page(number));
+                self.write(&name.to_string(), number.offset() as usize, &page[..]);
+                changed += 1;
+            }
+        }
+        assert!(changed > 0, "no page of {kind:?} about {subject}");
     }
 
     /// Writes the end of a topology file anew, with right checksums.
@@ -359,17 +394,60 @@ fn a_wrong_directory_or_index_with_right_checksums_is_found() {
 #[test]
 fn a_wrong_rank_with_a_right_checksum_is_found() {
     let files = sound();
-    let name = CsrFileName::new(FileNumber(1), FileContent::Topology);
-    let bytes = files.bytes(&name.to_string());
-    let pages = (0..).map(PageNumber).zip(bytes[4096..].as_chunks::<PAGE_BYTES>().0);
-    let (number, page) = pages.into_iter().find(|(_, page)| page[4] == PageKind::Lists.code()).unwrap();
-    let mut page: Box<PageBytes> = Box::new(*page);
-    let mut head = PageHead::read(&page).unwrap();
-    head.rank += 1;
-    head.write(&mut page);
-    seal(&mut page, name.seed().page(number));
-    files.write(&name.to_string(), number.offset() as usize, &page[..]);
+    files.with_pages(1, PageKind::Lists, OUT, |head, _| head.rank += 1);
     finds(&files, "the rank 0 expected, found 1");
+}
+
+/// In a page whose own vertices are all alive.
+#[test]
+fn an_edge_to_a_vertex_that_is_not_alive_is_named_if_its_page_has_no_other() {
+    let (older, mut newer) = (graph().0, Records::default());
+    newer.edges.insert((OUT, vertex(5), vertex(200), 0), (Insert, Properties::EMPTY));
+    let files = Files::new(&older, &newer);
+    let dead = vertex(200);
+    finds(&files, &format!("{dead}: not alive, but 1 times among the out edges of type 2 of others"));
+}
+
+#[test]
+fn stamps_outside_the_commits_of_a_file_with_right_checksums_are_found() {
+    let changes: [fn(&mut Records); 3] = [
+        |newer| newer.edge(1, 1, Insert, Properties::EMPTY),
+        |newer| newer.vertex(vertex(VERTICES), Insert, Properties::EMPTY),
+        |newer| _ = newer.entries.insert((b"value".to_vec(), vertex(1))),
+    ];
+    for change in changes {
+        let (older, mut newer) = (graph().0, Records::default());
+        change(&mut newer);
+        let mut files = Files::new(&older, &newer);
+        assert!(files.check().is_healthy());
+        // The records' stamp is 22.
+        let name = CsrFileName::new(files.stored[0].number, FileContent::Topology);
+        let bytes = files.bytes(&name.to_string());
+        let mut head = FileHead::decode(bytes.first_chunk().unwrap(), name).unwrap();
+        head.last_ts = Timestamp(21);
+        files.write(&name.to_string(), 0, &head.encode()[..]);
+        files.stored[0].last_ts = Timestamp(21);
+        finds(&files, "stamps from 20 to 21 expected, found 22");
+    }
+}
+
+#[test]
+fn filters_that_do_not_know_their_keys_are_found() {
+    let (mut older, newer) = graph();
+    older.entries = (0..VERTICES).map(|number| (number.to_be_bytes().to_vec(), vertex(number))).collect();
+    let files = Files::new(&older, &newer);
+    assert!(files.check().is_healthy(), "{:#?}", files.check().findings);
+    for (subject, problem) in [
+        (OUT, "edges that the filter knows expected"),
+        (Subject::index(3).unwrap(), "values that the filter knows"),
+    ] {
+        let files = Files::new(&older, &newer);
+        // A solution of zeros knows every key: another one is wanted.
+        files.with_pages(1, PageKind::Filter, subject, |_, page| {
+            page[PAGE_HEAD_BYTES + 8..].iter_mut().for_each(|byte| *byte = byte.rotate_left(3));
+        });
+        finds(&files, problem);
+    }
 }
 
 #[test]

@@ -20,4 +20,5 @@
 //! Differs from the design: the kind has one byte and the flags the other.
 
 pub mod columns;
+pub mod filters;
 pub mod topology;

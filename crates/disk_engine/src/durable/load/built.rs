@@ -86,7 +86,7 @@ impl<F: KeyedFile> BuiltLoad<F> {
         context: &LoadContext<'_, F, L>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
-        Self::build_within(plan, context, OutputLimits::default(), done)
+        Self::build_within(plan, context, OutputLimits::default().within(plan.memory_bytes), done)
     }
 
     pub(super) fn build_within<L: ReadSource>(

@@ -7,7 +7,8 @@
 //!
 //! A small load is all `newest`, as the flush of a memory graph would be.
 //!
-//! Files of one sequence are cut near 64 MiB, between any two keys, and don't overlap. In the bottom sequence
+//! Files of one sequence are cut near 64 MiB, or earlier where the memory is too small for their columns, between any
+//! two keys, and don't overlap. In the bottom sequence
 //! no file has two subjects: the groups of a later load are higher, so that its files find room between
 //! these. All are without stamps and have the load's timestamp as their first and last: a snapshot before it
 //! reads none of them, one at it or later reads them whole.
@@ -36,14 +37,23 @@ use std::sync::Arc;
 pub(crate) struct OutputLimits {
     /// About how long a file gets, in bytes.
     pub file_bytes: u64,
+    /// At how many bytes of columns that wait in memory for the end of their subject a file is cut, too.
+    pub waiting_bytes: u64,
     /// Up to how many records a load is small.
     pub small_records: u64,
 }
 
 impl Default for OutputLimits {
-    /// 64 MiB, and about as many records as a memory graph of 64 MiB has.
+    /// 64 MiB, 8 MiB of columns, and about as many records as a memory graph of 64 MiB has.
     fn default() -> Self {
-        Self { file_bytes: 64 << 20, small_records: 1 << 20 }
+        Self { file_bytes: 64 << 20, waiting_bytes: 8 << 20, small_records: 1 << 20 }
+    }
+}
+
+impl OutputLimits {
+    /// The same, where columns may take a quarter of `memory_bytes`, 64 KiB to 32 MiB, while they wait.
+    pub(super) fn within(self, memory_bytes: u64) -> Self {
+        Self { waiting_bytes: (memory_bytes / 4).clamp(64 << 10, 32 << 20), ..self }
     }
 }
 
@@ -118,7 +128,7 @@ pub(crate) struct LoadOutput<'a> {
     directory: &'a Arc<dyn Directory>,
     next_number: &'a dyn Fn() -> FileNumber,
     timestamp: Timestamp,
-    file_bytes: u64,
+    limits: OutputLimits,
     is_small: bool,
     newest: Option<FileWriter>,
     bottom: Option<FileWriter>,
@@ -141,7 +151,7 @@ impl<'a> LoadOutput<'a> {
             directory,
             next_number,
             timestamp,
-            file_bytes: limits.file_bytes,
+            limits,
             is_small: records <= limits.small_records,
             newest: None,
             bottom: None,
@@ -208,7 +218,10 @@ impl<'a> LoadOutput<'a> {
                 (&mut self.bottom, std::mem::replace(&mut self.bottom_subject, subject) != subject)
             }
         };
-        if let Some(full) = writer.take_if(|writer| is_behind || writer.bytes() >= self.file_bytes) {
+        let OutputLimits { file_bytes, waiting_bytes, .. } = self.limits;
+        let is_full =
+            |writer: &FileWriter| writer.bytes() >= file_bytes || writer.waiting_bytes() >= waiting_bytes;
+        if let Some(full) = writer.take_if(|writer| is_behind || is_full(writer)) {
             self.files.of(sequence).push(full.finish()?);
         }
         match writer {

@@ -255,8 +255,10 @@ fn any_limits() -> impl Strategy<Value = (u64, OutputLimits)> {
     let memory = prop_oneof![Just(0u64), Just(100_000), Just(u64::MAX)];
     let small = prop_oneof![Just(0u64), Just(u64::MAX)];
     let file_bytes = prop_oneof![Just(20_000), Just(64 << 20)];
-    (memory, small, file_bytes)
-        .prop_map(|(memory, small_records, file_bytes)| (memory, OutputLimits { file_bytes, small_records }))
+    let waiting = prop_oneof![Just(20_000), Just(64 << 20)];
+    (memory, small, file_bytes, waiting).prop_map(|(memory, small_records, file_bytes, waiting_bytes)| {
+        (memory, OutputLimits { file_bytes, waiting_bytes, small_records })
+    })
 }
 
 proptest! {
@@ -315,7 +317,7 @@ fn many_edges_are_sorted_in_spilled_parts_and_cut_into_files() {
     }
     let of_type = numbers.types.iter().position(|edge_type| *edge_type == TYPES[1]).unwrap();
     load.edges[of_type] = EdgeTable::new("T1", 0, 0, Vec::new(), vec![EdgeBlock::bare(pairs)]);
-    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0 });
+    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0, ..OutputLimits::default() });
     let built = database.build((&load, &numbers), limits, &mut |_| Ok(())).unwrap();
     database.install(&load, &numbers, &built);
     drop(built);
@@ -327,12 +329,26 @@ fn many_edges_are_sorted_in_spilled_parts_and_cut_into_files() {
     assert!(report.is_healthy(), "{:?}", report.findings);
 }
 
+/// An import of an edge list of three million ids had 25 MiB of them in memory, beside its limit.
+#[test]
+fn columns_that_wait_in_memory_cut_a_file_where_the_load_has_little() {
+    let files = |memory_bytes: u64| {
+        let (database, mut model) = (Database::new(), Model::default());
+        let (load, numbers) = drawn((0, 5), [200_000, 1], &[], &[], &mut model);
+        let limits = OutputLimits { small_records: 0, ..OutputLimits::default() }.within(memory_bytes);
+        let built = database.build((&load, &numbers), (memory_bytes, limits), &mut |_| Ok(())).unwrap();
+        built.sources().len()
+    };
+    assert_eq!(files(64 << 20), 1);
+    assert!(files(0) > 1);
+}
+
 #[test]
 fn a_load_that_is_cancelled_or_given_up_leaves_no_file() {
     let database = Database::new();
     let edges: Vec<DrawnEdge> = (0..50).map(|at| (at % 2, at, at * 7, Some(at as i64))).collect();
     let (load, numbers) = drawn((0, 5), [5000, 9], &[], &edges, &mut Model::default());
-    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0 });
+    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0, ..OutputLimits::default() });
     let mut cancelled = 0;
     loop {
         let mut calls = 0;

@@ -51,6 +51,11 @@ impl Transaction {
         &self.0
     }
 
+    /// The budget that its queries take their memory from.
+    pub(crate) fn shared_budget(&self) -> Arc<MemoryBudget> {
+        Arc::clone(&self.1)
+    }
+
     fn keys(&mut self, properties: &[(&str, Value)]) -> Result<Vec<(KeyId, Value)>> {
         properties.iter().map(|(key, value)| Ok((self.0.key(key)?, value.clone()))).collect()
     }

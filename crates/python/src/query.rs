@@ -17,7 +17,6 @@ use crate::long_call;
 use crate::service::{ServiceDescription, services as services_of};
 use crate::shared_snapshot::SharedSnapshot;
 use crate::transaction_options::{seconds, transaction_options};
-use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::gremlin::graph::DatabaseTarget;
@@ -29,11 +28,10 @@ use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::bytecode::graph_binary::parse;
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::query::service::Services;
-use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName, TransactionOptions};
+use evergraph::{Error, GraphView, Item, ReadByName, TransactionOptions};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
-use self_cell::self_cell;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
@@ -162,22 +160,13 @@ impl PythonQuery {
     }
 }
 
-/// A snapshot and a query on it.
-struct SnapshotQuery {
+/// A query that runs, beside what it reads.
+struct StreamingQuery {
+    // First: its share of the snapshot is dropped before the database may close.
+    running: results::Results<'static>,
     taken: Arc<SharedSnapshot>,
     asked: PythonQuery,
 }
-
-type BorrowedResults<'q> = results::Results<'q>;
-
-self_cell!(
-    /// A query that runs, beside what it reads.
-    struct StreamingQuery {
-        owner: SnapshotQuery,
-        #[not_covariant]
-        dependent: BorrowedResults,
-    }
-);
 
 /// Where results come from.
 enum Source {
@@ -235,10 +224,9 @@ impl Results {
         let notes = asked.notes.clone();
         let maker = asked.making.as_ref().map(|ElementFactory(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
-            StreamingQuery::try_new(SnapshotQuery { taken, asked }, |reading| {
-                let query = reading.taken.snapshot().ask(reading.asked.said());
-                reading.asked.on(query).cancel(&cancel).iter()
-            })
+            let query = Query::shared(taken.share(), asked.said());
+            let running = asked.on(query).cancel(&cancel).iter()?;
+            Ok(StreamingQuery { running, taken, asked })
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = ResultState { source, catalogue, cancel, maker, elements: Elements::default() };
@@ -292,7 +280,10 @@ impl ResultState {
     fn end(&mut self, py: Python<'_>, end: Source) -> PyResult<()> {
         let before = std::mem::replace(&mut self.source, end);
         py.detach(|| match before {
-            Source::Streaming(streaming) => streaming.into_owner().taken.let_go(),
+            Source::Streaming(StreamingQuery { running, taken, .. }) => {
+                drop(running);
+                taken.let_go()
+            }
             _ => Ok(()),
         })
         .or_raise(py)
@@ -313,14 +304,12 @@ impl ResultState {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => long_call::run_until(py, None, self.cancel.clone(), |_| {
-                streaming.with_dependent_mut(|reading, running| {
-                    let items = gathered(running.take(most), reading.asked.limits.memory_bytes)?;
-                    let snapshot = reading.taken.snapshot();
-                    let elements = reading.asked.elements(&items, |text, bindings| {
-                        snapshot.gremlin(text).bindings(bindings).cancel(&self.cancel).items()
-                    })?;
-                    Ok((items, elements))
-                })
+                let StreamingQuery { running, taken, asked } = streaming;
+                let items = running.next_items(most)?;
+                let elements = asked.elements(&items, |text, bindings| {
+                    taken.snapshot().gremlin(text).bindings(bindings).cancel(&self.cancel).items()
+                })?;
+                Ok((items, elements))
             })
             .map(|(items, elements)| {
                 self.elements = elements;
@@ -333,28 +322,6 @@ impl ResultState {
         }
         found
     }
-}
-
-/// All of `results`, if they hold at most `limit_bytes` together.
-fn gathered(
-    results: impl Iterator<Item = evergraph::Result<Item>>,
-    limit_bytes: u64,
-) -> evergraph::Result<Vec<Item>> {
-    let (mut all, mut held_bytes) = (Vec::new(), 0);
-    for item in results {
-        let item = item?;
-        held_bytes += (size_of::<Item>() + item.heap_bytes()) as u64;
-        if held_bytes > limit_bytes {
-            let limit = ByteSize(limit_bytes);
-            let text = format!(
-                "the results would hold more than the query's {limit} of memory: fetch them one by one, narrow the \
-                 query, or raise the limit"
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
-        }
-        all.push(item);
-    }
-    Ok(all)
 }
 
 #[pymethods]

@@ -3,10 +3,11 @@
 use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
-use crate::gremlin::graph::{DatabaseTarget, QueryTarget, Streams};
+use crate::gremlin::graph::{DatabaseTarget, QueryTarget, SharedSnapshotTarget, Streams};
 use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
 use crate::gremlin::task::Task;
+use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -24,6 +25,7 @@ use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
 use evergraph_query::unknown_name;
 use evergraph_query::value::item::Item;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a query may take, and how much memory: a minute and a gibibyte.
@@ -227,6 +229,14 @@ impl<'q, G: QueryTarget> Query<'q, G> {
         Ok(self.prepare()?.1.plan)
     }
 
+    /// The plan with its limits, to be run on a target that is chosen by what it does: see [`Task`]. Nothing runs.
+    ///
+    /// # Errors
+    /// As [`Query::plan`].
+    pub fn task(self) -> Result<Task> {
+        Ok(self.prepare()?.1)
+    }
+
     pub(crate) fn prepare(self) -> Result<(G, Task)> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
@@ -316,15 +326,39 @@ impl<G: QueryTarget> Query<'_, G> {
     }
 }
 
-impl<'q, G: Streams<'q>> Query<'q, G> {
+impl<G> Query<'_, G> {
     /// The results one by one, while the query runs. Not on the database: stream from a snapshot or a
     /// transaction.
     ///
     /// # Errors
     /// As [`Query::items`] for the text; an error while it runs comes in place of a result.
-    pub fn iter(self) -> Result<Results<'q>> {
+    pub fn iter<'g>(self) -> Result<Results<'g>>
+    where
+        G: Streams<'g>,
+    {
         let (graph, task) = self.prepare()?;
         graph.results(&task)
+    }
+}
+
+impl<'q> Query<'q, SharedSnapshotTarget> {
+    /// A query on `snapshot` whose results keep the snapshot alive, and borrow nothing.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    /// use evergraph::gremlin::query::Query;
+    /// use std::sync::Arc;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.gremlin("g.inject(1, 2, 3).addV('Point')").run()?;
+    /// let mut results = Query::shared(Arc::new(db.snapshot()), "g.V()").iter()?;
+    /// assert_eq!(results.next_items(2)?.len(), 2);
+    /// let rest = std::thread::spawn(move || results.next_items(2)).join().expect("it does not panic")?;
+    /// assert_eq!(rest.len(), 1);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn shared(snapshot: Arc<Snapshot>, source: impl Into<QuerySource<'q>>) -> Self {
+        Self::new(SharedSnapshotTarget::new(snapshot), source)
     }
 }
 

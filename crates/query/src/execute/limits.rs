@@ -53,6 +53,24 @@ impl Default for QueryLimits {
     }
 }
 
+/// The budget that a query takes its memory from.
+#[derive(Clone)]
+pub enum QueryBudget<'a> {
+    /// The budget of somebody else, who keeps it alive.
+    Borrowed(&'a dyn Budget),
+    /// A budget that the query keeps alive.
+    Shared(Arc<dyn Budget>),
+}
+
+impl QueryBudget<'_> {
+    fn get(&self) -> &dyn Budget {
+        match self {
+            Self::Borrowed(budget) => *budget,
+            Self::Shared(budget) => &**budget,
+        }
+    }
+}
+
 /// The limits of a query that runs. Copies count together: each thread of a query has one.
 #[derive(Clone)]
 pub struct Charge<'a> {
@@ -64,7 +82,7 @@ pub struct Charge<'a> {
 
 /// The memory of a query.
 struct MemoryUse<'a> {
-    budget: &'a dyn Budget,
+    budget: QueryBudget<'a>,
     /// What its steps hold. Relaxed: it publishes nothing but itself.
     used_bytes: Arc<AtomicU64>,
     /// What is reserved for them. Relaxed, and changed only with the lock below.
@@ -76,6 +94,12 @@ impl<'a> Charge<'a> {
     /// The limits of a query that begins now and takes its memory from `budget`.
     #[must_use]
     pub fn new(limits: QueryLimits, cancel: CancelFlag, budget: &'a dyn Budget) -> Self {
+        Self::with_budget(limits, cancel, QueryBudget::Borrowed(budget))
+    }
+
+    /// The same with a budget that may be shared.
+    #[must_use]
+    pub fn with_budget(limits: QueryLimits, cancel: CancelFlag, budget: QueryBudget<'a>) -> Self {
         let held = MemoryUse {
             budget,
             used_bytes: Arc::default(),
@@ -83,6 +107,13 @@ impl<'a> Charge<'a> {
             reserved: Mutex::new(Vec::new()),
         };
         Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
+    }
+
+    /// The same limits with nothing counted yet: for what is done after the query has ended, within its time.
+    #[must_use]
+    pub fn renewed(&self) -> Self {
+        let charge = Self::with_budget(self.limits, self.cancel.clone(), self.held.budget.clone());
+        charge.since(self.started)
     }
 
     /// The same, for a query that began at `started`.
@@ -190,6 +221,12 @@ impl<'a> Charge<'a> {
     pub fn free(&mut self, bytes: usize) {
         let less = |used: u64| Some(used.saturating_sub(bytes as u64));
         let _ = self.held.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// How much memory the query may hold.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.limits.memory_bytes
     }
 
     /// Rows of a batch.
@@ -339,7 +376,7 @@ impl MemoryUse<'_> {
         let reserved = self.reserved_bytes.load(Ordering::Relaxed);
         if used > reserved {
             let piece = (used - reserved).max(reserved.clamp(FIRST_PIECE_BYTES, PIECE_BYTES));
-            all.push(self.budget.reserve("a query", piece)?);
+            all.push(self.budget.get().reserve("a query", piece)?);
             self.reserved_bytes.store(reserved + piece, Ordering::Relaxed);
         }
         Ok(())

@@ -9,7 +9,6 @@
 
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
-use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::ProcessLocal;
 use crate::item::{self, Names, ObjectFactory};
@@ -19,6 +18,7 @@ use crate::shared_snapshot::SharedSnapshot;
 use crate::transaction_options::{seconds, transaction_options};
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::elements::{ElementDetail, Elements};
 use evergraph::gremlin::graph::DatabaseTarget;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
@@ -28,7 +28,7 @@ use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::bytecode::graph_binary::parse;
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::query::service::Services;
-use evergraph::{Error, GraphView, Item, ReadByName, TransactionOptions};
+use evergraph::{Error, GraphView, Item, TransactionOptions};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
@@ -133,19 +133,11 @@ impl PythonQuery {
         }
     }
 
-    /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
-    ///
-    /// # Errors
-    /// What `ask` says.
-    pub fn elements(
-        &self,
-        items: &[Item],
-        ask: impl FnMut(&'static str, Bindings) -> evergraph::Result<Vec<Item>>,
-    ) -> evergraph::Result<Elements> {
-        match &self.making {
-            None => Ok(Elements::default()),
-            Some(ElementFactory(_, properties)) => Elements::of(items, *properties, ask),
-        }
+    /// What whoever makes elements must know of them, if anybody does.
+    #[must_use]
+    pub fn element_detail(&self) -> Option<ElementDetail> {
+        let ElementFactory(_, properties) = self.making.as_ref()?;
+        Some(if *properties { ElementDetail::PropertiesOfEnds } else { ElementDetail::Labels })
     }
 
     /// `query` with the variables, limits and services of this, whose notes come with its results.
@@ -165,7 +157,8 @@ struct StreamingQuery {
     // First: its share of the snapshot is dropped before the database may close.
     running: results::Results<'static>,
     taken: Arc<SharedSnapshot>,
-    asked: PythonQuery,
+    /// What must be known of elements.
+    detail: Option<ElementDetail>,
 }
 
 /// Where results come from.
@@ -226,14 +219,14 @@ impl Results {
         let begun = py.detach(|| {
             let query = Query::shared(taken.share(), asked.said());
             let running = asked.on(query).cancel(&cancel).iter()?;
-            Ok(StreamingQuery { running, taken, asked })
+            Ok(StreamingQuery { running, taken, detail: asked.element_detail() })
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = ResultState { source, catalogue, cancel, maker, elements: Elements::default() };
         Ok(Self { fetching: ProcessLocal::new(Mutex::new(fetching)), still_open, notes })
     }
 
-    /// The results of a query that was run, with what [`PythonQuery::elements`] says of them.
+    /// The results of a query that was run, with what [`PythonQuery::element_detail`] says of their elements.
     #[must_use]
     pub fn made(asked: PythonQuery, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
         let source = Source::Made(items.into_iter());
@@ -304,12 +297,10 @@ impl ResultState {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => long_call::run_until(py, None, self.cancel.clone(), |_| {
-                let StreamingQuery { running, taken, asked } = streaming;
+                let StreamingQuery { running, detail, .. } = streaming;
                 let items = running.next_items(most)?;
-                let elements = asked.elements(&items, |text, bindings| {
-                    taken.snapshot().gremlin(text).bindings(bindings).cancel(&self.cancel).items()
-                })?;
-                Ok((items, elements))
+                let elements = detail.map(|detail| running.elements(&items, detail));
+                Ok((items, elements.transpose()?.unwrap_or_default()))
             })
             .map(|(items, elements)| {
                 self.elements = elements;

@@ -3,6 +3,7 @@
 use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
+use crate::gremlin::elements::{ElementDetail, Elements};
 use crate::gremlin::graph::{DatabaseTarget, QueryTarget, SharedSnapshotTarget, Streams};
 use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
@@ -338,6 +339,22 @@ impl<G> Query<'_, G> {
     {
         let (graph, task) = self.prepare()?;
         graph.results(&task)
+    }
+}
+
+impl<G> Query<'_, G> {
+    /// All results, and the elements in them as the query left them. Not on the database, as [`Query::iter`].
+    ///
+    /// # Errors
+    /// As [`Query::items`] and [`Elements::read`].
+    pub fn items_with_elements<'g>(self, detail: ElementDetail) -> Result<(Vec<Item>, Elements)>
+    where
+        G: Streams<'g>,
+    {
+        let mut results = self.iter()?;
+        let items = results.rest()?;
+        let elements = results.elements(&items, detail)?;
+        Ok((items, elements))
     }
 }
 

@@ -9,6 +9,7 @@
 //! [`SharedTransaction`](crate::shared_transaction::SharedTransaction)) are `'static` and [`Send`]: a server suspends a
 //! query between two batches, continues it on any thread, and drops it to cancel it.
 
+use crate::gremlin::elements::{ElementDetail, Elements};
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -92,6 +93,30 @@ impl<'q> Results<'q> {
         }
         let rows = self.again.take().into_iter().chain(self.rows.by_ref());
         Ok(rows.take(most).map(|(item, bulk)| Traverser { item, bulk }).collect())
+    }
+
+    /// All results that are left.
+    ///
+    /// # Errors
+    /// Errors of the query; `limit` if they hold more memory together than the query may.
+    pub(crate) fn rest(&mut self) -> Result<Vec<Item>> {
+        let State::Running(running) = &mut self.state else { return Ok(Vec::new()) };
+        let all = running.collect();
+        self.end();
+        all
+    }
+
+    /// Labels and perhaps properties of the elements in `items`, as the graph has them now: results of this query, or
+    /// what was made of them.
+    ///
+    /// # Errors
+    /// As [`Elements::read`], within the limits of the query.
+    pub fn elements<'i>(
+        &self,
+        items: impl IntoIterator<Item = &'i Item>,
+        detail: ElementDetail,
+    ) -> Result<Elements> {
+        Elements::read(self.view(), items, detail, &mut self.charge().clone())
     }
 
     /// The graph that they come from, with the writes of the query so far.

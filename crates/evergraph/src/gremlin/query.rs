@@ -394,3 +394,34 @@ impl Query<'_, DatabaseTarget<'_>> {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+    use evergraph_query::error::StopReason;
+
+    #[test]
+    fn a_query_that_fails_as_it_says_or_is_out_of_time_is_told_from_a_wrong_one() {
+        let db = Database::in_memory().unwrap();
+        db.gremlin("g.inject(1, 2).addV('Point')").run().unwrap();
+        let reason = |error: &Error| StopReason::of(error).cloned();
+        for text in [
+            "g.V().fail('no stock')",
+            "g.V().map(__.fail('no stock'))",
+            "g.V().local(__.union(__.fail('no stock')))",
+            "g.mergeV([(T.label): 'Point']).option(Merge.onMatch, __.fail('no stock'))",
+            "g.inject(1).addV('Point').sideEffect(__.fail('no stock'))",
+        ] {
+            let error = db.gremlin(text).run().unwrap_err();
+            assert_eq!(reason(&error), Some(StopReason::Fail("no stock".into())), "{text}");
+            assert_eq!((error.kind(), error.kind().exit_code()), (ErrorKind::Invalid, 2), "{text}");
+            assert!(error.to_string().contains("fail() was reached: no stock"), "{error}");
+        }
+        let error = db.gremlin("g.V().otu()").run().unwrap_err();
+        assert_eq!((error.kind(), reason(&error)), (ErrorKind::Invalid, None));
+        let endless = db.gremlin("g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))");
+        let error = endless.timeout(Duration::from_millis(20)).run().unwrap_err();
+        assert_eq!((error.kind(), reason(&error)), (ErrorKind::Limit, Some(StopReason::Timeout)));
+    }
+}

@@ -12,6 +12,7 @@
 //! So rows, texts and collections are counted where they come to be, and what could be much larger than what it is made of
 //! is asked for before: a bulk that becomes rows, a text whose parts are replaced, all pairs of two lists.
 
+use crate::error::StopReason;
 use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::result_budget::{ResultBudget, over};
@@ -139,7 +140,7 @@ impl<'a> Charge<'a> {
         let seconds = self.limits.timeout.as_secs_f64();
         let text =
             format!("the query took longer than its timeout of {seconds} s: narrow it, or raise the timeout");
-        Err(Error::new(ErrorKind::Limit, text))
+        Err(Error::new(ErrorKind::Limit, text).because(StopReason::Timeout))
     }
 
     /// The flag that stops long work within a step: set by the caller, or at the end of the time.

@@ -149,6 +149,10 @@ pub enum StopReason {
     Fail(Box<str>),
     /// Its time was over; the kind is `limit`.
     Timeout,
+    /// It has more results than it may; the kind is `limit`.
+    ResultRows,
+    /// Its results are larger than they may be; the kind is `limit`.
+    ResultBytes,
 }
 
 impl StopReason {
@@ -172,6 +176,8 @@ impl fmt::Display for StopReason {
         match self {
             Self::Fail(message) => formatter.write_str(message),
             Self::Timeout => formatter.write_str("the query took longer than its timeout"),
+            Self::ResultRows => formatter.write_str("the query has more results than its limit"),
+            Self::ResultBytes => formatter.write_str("the results of the query are larger than its limit"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::{Context, Graph};
-use crate::execute::limits::Charge;
+use crate::execute::limits::{Charge, ResultMeter};
 use crate::execute::pipeline::Pipeline;
 use crate::execute::side_effects::SideEffect;
 use crate::execute::step_measures::Measurements;
@@ -151,9 +151,10 @@ impl<'a> Results<'a> {
     /// # Errors
     /// As [`Results::next_batch`].
     pub fn collect(&mut self) -> Result<Vec<Item>> {
-        let mut all = Vec::new();
+        let (mut all, mut meter) = (Vec::new(), ResultMeter::new(self.context.charge.limits()));
         while let Some(batch) = self.next_batch()? {
             for (row, item) in batch.current.items().enumerate() {
+                meter.count(&item, batch.bulk(row))?;
                 let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
                 self.context.charge.hold(times.saturating_mul(size_of::<Item>() + item.heap_bytes()))?;
                 all.extend(std::iter::repeat_n(item, times));

@@ -29,7 +29,7 @@ use evergraph_query::value::item::Item;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a query may take, and how much memory: a minute and a gibibyte.
+/// How long a query may take, how much memory, and how many results it may have: a minute, a gibibyte, any.
 pub type Limits = evergraph_query::execute::limits::QueryLimits;
 
 /// What a query says.
@@ -171,6 +171,32 @@ impl<'q, G> Query<'q, G> {
     /// [budget](crate::options::Options::memory_limit_bytes). Default: 1 GiB.
     pub fn memory_bytes(mut self, memory_bytes: u64) -> Self {
         self.limits.memory_bytes = memory_bytes;
+        self
+    }
+
+    /// How many results it may have, for those who cannot take any number: one more is an error. A query that runs
+    /// for its writes alone ([`Query::run`]) is not limited. Default: no limit.
+    ///
+    /// ```
+    /// use evergraph::{Database, ErrorKind};
+    ///
+    /// let db = Database::in_memory()?;
+    /// let numbers = "g.inject(1, 2, 3)";
+    /// assert_eq!(db.gremlin(numbers).result_rows(3).values::<i64>()?, [1, 2, 3]);
+    /// let error = db.gremlin(numbers).result_rows(2).items().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// assert!(error.to_string().contains("its limit `result_rows` of 2"));
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn result_rows(mut self, result_rows: u64) -> Self {
+        self.limits.result_rows = result_rows;
+        self
+    }
+
+    /// How many bytes its results may take together, as they lie in memory, without the properties of elements
+    /// ([`Elements`]). As [`Query::result_rows`] otherwise. Default: no limit.
+    pub fn result_bytes(mut self, result_bytes: u64) -> Self {
+        self.limits.result_bytes = result_bytes;
         self
     }
 
@@ -423,5 +449,37 @@ mod tests {
         let endless = db.gremlin("g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))");
         let error = endless.timeout(Duration::from_millis(20)).run().unwrap_err();
         assert_eq!((error.kind(), reason(&error)), (ErrorKind::Limit, Some(StopReason::Timeout)));
+    }
+
+    #[test]
+    fn results_are_limited_however_they_are_fetched_and_writes_are_not() {
+        let db = Database::in_memory().unwrap();
+        db.gremlin("g.inject(1, 2, 3, 4).addV('Point').property('text', 'abcdefgh')").run().unwrap();
+        let snapshot = Arc::new(db.snapshot());
+        let over = |error: &Error, limit: &str, reason: StopReason| {
+            assert_eq!((error.kind(), StopReason::of(error)), (ErrorKind::Limit, Some(&reason)));
+            assert!(error.to_string().contains(limit), "{error}");
+        };
+        let rows = |error: Error| over(&error, "`result_rows` of 3", StopReason::ResultRows);
+        let text = "g.V().values('text')";
+        rows(db.gremlin(text).result_rows(3).items().unwrap_err());
+        rows(db.begin().gremlin(text).result_rows(3).items().unwrap_err());
+        assert_eq!(db.gremlin(text).result_rows(4).items().unwrap().len(), 4);
+        assert!(db.gremlin(text).result_rows(3).first::<String>().is_ok(), "one is given");
+        // One by one the first still come; after the error nothing does.
+        let mut results = Query::shared(Arc::clone(&snapshot), text).result_rows(3).iter().unwrap();
+        assert_eq!(results.by_ref().take(3).filter(Result::is_ok).count(), 3);
+        rows(results.next().unwrap().unwrap_err());
+        assert!(results.next().is_none() && results.next_traversers(9).unwrap().is_empty());
+        let mut results = Query::shared(Arc::clone(&snapshot), text).result_rows(3).iter().unwrap();
+        assert_eq!(results.next_traversers(3).unwrap().len(), 3);
+        rows(results.next_traversers(1).unwrap_err());
+        let bytes = |error: Error| over(&error, "`result_bytes` of 100 bytes", StopReason::ResultBytes);
+        bytes(db.gremlin(text).result_bytes(100).items().unwrap_err());
+        let mut results = Query::shared(snapshot, text).result_bytes(100).iter().unwrap();
+        bytes(results.next_items(9).unwrap_err());
+        db.gremlin("g.inject(1, 2, 3, 4).addV('Point')").result_rows(1).run().unwrap();
+        assert!(db.gremlin("g.inject(1, 2, 3, 4).addV('Point')").result_rows(1).items().is_err());
+        assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 8, "what is refused is rolled back");
     }
 }

@@ -15,7 +15,7 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::view::GraphView;
 use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::Charge;
+use evergraph_query::execute::limits::{Charge, ResultMeter};
 use evergraph_query::session;
 use evergraph_query::value::item::Item;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub struct Results<'q> {
     rows: std::vec::IntoIter<(Item, u64)>,
     /// The row that comes again.
     again: Option<(Item, u64)>,
+    /// What was given.
+    meter: ResultMeter,
 }
 
 /// A query, or what is left of it.
@@ -52,8 +54,9 @@ pub struct Traverser {
 
 impl<'q> Results<'q> {
     pub(crate) fn new(running: session::Results<'q>) -> Self {
+        let meter = ResultMeter::new(running.charge().limits());
         let state = State::Running(Box::new(running));
-        Self { state, rows: Vec::new().into_iter(), again: None }
+        Self { state, rows: Vec::new().into_iter(), again: None, meter }
     }
 
     /// The next results, at most `most`; fewer are the last ones.
@@ -61,7 +64,7 @@ impl<'q> Results<'q> {
     /// # Errors
     /// Errors of the query; `limit` if they hold more memory together than the query may.
     pub fn next_items(&mut self, most: usize) -> Result<Vec<Item>> {
-        let limit_bytes = self.charge().memory_bytes();
+        let limit_bytes = self.charge().limits().memory_bytes;
         let (mut all, mut held_bytes) = (Vec::new(), 0);
         for item in self.by_ref().take(most) {
             let item = item?;
@@ -81,18 +84,29 @@ impl<'q> Results<'q> {
     }
 
     /// The next results, at most `most` traversers; none if there are no more. At most one batch is computed, so that
-    /// fewer need not be the last ones.
+    /// fewer need not be the last ones. A limit of rows counts traversers.
     ///
     /// # Errors
     /// Errors of the query.
     pub fn next_traversers(&mut self, most: usize) -> Result<Vec<Traverser>> {
-        let computed = if self.again.is_none() && self.rows.len() == 0 { self.compute() } else { Ok(()) };
-        if let Err(error) = computed {
+        let next = self.traversers(most);
+        if next.is_err() {
             self.end();
-            return Err(error);
         }
-        let rows = self.again.take().into_iter().chain(self.rows.by_ref());
-        Ok(rows.take(most).map(|(item, bulk)| Traverser { item, bulk }).collect())
+        next
+    }
+
+    fn traversers(&mut self, most: usize) -> Result<Vec<Traverser>> {
+        if self.again.is_none() && self.rows.len() == 0 {
+            self.compute()?;
+        }
+        let rows = self.again.take().into_iter().chain(self.rows.by_ref()).take(most);
+        let mut traversers = Vec::with_capacity(rows.size_hint().0);
+        for (item, bulk) in rows {
+            self.meter.count(&item, 1)?;
+            traversers.push(Traverser { item, bulk });
+        }
+        Ok(traversers)
     }
 
     /// All results that are left.
@@ -171,6 +185,7 @@ impl<'q> Results<'q> {
     fn fetch(&mut self) -> Result<Option<Item>> {
         loop {
             if let Some((item, times)) = self.again.take().or_else(|| self.rows.next()) {
+                self.meter.count(&item, 1)?;
                 if times > 1 {
                     self.again = Some((item.clone(), times - 1));
                 }

@@ -17,7 +17,9 @@ use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::result_budget::{ResultBudget, over};
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::count::Count;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,7 +30,7 @@ const FIRST_PIECE_BYTES: u64 = 1 << 16;
 /// to the largest.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// How long a query may take, and how much memory.
+/// How long a query may take, how much memory, and how many results it may have.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryLimits {
     /// From its start until its last result is fetched; [`Duration::MAX`] for no limit.
@@ -36,6 +38,10 @@ pub struct QueryLimits {
     /// Of what it holds at once beside the graph: rows, texts and collections that it makes, groups, paths, results that
     /// are collected, writes. Without a limit of its own it has that of the database.
     pub memory_bytes: u64,
+    /// Results that whoever runs it gets at most; [`u64::MAX`] for no limit. The last of so many still comes.
+    pub result_rows: u64,
+    /// Bytes of all results that whoever runs it gets, as they lie in memory; [`u64::MAX`] for no limit.
+    pub result_bytes: u64,
     /// Rows of a batch, at least one. Answers don't depend on it.
     pub batch_rows: usize,
     /// Threads that a heavy step may run on, of the pool that the query runs in; a short query runs on one.
@@ -43,14 +49,62 @@ pub struct QueryLimits {
 }
 
 impl Default for QueryLimits {
-    /// A minute, a gibibyte, 1,024 rows, all threads.
+    /// A minute, a gibibyte, any results, batches of 1,024 rows, all threads.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
             memory_bytes: 1 << 30,
+            result_rows: u64::MAX,
+            result_bytes: u64::MAX,
             batch_rows: 1024,
             threads: usize::MAX,
         }
+    }
+}
+
+/// Counts the results of a query as they are given to whoever runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultMeter {
+    limits: QueryLimits,
+    rows: u64,
+    bytes: u64,
+}
+
+impl ResultMeter {
+    /// Nothing given yet, within `limits`.
+    #[must_use]
+    pub fn new(limits: QueryLimits) -> Self {
+        Self { limits, rows: 0, bytes: 0 }
+    }
+
+    /// Counts `times` results that are `item`.
+    ///
+    /// # Errors
+    /// `limit`, naming the limit, if these are too many.
+    pub fn count(&mut self, item: &Item, times: u64) -> Result<()> {
+        let QueryLimits { result_rows, result_bytes, .. } = self.limits;
+        self.rows = self.rows.saturating_add(times);
+        if self.rows > result_rows {
+            let text = format!(
+                "the query has more results than its limit `result_rows` of {}: use limit(), narrow it, or raise the limit",
+                Count(result_rows)
+            );
+            return Err(Error::new(ErrorKind::Limit, text).because(StopReason::ResultRows));
+        }
+        // The bytes of a result are counted by visiting it.
+        if result_bytes < u64::MAX {
+            let bytes = (size_of::<Item>() + item.heap_bytes()) as u64;
+            self.bytes = self.bytes.saturating_add(bytes.saturating_mul(times));
+        }
+        if self.bytes > result_bytes {
+            let text = format!(
+                "the results of the query are larger than its limit `result_bytes` of {}: use limit(), narrow it, or raise \
+                 the limit",
+                ByteSize(result_bytes)
+            );
+            return Err(Error::new(ErrorKind::Limit, text).because(StopReason::ResultBytes));
+        }
+        Ok(())
     }
 }
 
@@ -224,10 +278,10 @@ impl<'a> Charge<'a> {
         let _ = self.held.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// How much memory the query may hold.
+    /// The limits that it counts by.
     #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        self.limits.memory_bytes
+    pub fn limits(&self) -> QueryLimits {
+        self.limits
     }
 
     /// Rows of a batch.

@@ -19,6 +19,7 @@ use std::time::Duration;
 use crate::log::error::LogError;
 use crate::log::group_commit::Shared;
 use crate::log::options::{Durability, LogOptions};
+use crate::planted::{Bug, planted};
 
 /// How long the preparer leaves a full disk alone. Commits that need space try by themselves.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -59,9 +60,11 @@ fn acknowledge_all(shared: &Shared) {
         let Some(newest) = waiting.iter().map(|(ts, _)| *ts).max() else { return };
         // Each asks for itself what came of it: some may have been durable before a batch failed. A panic has poisoned
         // the log, which they learn as well.
-        let _ = catch_unwind(AssertUnwindSafe(|| shared.wait_durable(newest)));
+        if !planted(Bug::CallbackBeforeSync) {
+            let _ = catch_unwind(AssertUnwindSafe(|| shared.wait_durable(newest)));
+        }
         for (ts, done) in waiting {
-            let outcome = shared.wait_durable(ts);
+            let outcome = if planted(Bug::CallbackBeforeSync) { Ok(()) } else { shared.wait_durable(ts) };
             // Who panics here was told, and the others are to be told, too.
             let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
         }

@@ -164,7 +164,7 @@ struct StreamingQuery {
 /// Where results come from.
 enum Source {
     /// A query that runs.
-    Streaming(StreamingQuery),
+    Streaming(Box<StreamingQuery>),
     /// One that was run.
     Made(std::vec::IntoIter<Item>),
     /// They were all fetched, or there was an error.
@@ -219,7 +219,7 @@ impl Results {
         let begun = py.detach(|| {
             let query = Query::shared(taken.share(), asked.said());
             let running = asked.on(query).cancel(&cancel).iter()?;
-            Ok(StreamingQuery { running, taken, detail: asked.element_detail() })
+            Ok(Box::new(StreamingQuery { running, taken, detail: asked.element_detail() }))
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = ResultState { source, catalogue, cancel, maker, elements: Elements::default() };
@@ -273,7 +273,8 @@ impl ResultState {
     fn end(&mut self, py: Python<'_>, end: Source) -> PyResult<()> {
         let before = std::mem::replace(&mut self.source, end);
         py.detach(|| match before {
-            Source::Streaming(StreamingQuery { running, taken, .. }) => {
+            Source::Streaming(streaming) => {
+                let StreamingQuery { running, taken, .. } = *streaming;
                 drop(running);
                 taken.let_go()
             }
@@ -297,7 +298,7 @@ impl ResultState {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => long_call::run_until(py, None, self.cancel.clone(), |_| {
-                let StreamingQuery { running, detail, .. } = streaming;
+                let StreamingQuery { running, detail, .. } = &mut **streaming;
                 let items = running.next_items(most)?;
                 let elements = detail.map(|detail| running.elements(&items, detail));
                 Ok((items, elements.transpose()?.unwrap_or_default()))

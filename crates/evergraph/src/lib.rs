@@ -34,6 +34,7 @@ pub mod gremlin;
 pub mod index;
 pub mod options;
 pub mod read;
+pub mod shared_transaction;
 pub mod snapshot;
 pub mod transaction;
 

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// The transaction behind a [`Transaction`]: the same by number, in batches, for programs that write much.
 pub type TransactionById = evergraph_storage::transaction::handle::Transaction<AnyEngine>;
 
+/// A commit that is published and not acknowledged yet.
+pub type PendingCommit = evergraph_storage::transaction::pending_commit::PendingCommit<AnyEngine>;
+
 /// A read-write transaction. It sees its own writes; others see them after [`Transaction::commit`].
 /// Dropping it rolls it back.
 ///
@@ -49,6 +52,11 @@ impl Transaction {
     #[must_use]
     pub fn by_id_ref(&self) -> &TransactionById {
         &self.0
+    }
+
+    /// The budget that its queries take their memory from.
+    pub(crate) fn shared_budget(&self) -> Arc<MemoryBudget> {
+        Arc::clone(&self.1)
     }
 
     fn keys(&mut self, properties: &[(&str, Value)]) -> Result<Vec<(KeyId, Value)>> {
@@ -293,6 +301,78 @@ impl Transaction {
         self.0.commit()
     }
 
+    /// Makes the writes visible to other transactions, and leaves it to the caller how to wait until they may be
+    /// acknowledged: [`Transaction::commit`] in two parts. A server holds no thread for a commit that waits for the disk.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let db = Database::in_memory()?;
+    /// let mut tx = db.begin();
+    /// tx.add_vertex("Person", &[])?;
+    /// let pending = tx.publish()?;
+    /// let (sender, receiver) = channel();
+    /// pending.when_acknowledged(move |committed| sender.send(committed).expect("somebody receives"));
+    /// receiver.recv().expect("it is called once")?;
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `conflict` and others of a commit that was refused: nothing was written.
+    pub fn publish(self) -> Result<PendingCommit> {
+        self.0.publish()
+    }
+
     /// Discards the writes. Dropping does the same.
     pub fn rollback(self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::database::Database;
+    use evergraph_graph::error::ErrorKind;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    #[test]
+    fn a_published_commit_is_built_upon_at_once_and_shown_to_readers_when_it_is_acknowledged() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = Database::open(folder.path().join("db.eg")).unwrap();
+        let (sender, receiver) = channel();
+        let count = |text: &str| db.gremlin(text).one::<i64>().unwrap();
+        for at in 1..=20 {
+            let mut tx = db.begin();
+            tx.add_vertex("Point", &[]).unwrap();
+            let pending = tx.publish().unwrap();
+            assert_eq!(db.begin().gremlin("g.V().count()").one::<i64>().unwrap(), at, "writers see it");
+            let sender = sender.clone();
+            pending.when_acknowledged(move |committed| sender.send(committed).unwrap());
+        }
+        for _ in 0..20 {
+            receiver.recv_timeout(Duration::from_secs(60)).unwrap().unwrap();
+        }
+        assert_eq!(count("g.V().count()"), 20);
+        // One that nobody waits for stands, too; closing makes it durable.
+        let mut tx = db.begin();
+        tx.add_vertex("Point", &[]).unwrap();
+        drop(tx.publish().unwrap());
+        db.close().unwrap();
+        drop(db);
+        let db = Database::open(folder.path().join("db.eg")).unwrap();
+        assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 21);
+    }
+
+    #[test]
+    fn a_conflict_is_known_when_a_commit_is_published() {
+        let db = Database::in_memory().unwrap();
+        let point = db.transact(|tx| tx.add_vertex("Point", &[])).unwrap();
+        let (mut one, mut two) = (db.begin(), db.begin());
+        one.set(point, "at", 1).unwrap();
+        two.set(point, "at", 2).unwrap();
+        let pending = one.publish().unwrap();
+        assert_eq!(two.publish().unwrap_err().kind(), ErrorKind::Conflict);
+        assert!(pending.committed().renamed.is_empty());
+        pending.wait().unwrap();
+    }
 }

@@ -5,7 +5,7 @@
 //!
 //! | kind | what to do | exit code |
 //! |---|---|---|
-//! | `invalid` | mend the request: its text names what is wrong | 2 |
+//! | `invalid` | mend the request: its text names what is wrong; a query that reached its own `fail()` is one, too | 2 |
 //! | `not_found` | the file, database or name isn't there | 3 |
 //! | `conflict` | run the transaction again | 4 |
 //! | `corrupt` | stored bytes are damaged: `evergraph check`, restore | 5 |

@@ -12,10 +12,14 @@ use crate::snapshot::Snapshot;
 use crate::statistics::statistics;
 use crate::transaction::Transaction;
 use crate::transaction_options::{isolation, seconds, transaction_options};
+use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::count::Count;
 use evergraph::graph::index::IndexState;
+use evergraph::gremlin::elements::Elements;
+use evergraph::gremlin::query::Limits;
+use evergraph::query::execute::limits::Charge;
 use evergraph::{
-    Durability, EngineKind, Error, ErrorKind, IndexKind, IndexOptions, Options, OwnerName, ReadByName as _,
+    Durability, EngineKind, Error, ErrorKind, Freeze as _, IndexKind, IndexOptions, Options, OwnerName,
     VertexId,
 };
 use pyo3::prelude::*;
@@ -315,11 +319,14 @@ impl Database {
         };
         let items = long_call::run(py, None, run)?;
         // It is committed: what others did since is seen, too.
-        let elements = py.detach(|| {
-            let snapshot = open.database().snapshot();
-            asked.elements(&items, |text, bindings| snapshot.gremlin(text).bindings(bindings).items())
+        let elements = asked.element_detail().map(|detail| {
+            py.detach(|| {
+                let snapshot = open.database().snapshot();
+                let mut charge = Charge::new(Limits::default(), CancelFlag::default(), snapshot.budget());
+                Elements::read(&snapshot, &items, detail, &mut charge)
+            })
         });
-        let elements = elements.or_raise(py)?;
+        let elements = elements.transpose().or_raise(py)?.unwrap_or_default();
         Ok(Results::made(asked, items, elements, open.database().store().catalogue()))
     }
 

@@ -18,7 +18,6 @@
 //! entries.
 
 use crate::arrow_out::TableBuilder;
-use crate::element::{DEPTH_MAX, ElementData, Elements};
 use crate::error::exception;
 use crate::names::edge_tuple;
 use crate::value::to_python;
@@ -29,6 +28,7 @@ use evergraph::graph::catalogue::Catalogue;
 use evergraph::graph::column::{Column, ColumnData};
 use evergraph::graph::value::ValueType;
 use evergraph::graph::value::collection::{List, Map, Set};
+use evergraph::gremlin::elements::{DEPTH_MAX, ElementData, Elements};
 use evergraph::query::step::meta_property::owner_of;
 use evergraph::query::value::element_id::edge_id_text;
 use evergraph::query::value::item::{Owner, Token};
@@ -252,9 +252,8 @@ impl<'py, 'c> Names<'py, 'c> {
         known: Option<&ElementData>,
     ) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyAny>)>> {
         let all = known.map_or(&[][..], |known| &known.properties).iter();
-        let all = all.map(|(key, value)| {
-            Ok((PyString::new(self.py, &self.catalogue.key_name(*key)), self.value(value, false)?))
-        });
+        let all = all
+            .map(|property| Ok((PyString::new(self.py, &property.key), self.value(&property.value, false)?)));
         all.collect()
     }
 

@@ -9,7 +9,7 @@
 //! bulk, arrow_in                    tables in                 import        files in
 //! arrow_out, arrow_time             tables out                export        files out
 //! algorithms                        all of them, by name
-//! query, argument, item, element    Gremlin: results, variables in, results out
+//! query, argument, item             Gremlin: results, variables in, results out
 //! service                           functions of Python that queries call
 //! ```
 //!
@@ -24,7 +24,6 @@ mod arrow_time;
 mod bulk;
 mod csr;
 mod database;
-mod element;
 mod error;
 mod export;
 mod handle;

@@ -9,7 +9,6 @@
 
 use crate::argument;
 use crate::arrow_out::into_pyarrow;
-use crate::element::Elements;
 use crate::error::{OrRaise, exception};
 use crate::handle::ProcessLocal;
 use crate::item::{self, Names, ObjectFactory};
@@ -17,9 +16,9 @@ use crate::long_call;
 use crate::service::{ServiceDescription, services as services_of};
 use crate::shared_snapshot::SharedSnapshot;
 use crate::transaction_options::{seconds, transaction_options};
-use evergraph::graph::byte_size::ByteSize;
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::elements::{ElementDetail, Elements};
 use evergraph::gremlin::graph::DatabaseTarget;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{self, Limits, Query};
@@ -29,11 +28,10 @@ use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::bytecode::graph_binary::parse;
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::query::service::Services;
-use evergraph::{Error, ErrorKind, GraphView, Item, ReadByName, TransactionOptions};
+use evergraph::{Error, GraphView, Item, TransactionOptions};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
-use self_cell::self_cell;
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
@@ -135,19 +133,11 @@ impl PythonQuery {
         }
     }
 
-    /// What whoever makes elements must know of those in `items`, which `ask` looks up where these came from.
-    ///
-    /// # Errors
-    /// What `ask` says.
-    pub fn elements(
-        &self,
-        items: &[Item],
-        ask: impl FnMut(&'static str, Bindings) -> evergraph::Result<Vec<Item>>,
-    ) -> evergraph::Result<Elements> {
-        match &self.making {
-            None => Ok(Elements::default()),
-            Some(ElementFactory(_, properties)) => Elements::of(items, *properties, ask),
-        }
+    /// What whoever makes elements must know of them, if anybody does.
+    #[must_use]
+    pub fn element_detail(&self) -> Option<ElementDetail> {
+        let ElementFactory(_, properties) = self.making.as_ref()?;
+        Some(if *properties { ElementDetail::PropertiesOfEnds } else { ElementDetail::Labels })
     }
 
     /// `query` with the variables, limits and services of this, whose notes come with its results.
@@ -162,27 +152,19 @@ impl PythonQuery {
     }
 }
 
-/// A snapshot and a query on it.
-struct SnapshotQuery {
+/// A query that runs, beside what it reads.
+struct StreamingQuery {
+    // First: its share of the snapshot is dropped before the database may close.
+    running: results::Results<'static>,
     taken: Arc<SharedSnapshot>,
-    asked: PythonQuery,
+    /// What must be known of elements.
+    detail: Option<ElementDetail>,
 }
-
-type BorrowedResults<'q> = results::Results<'q>;
-
-self_cell!(
-    /// A query that runs, beside what it reads.
-    struct StreamingQuery {
-        owner: SnapshotQuery,
-        #[not_covariant]
-        dependent: BorrowedResults,
-    }
-);
 
 /// Where results come from.
 enum Source {
     /// A query that runs.
-    Streaming(StreamingQuery),
+    Streaming(Box<StreamingQuery>),
     /// One that was run.
     Made(std::vec::IntoIter<Item>),
     /// They were all fetched, or there was an error.
@@ -235,17 +217,16 @@ impl Results {
         let notes = asked.notes.clone();
         let maker = asked.making.as_ref().map(|ElementFactory(maker, _)| maker.clone_ref(py));
         let begun = py.detach(|| {
-            StreamingQuery::try_new(SnapshotQuery { taken, asked }, |reading| {
-                let query = reading.taken.snapshot().ask(reading.asked.said());
-                reading.asked.on(query).cancel(&cancel).iter()
-            })
+            let query = Query::shared(taken.share(), asked.said());
+            let running = asked.on(query).cancel(&cancel).iter()?;
+            Ok(Box::new(StreamingQuery { running, taken, detail: asked.element_detail() }))
         });
         let source = Source::Streaming(begun.or_raise(py)?);
         let fetching = ResultState { source, catalogue, cancel, maker, elements: Elements::default() };
         Ok(Self { fetching: ProcessLocal::new(Mutex::new(fetching)), still_open, notes })
     }
 
-    /// The results of a query that was run, with what [`PythonQuery::elements`] says of them.
+    /// The results of a query that was run, with what [`PythonQuery::element_detail`] says of their elements.
     #[must_use]
     pub fn made(asked: PythonQuery, items: Vec<Item>, elements: Elements, catalogue: Arc<Catalogue>) -> Self {
         let source = Source::Made(items.into_iter());
@@ -292,7 +273,11 @@ impl ResultState {
     fn end(&mut self, py: Python<'_>, end: Source) -> PyResult<()> {
         let before = std::mem::replace(&mut self.source, end);
         py.detach(|| match before {
-            Source::Streaming(streaming) => streaming.into_owner().taken.let_go(),
+            Source::Streaming(streaming) => {
+                let StreamingQuery { running, taken, .. } = *streaming;
+                drop(running);
+                taken.let_go()
+            }
             _ => Ok(()),
         })
         .or_raise(py)
@@ -313,14 +298,10 @@ impl ResultState {
             Source::Made(items) => Ok(items.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
             Source::Streaming(streaming) => long_call::run_until(py, None, self.cancel.clone(), |_| {
-                streaming.with_dependent_mut(|reading, running| {
-                    let items = gathered(running.take(most), reading.asked.limits.memory_bytes)?;
-                    let snapshot = reading.taken.snapshot();
-                    let elements = reading.asked.elements(&items, |text, bindings| {
-                        snapshot.gremlin(text).bindings(bindings).cancel(&self.cancel).items()
-                    })?;
-                    Ok((items, elements))
-                })
+                let StreamingQuery { running, detail, .. } = &mut **streaming;
+                let items = running.next_items(most)?;
+                let elements = detail.map(|detail| running.elements(&items, detail));
+                Ok((items, elements.transpose()?.unwrap_or_default()))
             })
             .map(|(items, elements)| {
                 self.elements = elements;
@@ -333,28 +314,6 @@ impl ResultState {
         }
         found
     }
-}
-
-/// All of `results`, if they hold at most `limit_bytes` together.
-fn gathered(
-    results: impl Iterator<Item = evergraph::Result<Item>>,
-    limit_bytes: u64,
-) -> evergraph::Result<Vec<Item>> {
-    let (mut all, mut held_bytes) = (Vec::new(), 0);
-    for item in results {
-        let item = item?;
-        held_bytes += (size_of::<Item>() + item.heap_bytes()) as u64;
-        if held_bytes > limit_bytes {
-            let limit = ByteSize(limit_bytes);
-            let text = format!(
-                "the results would hold more than the query's {limit} of memory: fetch them one by one, narrow the \
-                 query, or raise the limit"
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
-        }
-        all.push(item);
-    }
-    Ok(all)
 }
 
 #[pymethods]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A snapshot and the database that it keeps open.
 pub struct SharedSnapshot {
     // First: it is dropped before the database may close.
-    snapshot: evergraph::Snapshot,
+    snapshot: Arc<evergraph::Snapshot>,
     open: Arc<OpenDatabase>,
 }
 
@@ -14,7 +14,7 @@ impl SharedSnapshot {
     /// Takes one.
     #[must_use]
     pub fn new(open: Arc<OpenDatabase>) -> Arc<Self> {
-        let snapshot = open.database().snapshot();
+        let snapshot = Arc::new(open.database().snapshot());
         Arc::new(Self { snapshot, open })
     }
 
@@ -22,6 +22,12 @@ impl SharedSnapshot {
     #[must_use]
     pub fn snapshot(&self) -> &evergraph::Snapshot {
         &self.snapshot
+    }
+
+    /// The snapshot for results, which are dropped before whoever holds this lets go of it.
+    #[must_use]
+    pub fn share(&self) -> Arc<evergraph::Snapshot> {
+        Arc::clone(&self.snapshot)
     }
 
     /// Lets go of this share; the last one may close the database, which may wait for the disk.

@@ -12,6 +12,7 @@ use evergraph::graph::catalogue::Owner;
 use evergraph::graph::id::KeyId;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
+use evergraph::gremlin::elements::Elements;
 use evergraph::{GraphView, ReadByName, TransactionOptions, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -393,11 +394,11 @@ impl Transaction {
             let catalogue = transaction.by_id_ref().catalogue();
             let asked = PythonQuery::new(said, variables, settings, &catalogue)?;
             let (items, elements) = long_call::run(py, None, |watch| {
-                let items = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel).items()?;
-                let elements = asked.elements(&items, |text, bindings| {
-                    transaction.gremlin(text).bindings(bindings).cancel(&watch.cancel).items()
-                })?;
-                Ok((items, elements))
+                let query = asked.on(transaction.ask(asked.said())).cancel(&watch.cancel);
+                match asked.element_detail() {
+                    Some(detail) => query.items_with_elements(detail),
+                    None => Ok((query.items()?, Elements::default())),
+                }
             })?;
             // The query may have brought new names.
             Ok(Results::made(asked, items, elements, transaction.by_id_ref().catalogue()))

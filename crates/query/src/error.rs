@@ -1,4 +1,4 @@
-//! Text errors: where a query is wrong, and what was expected there.
+//! Text errors: where a query is wrong, and what was expected there; and why a query stopped that was right.
 //!
 //! ```text
 //! line 1, column 7: no step is called `otu`; did you mean `out`?
@@ -131,6 +131,58 @@ impl From<TextError> for Error {
         Error::new(error.kind, error.to_string())
     }
 }
+
+/// Why a query stopped, where the kind of its error does not tell: the source of that error.
+///
+/// ```
+/// use evergraph_graph::error::Error;
+/// use evergraph_query::error::StopReason;
+///
+/// let error = Error::invalid("fail() was reached: no stock").because(StopReason::Fail("no stock".into()));
+/// assert_eq!(StopReason::of(&error.context("line 3")), Some(&StopReason::Fail("no stock".into())));
+/// assert_eq!(StopReason::of(&Error::invalid("no step is called `otu`")), None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// A traverser reached `fail()`, which has this message. The kind is `invalid`: as a wrong query, it fails again.
+    Fail(Box<str>),
+    /// Its time was over; the kind is `limit`.
+    Timeout,
+    /// It has more results than it may; the kind is `limit`.
+    ResultRows,
+    /// Its results are larger than they may be; the kind is `limit`.
+    ResultBytes,
+}
+
+impl StopReason {
+    /// Why the query that ended with `error` stopped, if this is known.
+    #[must_use]
+    pub fn of(error: &Error) -> Option<&Self> {
+        let mut next = error.source();
+        while let Some(cause) = next {
+            if let Some(reason) = cause.downcast_ref() {
+                return Some(reason);
+            }
+            next = cause.source();
+        }
+        None
+    }
+}
+
+/// In words that the error's own text has, too: they need not be said twice.
+impl fmt::Display for StopReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fail(message) => formatter.write_str(message),
+            Self::Timeout => formatter.write_str("the query took longer than its timeout"),
+            Self::ResultRows => formatter.write_str("the query has more results than its limit"),
+            Self::ResultBytes => formatter.write_str("the results of the query are larger than its limit"),
+        }
+    }
+}
+
+impl StdError for StopReason {}
 
 /// A name or number of the text for a message, in backquotes, cut if it is long.
 #[must_use]

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::column::{Column, Data};
 use crate::execute::context::{Context, Graph};
-use crate::execute::limits::Charge;
+use crate::execute::limits::{Charge, ResultMeter};
 use crate::execute::pipeline::Pipeline;
 use crate::execute::side_effects::SideEffect;
 use crate::execute::step_measures::Measurements;
@@ -15,6 +15,7 @@ use crate::step::build::Builder;
 use crate::value::item::Item;
 use evergraph_algorithms::kernels::Kernels;
 use evergraph_graph::error::Result;
+use evergraph_graph::view::GraphView;
 
 /// The results of a query that runs: each is made when it is fetched.
 pub struct Results<'a> {
@@ -101,7 +102,7 @@ fn begin<'a>(
     Ok(Results { pipeline, context, explanation, outcome: plan.outcome })
 }
 
-impl Results<'_> {
+impl<'a> Results<'a> {
     /// The next results; `None` when there are no more. A row stands for as many as its bulk says.
     ///
     /// # Errors
@@ -124,14 +125,36 @@ impl Results<'_> {
         self.explanation.clone().measured(&self.context.measurements)
     }
 
+    /// The graph that it runs on.
+    #[must_use]
+    pub fn view(&self) -> &dyn GraphView {
+        self.context.view()
+    }
+
+    /// The limits that it runs within.
+    #[must_use]
+    pub fn charge(&self) -> &Charge<'a> {
+        &self.context.charge
+    }
+
+    /// Ends it, and returns the graph and its limits, with nothing counted.
+    #[must_use]
+    pub fn end(self) -> (Graph<'a>, Charge<'a>) {
+        let Self { pipeline, context, .. } = self;
+        drop(pipeline);
+        let (graph, charge) = context.into_parts();
+        (graph, charge.renewed())
+    }
+
     /// All results, one item each.
     ///
     /// # Errors
     /// As [`Results::next_batch`].
-    pub fn collect(mut self) -> Result<Vec<Item>> {
-        let mut all = Vec::new();
+    pub fn collect(&mut self) -> Result<Vec<Item>> {
+        let (mut all, mut meter) = (Vec::new(), ResultMeter::new(self.context.charge.limits()));
         while let Some(batch) = self.next_batch()? {
             for (row, item) in batch.current.items().enumerate() {
+                meter.count(&item, batch.bulk(row))?;
                 let times = usize::try_from(batch.bulk(row)).unwrap_or(usize::MAX);
                 self.context.charge.hold(times.saturating_mul(size_of::<Item>() + item.heap_bytes()))?;
                 all.extend(std::iter::repeat_n(item, times));

@@ -39,6 +39,14 @@ pub trait Writer: Send {
     fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()>;
 }
 
+/// A writer that a query owns while it runs. Its drop decides what becomes of the transaction behind it.
+pub trait WriterLease: Send {
+    /// The writer, for reading.
+    fn writer(&self) -> &dyn Writer;
+    /// The writer.
+    fn writer_mut(&mut self) -> &mut dyn Writer;
+}
+
 macro_rules! as_the_transaction {
     ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*) -> $answer:ty;)*) => {$(
         fn $name(&mut self $(, $argument: $type)*) -> $answer {

@@ -53,6 +53,8 @@ bugs! {
     SkipSync = "skip-sync";
     /// A commit is acknowledged before it is synced.
     AcknowledgeBeforeSync = "acknowledge-before-sync";
+    /// A commit that holds no thread is called back before it is synced.
+    CallbackBeforeSync = "callback-before-sync";
     /// D is stored before the batch is written.
     DurableBeforeWrite = "durable-before-write";
     /// A leader gives its place back before it stores D, so that two of them store it.

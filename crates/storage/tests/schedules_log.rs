@@ -52,6 +52,34 @@ impl Front {
     }
 
     fn commit(&self) -> Result<u64, LogError> {
+        let ts = self.append()?;
+        self.log.acknowledge(ts)?;
+        Ok(ts)
+    }
+
+    /// Commits, and counts in `told` that it was told so: 1 if it was durable then, 1,000 if not, 1,000,000 for an error.
+    fn commit_by_callback(&self, told: &Arc<AtomicU64>) -> Result<u64, LogError> {
+        let ts = self.append()?;
+        let (told, disk) = (Arc::clone(told), self.disk.clone());
+        let done = move |outcome: Result<(), LogError>| {
+            let on_disk = || {
+                let mut found = 0;
+                let replay = Replay::default();
+                recover(&disk.power_cut(), replay, |ts, _| Ok::<_, LogError>(found = ts)).unwrap();
+                found
+            };
+            let weight = match outcome {
+                Ok(()) if on_disk() >= ts => 1,
+                Ok(()) => 1_000,
+                Err(_) => 1_000_000,
+            };
+            told.fetch_add(weight, Ordering::SeqCst);
+        };
+        self.log.when_acknowledged(ts, Box::new(done));
+        Ok(ts)
+    }
+
+    fn append(&self) -> Result<u64, LogError> {
         let space = self.log.reserve(8)?;
         let ts = {
             let mut published = self.latch.lock();
@@ -60,7 +88,6 @@ impl Front {
             self.log.append(space, *published, &payload, payload_crc(&payload));
             *published
         };
-        self.log.acknowledge(ts)?;
         Ok(ts)
     }
 
@@ -165,5 +192,59 @@ fn everybody_learns_of_a_failed_sync_and_nobody_waits_for_ever() {
         clients.into_iter().for_each(|client| client.join().unwrap());
         assert_eq!(front.log.durable(), first);
         assert!(front.log.close().is_err());
+    });
+}
+
+#[test]
+fn committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told() {
+    check(|| {
+        let disk = MemoryDirectory::new("db");
+        let front = Front::new(&disk, Arc::new(disk.clone()), Durability::Sync);
+        let told = Arc::new(AtomicU64::new(0));
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                let told = Arc::clone(&told);
+                spawn(&front, move |front| {
+                    for _ in 0..2 {
+                        front.commit_by_callback(&told).unwrap();
+                    }
+                })
+            })
+            .collect();
+        let waiter = spawn(&front, |front| {
+            let ts = front.commit().unwrap();
+            front.check_durable(ts);
+        });
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+        waiter.join().unwrap();
+        // Closing calls all who were not called yet.
+        front.log.close().unwrap();
+        assert_eq!(told.load(Ordering::SeqCst), 4, "four were durable");
+    });
+}
+
+#[test]
+fn committers_that_hold_no_thread_learn_of_a_failed_write() {
+    check(|| {
+        let disk = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(disk.clone()));
+        let front = Front::new(&disk, Arc::new(failing.clone()), Durability::Sync);
+        front.commit().unwrap();
+        failing.plan(Fault::new(Operation::Write, "log-0000000000000001", ErrorKind::Other));
+        let told = Arc::new(AtomicU64::new(0));
+        let callers: Vec<_> = (0..2)
+            .map(|_| {
+                let told = Arc::clone(&told);
+                spawn(&front, move |front| {
+                    if front.commit_by_callback(&told).is_err() {
+                        // Refused: the other's write failed before.
+                        told.fetch_add(1_000_000, Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+        assert!(front.log.close().is_err());
+        assert_eq!(told.load(Ordering::SeqCst), 2_000_000);
     });
 }

@@ -407,7 +407,13 @@ fn promise(input: &[u8]) {
 
 /// Runs the query in a transaction that is given up, and does with its results what anybody may.
 fn run(database: &Database, text: &str) {
-    let limits = Limits { timeout: TIMEOUT, memory_bytes: MEMORY_BYTES as u64, batch_rows: 256, threads: 2 };
+    let limits = Limits {
+        timeout: TIMEOUT,
+        memory_bytes: MEMORY_BYTES as u64,
+        batch_rows: 256,
+        threads: 2,
+        ..Limits::default()
+    };
     let mut transaction = database.begin();
     let begun = Instant::now();
     let ended = transaction.gremlin(text).limits(limits).items();

@@ -118,6 +118,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["gremlin"],
             &["read"],
             &["transaction"],
+            &["shared_transaction"],
             &["database"],
             &["files"],
             &["gremlin::database", "gremlin::io"],

@@ -13,6 +13,8 @@ const LIMITS: Limits = Limits {
     memory_bytes: 16 << 20,
     batch_rows: 1024,
     threads: usize::MAX,
+    result_rows: u64::MAX,
+    result_bytes: u64::MAX,
 };
 
 /// What asking `text` ends with, in time.

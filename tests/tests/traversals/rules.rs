@@ -128,7 +128,7 @@ fn answers(
     let snapshot = db.snapshot();
     let charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
     match run(plan, Graph::Read(&snapshot), charge, &Services::default(), &CompiledKernels)
-        .and_then(|results| results.collect())
+        .and_then(|mut results| results.collect())
     {
         Ok(items) => {
             let mut found: Vec<String> = items.iter().map(shown).collect();

@@ -265,6 +265,7 @@ impl<'g> World<'g> {
             batch_rows: self.limits.batch_rows,
             timeout: self.limits.timeout,
             memory_bytes: 256 << 20,
+            ..QueryLimits::default()
         };
         let text = self.graphs.with_files(text);
         let query = database.gremlin(&text).bindings(bindings).limits(limits);

@@ -135,6 +135,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
     let (tests, name, says): (_, _, &[&str]) = match bug {
         SkipSync => ("log", POWER, COMMIT_LOST),
         AcknowledgeBeforeSync => ("schedules_log", LEADERS, &["durable 0, seen 0"]),
+        CallbackBeforeSync => ("schedules_log", WITHOUT_THREADS, &["four were durable"]),
         DurableBeforeWrite => ("schedules_log", LEADERS, &["EndsBefore"]),
         TwoLeaders => ("schedules_log", LEADERS, &[", own commit "]),
         NobodyWoken => ("schedules_log", LEADERS, &["deadlock!"]),
@@ -250,6 +251,7 @@ const FLIPPED_BITS: &str =
 const LOST_PAGE: &str = "corruption::a_lost_page_of_a_synced_batch_is_reported";
 const OTHER_HISTORY: &str = "corruption::a_file_of_another_history_does_not_fit_its_successor";
 const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_so";
+const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told";
 
 const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
 const HISTORIES: &str = "histories::every_history_recovers_to_one_of_its_states_without_syncs";

@@ -3,6 +3,7 @@
 use crate::gremlin::host::QueryHost;
 use crate::gremlin::results::Results;
 use crate::gremlin::task::Task;
+use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -10,10 +11,11 @@ use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::TransactionOptions;
 use evergraph_graph::view::{Freeze, GraphView};
 use evergraph_query::execute::context::Graph;
+use evergraph_query::execute::limits::QueryBudget;
 use evergraph_query::explain::Explanation;
 use evergraph_query::value::item::{Item, Owner, Property};
 use evergraph_query::value::path::Path;
-use evergraph_query::write::Writer;
+use evergraph_query::write::{Writer, WriterLease};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,6 +29,15 @@ pub struct SnapshotTarget<'g> {
 pub struct TransactionTarget<'g> {
     transaction: &'g mut dyn Writer,
     budget: &'g dyn Budget,
+}
+
+/// One moment, to be read, that the results keep alive: they borrow nothing.
+pub struct SharedSnapshotTarget(Arc<Snapshot>);
+
+/// A transaction, to be read and written, that the results own until they are dropped: they borrow nothing.
+pub struct LeasedTarget {
+    lease: Box<dyn WriterLease>,
+    budget: Arc<dyn Budget>,
 }
 
 /// A database: a snapshot is read, or a transaction of its own written.
@@ -68,22 +79,32 @@ impl<'g> SnapshotTarget<'g> {
     }
 
     fn graph(&self, task: &Task) -> Result<Graph<'g>> {
-        if task.plan.writes {
-            return Err(Error::invalid(
-                "this query writes, and a snapshot can't be written to: run it in a transaction, or on the database",
-            ));
-        }
+        check_reads(task)?;
         Ok(Graph::Read(self.view))
     }
+
+    fn budget(&self) -> QueryBudget<'g> {
+        QueryBudget::Borrowed(self.budget)
+    }
+}
+
+/// Refuses a query that writes.
+fn check_reads(task: &Task) -> Result<()> {
+    if !task.plan.writes {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "this query writes, and a snapshot can't be written to: run it in a transaction, or on the database",
+    ))
 }
 
 impl QueryTarget for SnapshotTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
-        task.items(self.graph(task)?, self.budget, most)
+        task.items(self.graph(task)?, self.budget(), most)
     }
 
     fn profile(self, task: &Task) -> Result<Explanation> {
-        task.profile(self.graph(task)?, self.budget)
+        task.profile(self.graph(task)?, self.budget())
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -93,7 +114,70 @@ impl QueryTarget for SnapshotTarget<'_> {
 
 impl<'g> Streams<'g> for SnapshotTarget<'g> {
     fn results(self, task: &Task) -> Result<Results<'g>> {
-        Ok(Results::new(task.begin(self.graph(task)?, self.budget)?))
+        Ok(Results::new(task.begin(self.graph(task)?, self.budget())?))
+    }
+}
+
+impl SharedSnapshotTarget {
+    /// A query on `snapshot`.
+    #[must_use]
+    pub fn new(snapshot: Arc<Snapshot>) -> Self {
+        Self(snapshot)
+    }
+
+    fn parts(self, task: &Task) -> Result<(Graph<'static>, QueryBudget<'static>)> {
+        check_reads(task)?;
+        let budget = QueryBudget::Shared(self.0.shared_budget());
+        Ok((Graph::Shared(self.0), budget))
+    }
+}
+
+impl QueryTarget for SharedSnapshotTarget {
+    fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
+        let (graph, budget) = self.parts(task)?;
+        task.items(graph, budget, most)
+    }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        let (graph, budget) = self.parts(task)?;
+        task.profile(graph, budget)
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.0.catalogue()
+    }
+}
+
+impl Streams<'static> for SharedSnapshotTarget {
+    fn results(self, task: &Task) -> Result<Results<'static>> {
+        let (graph, budget) = self.parts(task)?;
+        Ok(Results::new(task.begin(graph, budget)?))
+    }
+}
+
+impl LeasedTarget {
+    pub(crate) fn new(lease: Box<dyn WriterLease>, budget: Arc<dyn Budget>) -> Self {
+        Self { lease, budget }
+    }
+}
+
+impl QueryTarget for LeasedTarget {
+    fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
+        task.items(Graph::Leased(self.lease), QueryBudget::Shared(self.budget), most)
+    }
+
+    fn profile(self, task: &Task) -> Result<Explanation> {
+        task.profile(Graph::Leased(self.lease), QueryBudget::Shared(self.budget))
+    }
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.lease.writer().view().catalogue()
+    }
+}
+
+impl Streams<'static> for LeasedTarget {
+    fn results(self, task: &Task) -> Result<Results<'static>> {
+        Ok(Results::new(task.begin(Graph::Leased(self.lease), QueryBudget::Shared(self.budget))?))
     }
 }
 
@@ -105,11 +189,11 @@ impl<'g> TransactionTarget<'g> {
 
 impl QueryTarget for TransactionTarget<'_> {
     fn items(self, task: &Task, most: usize) -> Result<Vec<Item>> {
-        task.items(Graph::Write(self.transaction), self.budget, most)
+        task.items(Graph::Write(self.transaction), QueryBudget::Borrowed(self.budget), most)
     }
 
     fn profile(self, task: &Task) -> Result<Explanation> {
-        task.profile(Graph::Write(self.transaction), self.budget)
+        task.profile(Graph::Write(self.transaction), QueryBudget::Borrowed(self.budget))
     }
 
     fn catalogue(&self) -> Arc<Catalogue> {
@@ -119,7 +203,8 @@ impl QueryTarget for TransactionTarget<'_> {
 
 impl<'g> Streams<'g> for TransactionTarget<'g> {
     fn results(self, task: &Task) -> Result<Results<'g>> {
-        Ok(Results::new(task.begin(Graph::Write(self.transaction), self.budget)?))
+        let budget = QueryBudget::Borrowed(self.budget);
+        Ok(Results::new(task.begin(Graph::Write(self.transaction), budget)?))
     }
 }
 
@@ -153,7 +238,7 @@ impl QueryTarget for DatabaseTarget<'_> {
         }
         if !task.plan.writes {
             let snapshot = self.database.snapshot();
-            return task.items(Graph::Read(&snapshot), snapshot.budget(), most);
+            return task.items(Graph::Read(&snapshot), QueryBudget::Borrowed(snapshot.budget()), most);
         }
         let (items, renamed) = self.committed(task, |writing| writing.items(task, most))?;
         if renamed.is_empty() {
@@ -166,7 +251,7 @@ impl QueryTarget for DatabaseTarget<'_> {
     fn profile(self, task: &Task) -> Result<Explanation> {
         if !task.plan.writes {
             let snapshot = self.database.snapshot();
-            return task.profile(Graph::Read(&snapshot), snapshot.budget());
+            return task.profile(Graph::Read(&snapshot), QueryBudget::Borrowed(snapshot.budget()));
         }
         Ok(self.committed(task, |writing| writing.profile(task))?.0)
     }

@@ -88,7 +88,8 @@
 //! - [`graphson`]: bytecode as JSON; as GraphBinary it is read by
 //!   [`graph_binary`](evergraph_query::gremlin::bytecode::graph_binary)
 //! - [`note`]: what is said of names that the graph doesn't have
-//! - [`results`]: results one by one
+//! - [`results`]: results one by one, or some at a time
+//! - [`elements`]: labels and properties of the elements in results
 //! - [`argument`]: what a variable may be
 //! - [`answer`]: what a result may become
 
@@ -96,6 +97,7 @@ mod algorithms;
 pub mod answer;
 pub mod argument;
 mod database;
+pub mod elements;
 pub mod explain;
 pub mod graph;
 pub mod graphson;

@@ -3,10 +3,12 @@
 use crate::gremlin::algorithms;
 use crate::gremlin::answer::FromItem;
 use crate::gremlin::argument::IntoArgument;
-use crate::gremlin::graph::{DatabaseTarget, QueryTarget, Streams};
+use crate::gremlin::elements::{ElementDetail, Elements};
+use crate::gremlin::graph::{DatabaseTarget, QueryTarget, SharedSnapshotTarget, Streams};
 use crate::gremlin::note::{Note, Notes};
 use crate::gremlin::results::Results;
 use crate::gremlin::task::Task;
+use crate::snapshot::Snapshot;
 use evergraph_graph::budget::Unlimited;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -24,9 +26,10 @@ use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
 use evergraph_query::unknown_name;
 use evergraph_query::value::item::Item;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a query may take, and how much memory: a minute and a gibibyte.
+/// How long a query may take, how much memory, and how many results it may have: a minute, a gibibyte, any.
 pub type Limits = evergraph_query::execute::limits::QueryLimits;
 
 /// What a query says.
@@ -171,6 +174,32 @@ impl<'q, G> Query<'q, G> {
         self
     }
 
+    /// How many results it may have, for those who cannot take any number: one more is an error. A query that runs
+    /// for its writes alone ([`Query::run`]) is not limited. Default: no limit.
+    ///
+    /// ```
+    /// use evergraph::{Database, ErrorKind};
+    ///
+    /// let db = Database::in_memory()?;
+    /// let numbers = "g.inject(1, 2, 3)";
+    /// assert_eq!(db.gremlin(numbers).result_rows(3).values::<i64>()?, [1, 2, 3]);
+    /// let error = db.gremlin(numbers).result_rows(2).items().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::Limit);
+    /// assert!(error.to_string().contains("its limit `result_rows` of 2"));
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn result_rows(mut self, result_rows: u64) -> Self {
+        self.limits.result_rows = result_rows;
+        self
+    }
+
+    /// How many bytes its results may take together, as they lie in memory, without the properties of elements
+    /// ([`Elements`]). As [`Query::result_rows`] otherwise. Default: no limit.
+    pub fn result_bytes(mut self, result_bytes: u64) -> Self {
+        self.limits.result_bytes = result_bytes;
+        self
+    }
+
     /// All limits at once.
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -225,6 +254,14 @@ impl<'q, G: QueryTarget> Query<'q, G> {
     /// `invalid` or `limit` for the text or the bytecode, with the place; see [`crate::gremlin`].
     pub fn plan(self) -> Result<Plan> {
         Ok(self.prepare()?.1.plan)
+    }
+
+    /// The plan with its limits, to be run on a target that is chosen by what it does: see [`Task`]. Nothing runs.
+    ///
+    /// # Errors
+    /// As [`Query::plan`].
+    pub fn task(self) -> Result<Task> {
+        Ok(self.prepare()?.1)
     }
 
     pub(crate) fn prepare(self) -> Result<(G, Task)> {
@@ -316,15 +353,55 @@ impl<G: QueryTarget> Query<'_, G> {
     }
 }
 
-impl<'q, G: Streams<'q>> Query<'q, G> {
+impl<G> Query<'_, G> {
     /// The results one by one, while the query runs. Not on the database: stream from a snapshot or a
     /// transaction.
     ///
     /// # Errors
     /// As [`Query::items`] for the text; an error while it runs comes in place of a result.
-    pub fn iter(self) -> Result<Results<'q>> {
+    pub fn iter<'g>(self) -> Result<Results<'g>>
+    where
+        G: Streams<'g>,
+    {
         let (graph, task) = self.prepare()?;
         graph.results(&task)
+    }
+}
+
+impl<G> Query<'_, G> {
+    /// All results, and the elements in them as the query left them. Not on the database, as [`Query::iter`].
+    ///
+    /// # Errors
+    /// As [`Query::items`] and [`Elements::read`].
+    pub fn items_with_elements<'g>(self, detail: ElementDetail) -> Result<(Vec<Item>, Elements)>
+    where
+        G: Streams<'g>,
+    {
+        let mut results = self.iter()?;
+        let items = results.rest()?;
+        let elements = results.elements(&items, detail)?;
+        Ok((items, elements))
+    }
+}
+
+impl<'q> Query<'q, SharedSnapshotTarget> {
+    /// A query on `snapshot` whose results keep the snapshot alive, and borrow nothing.
+    ///
+    /// ```
+    /// use evergraph::Database;
+    /// use evergraph::gremlin::query::Query;
+    /// use std::sync::Arc;
+    ///
+    /// let db = Database::in_memory()?;
+    /// db.gremlin("g.inject(1, 2, 3).addV('Point')").run()?;
+    /// let mut results = Query::shared(Arc::new(db.snapshot()), "g.V()").iter()?;
+    /// assert_eq!(results.next_items(2)?.len(), 2);
+    /// let rest = std::thread::spawn(move || results.next_items(2)).join().expect("it does not panic")?;
+    /// assert_eq!(rest.len(), 1);
+    /// # Ok::<(), evergraph::Error>(())
+    /// ```
+    pub fn shared(snapshot: Arc<Snapshot>, source: impl Into<QuerySource<'q>>) -> Self {
+        Self::new(SharedSnapshotTarget::new(snapshot), source)
     }
 }
 
@@ -341,5 +418,68 @@ impl Query<'_, DatabaseTarget<'_>> {
     pub fn transaction(mut self, options: impl Into<TransactionOptions>) -> Self {
         self.graph.options = options.into();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Database;
+    use evergraph_query::error::StopReason;
+
+    #[test]
+    fn a_query_that_fails_as_it_says_or_is_out_of_time_is_told_from_a_wrong_one() {
+        let db = Database::in_memory().unwrap();
+        db.gremlin("g.inject(1, 2).addV('Point')").run().unwrap();
+        let reason = |error: &Error| StopReason::of(error).cloned();
+        for text in [
+            "g.V().fail('no stock')",
+            "g.V().map(__.fail('no stock'))",
+            "g.V().local(__.union(__.fail('no stock')))",
+            "g.mergeV([(T.label): 'Point']).option(Merge.onMatch, __.fail('no stock'))",
+            "g.inject(1).addV('Point').sideEffect(__.fail('no stock'))",
+        ] {
+            let error = db.gremlin(text).run().unwrap_err();
+            assert_eq!(reason(&error), Some(StopReason::Fail("no stock".into())), "{text}");
+            assert_eq!((error.kind(), error.kind().exit_code()), (ErrorKind::Invalid, 2), "{text}");
+            assert!(error.to_string().contains("fail() was reached: no stock"), "{error}");
+        }
+        let error = db.gremlin("g.V().otu()").run().unwrap_err();
+        assert_eq!((error.kind(), reason(&error)), (ErrorKind::Invalid, None));
+        let endless = db.gremlin("g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))");
+        let error = endless.timeout(Duration::from_millis(20)).run().unwrap_err();
+        assert_eq!((error.kind(), reason(&error)), (ErrorKind::Limit, Some(StopReason::Timeout)));
+    }
+
+    #[test]
+    fn results_are_limited_however_they_are_fetched_and_writes_are_not() {
+        let db = Database::in_memory().unwrap();
+        db.gremlin("g.inject(1, 2, 3, 4).addV('Point').property('text', 'abcdefgh')").run().unwrap();
+        let snapshot = Arc::new(db.snapshot());
+        let over = |error: &Error, limit: &str, reason: StopReason| {
+            assert_eq!((error.kind(), StopReason::of(error)), (ErrorKind::Limit, Some(&reason)));
+            assert!(error.to_string().contains(limit), "{error}");
+        };
+        let rows = |error: Error| over(&error, "`result_rows` of 3", StopReason::ResultRows);
+        let text = "g.V().values('text')";
+        rows(db.gremlin(text).result_rows(3).items().unwrap_err());
+        rows(db.begin().gremlin(text).result_rows(3).items().unwrap_err());
+        assert_eq!(db.gremlin(text).result_rows(4).items().unwrap().len(), 4);
+        assert!(db.gremlin(text).result_rows(3).first::<String>().is_ok(), "one is given");
+        // One by one the first still come; after the error nothing does.
+        let mut results = Query::shared(Arc::clone(&snapshot), text).result_rows(3).iter().unwrap();
+        assert_eq!(results.by_ref().take(3).filter(Result::is_ok).count(), 3);
+        rows(results.next().unwrap().unwrap_err());
+        assert!(results.next().is_none() && results.next_traversers(9).unwrap().is_empty());
+        let mut results = Query::shared(Arc::clone(&snapshot), text).result_rows(3).iter().unwrap();
+        assert_eq!(results.next_traversers(3).unwrap().len(), 3);
+        rows(results.next_traversers(1).unwrap_err());
+        let bytes = |error: Error| over(&error, "`result_bytes` of 100 bytes", StopReason::ResultBytes);
+        bytes(db.gremlin(text).result_bytes(100).items().unwrap_err());
+        let mut results = Query::shared(snapshot, text).result_bytes(100).iter().unwrap();
+        bytes(results.next_items(9).unwrap_err());
+        db.gremlin("g.inject(1, 2, 3, 4).addV('Point')").result_rows(1).run().unwrap();
+        assert!(db.gremlin("g.inject(1, 2, 3, 4).addV('Point')").result_rows(1).items().is_err());
+        assert_eq!(db.gremlin("g.V().count()").one::<i64>().unwrap(), 8, "what is refused is rolled back");
     }
 }

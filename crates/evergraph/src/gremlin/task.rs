@@ -1,12 +1,27 @@
-//! Task: a plan that is about to run, with its limits.
+//! Task: a query that was read and planned, with its limits, to be run once or several times.
+//!
+//! ```
+//! use evergraph::Database;
+//! use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+//! use std::sync::Arc;
+//!
+//! let db = Database::in_memory()?;
+//! db.gremlin("g.inject(1, 2, 3).addV('Point')").run()?;
+//! let task = db.gremlin("g.V().count()").task()?;
+//! assert!(!task.writes());
+//! let mut results = SharedSnapshotTarget::new(Arc::new(db.snapshot())).results(&task)?;
+//! // The results own the snapshot: they may go to another thread, and stay for as long as it takes.
+//! let counted = std::thread::spawn(move || results.next().transpose()).join().expect("it does not panic")?;
+//! assert_eq!(counted, Some(3_i64.into()));
+//! # Ok::<(), evergraph::Error>(())
+//! ```
 
 use crate::gremlin::results::Results;
 use evergraph_analysis::kernels::CompiledKernels;
-use evergraph_graph::budget::Budget;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_query::execute::context::Graph;
-use evergraph_query::execute::limits::{Charge, QueryLimits};
+use evergraph_query::execute::limits::{Charge, QueryBudget, QueryLimits};
 use evergraph_query::explain::Explanation;
 use evergraph_query::plan::operator::Plan;
 use evergraph_query::service::Services;
@@ -14,7 +29,7 @@ use evergraph_query::session;
 use evergraph_query::value::item::Item;
 use std::time::Instant;
 
-/// A plan, and how it is to be run.
+/// A plan, and how it is to be run. Its time began when the query was read.
 pub struct Task {
     pub(crate) plan: Plan,
     /// When it was begun to be read.
@@ -38,11 +53,27 @@ impl Task {
         deadline.map_or_else(|| self.cancel.clone(), |deadline| self.cancel.until(deadline))
     }
 
-    fn charge<'g>(&self, budget: &'g dyn Budget) -> Charge<'g> {
-        Charge::new(self.limits, self.cancel.clone(), budget).since(self.started)
+    /// Whether it writes to the graph.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.plan.writes
     }
 
-    pub(crate) fn begin<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<session::Results<'g>> {
+    /// The plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn charge<'g>(&self, budget: QueryBudget<'g>) -> Charge<'g> {
+        Charge::with_budget(self.limits, self.cancel.clone(), budget).since(self.started)
+    }
+
+    pub(crate) fn begin<'g>(
+        &self,
+        graph: Graph<'g>,
+        budget: QueryBudget<'g>,
+    ) -> Result<session::Results<'g>> {
         session::run(&self.plan, graph, self.charge(budget), &self.services, &CompiledKernels)
     }
 
@@ -50,7 +81,7 @@ impl Task {
     pub(crate) fn items<'g>(
         &self,
         graph: Graph<'g>,
-        budget: &'g dyn Budget,
+        budget: QueryBudget<'g>,
         most: usize,
     ) -> Result<Vec<Item>> {
         let mut running = self.begin(graph, budget)?;
@@ -65,7 +96,7 @@ impl Task {
     }
 
     /// Runs it on `graph` to its end: what each step did.
-    pub(crate) fn profile<'g>(&self, graph: Graph<'g>, budget: &'g dyn Budget) -> Result<Explanation> {
+    pub(crate) fn profile<'g>(&self, graph: Graph<'g>, budget: QueryBudget<'g>) -> Result<Explanation> {
         let mut running =
             session::run_measured(&self.plan, graph, self.charge(budget), &self.services, &CompiledKernels)?;
         while running.next_batch()?.is_some() {}

@@ -11,7 +11,7 @@ use crate::plan::operator::{Name, Sack};
 use crate::service::Services;
 use crate::value::item::Item;
 use crate::value::map::ItemMap;
-use crate::write::Writer;
+use crate::write::{Writer, WriterLease};
 use evergraph_algorithms::kernels::Kernels;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, Result};
@@ -24,6 +24,23 @@ pub enum Graph<'a> {
     Read(&'a dyn GraphView),
     /// To be read and written, own writes being seen.
     Write(&'a mut dyn Writer),
+    /// To be read, and kept alive by the query.
+    Shared(Arc<dyn GraphView>),
+    /// To be read and written, and owned by the query while it runs.
+    Leased(Box<dyn WriterLease>),
+}
+
+impl Graph<'_> {
+    /// The graph, for reading.
+    #[must_use]
+    pub fn view(&self) -> &dyn GraphView {
+        match self {
+            Self::Read(view) => *view,
+            Self::Write(writer) => writer.view(),
+            Self::Shared(view) => &**view,
+            Self::Leased(lease) => lease.writer().view(),
+        }
+    }
 }
 
 /// Groups of rows that `group('x')` and the like gather, and what becomes of each.
@@ -98,16 +115,13 @@ impl<'a> Context<'a> {
     /// The graph, for reading.
     #[must_use]
     pub fn view(&self) -> &dyn GraphView {
-        match &self.graph {
-            Graph::Read(view) => *view,
-            Graph::Write(writer) => writer.view(),
-        }
+        self.graph.view()
     }
 
     /// Whether the graph may be written to.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(self.graph, Graph::Write(_))
+        matches!(self.graph, Graph::Write(_) | Graph::Leased(_))
     }
 
     /// The path `parent`, followed by `item`: counted to the end of the query, as long as which paths are kept.
@@ -134,12 +148,22 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `invalid` on a snapshot.
     pub fn writer(&mut self) -> Result<MeteredWriter<'_, 'a>> {
-        match &mut self.graph {
-            Graph::Read(_) => Err(Error::invalid(
-                "this traversal writes, and a snapshot can't be written to: run it in a transaction",
-            )),
-            Graph::Write(writer) => Ok(MeteredWriter::new(&mut **writer, &mut self.charge)),
-        }
+        let writer: &mut dyn Writer = match &mut self.graph {
+            Graph::Read(_) | Graph::Shared(_) => {
+                return Err(Error::invalid(
+                    "this traversal writes, and a snapshot can't be written to: run it in a transaction",
+                ));
+            }
+            Graph::Write(writer) => &mut **writer,
+            Graph::Leased(lease) => lease.writer_mut(),
+        };
+        Ok(MeteredWriter::new(writer, &mut self.charge))
+    }
+
+    /// The graph and the limits of a query that has ended.
+    #[must_use]
+    pub fn into_parts(self) -> (Graph<'a>, Charge<'a>) {
+        (self.graph, self.charge)
     }
 
     /// The present names: a query that writes may add some.

@@ -12,11 +12,14 @@
 //! So rows, texts and collections are counted where they come to be, and what could be much larger than what it is made of
 //! is asked for before: a bulk that becomes rows, a text whose parts are replaced, all pairs of two lists.
 
+use crate::error::StopReason;
 use crate::value::combine::Combine;
 use crate::value::item::Item;
 use crate::value::result_budget::{ResultBudget, over};
 use evergraph_graph::budget::{Budget, Reservation};
+use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::count::Count;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +30,7 @@ const FIRST_PIECE_BYTES: u64 = 1 << 16;
 /// to the largest.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// How long a query may take, and how much memory.
+/// How long a query may take, how much memory, and how many results it may have.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryLimits {
     /// From its start until its last result is fetched; [`Duration::MAX`] for no limit.
@@ -35,6 +38,10 @@ pub struct QueryLimits {
     /// Of what it holds at once beside the graph: rows, texts and collections that it makes, groups, paths, results that
     /// are collected, writes. Without a limit of its own it has that of the database.
     pub memory_bytes: u64,
+    /// Results that whoever runs it gets at most; [`u64::MAX`] for no limit. The last of so many still comes.
+    pub result_rows: u64,
+    /// Bytes of all results that whoever runs it gets, as they lie in memory; [`u64::MAX`] for no limit.
+    pub result_bytes: u64,
     /// Rows of a batch, at least one. Answers don't depend on it.
     pub batch_rows: usize,
     /// Threads that a heavy step may run on, of the pool that the query runs in; a short query runs on one.
@@ -42,13 +49,79 @@ pub struct QueryLimits {
 }
 
 impl Default for QueryLimits {
-    /// A minute, a gibibyte, 1,024 rows, all threads.
+    /// A minute, a gibibyte, any results, batches of 1,024 rows, all threads.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
             memory_bytes: 1 << 30,
+            result_rows: u64::MAX,
+            result_bytes: u64::MAX,
             batch_rows: 1024,
             threads: usize::MAX,
+        }
+    }
+}
+
+/// Counts the results of a query as they are given to whoever runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultMeter {
+    limits: QueryLimits,
+    rows: u64,
+    bytes: u64,
+}
+
+impl ResultMeter {
+    /// Nothing given yet, within `limits`.
+    #[must_use]
+    pub fn new(limits: QueryLimits) -> Self {
+        Self { limits, rows: 0, bytes: 0 }
+    }
+
+    /// Counts `times` results that are `item`.
+    ///
+    /// # Errors
+    /// `limit`, naming the limit, if these are too many.
+    pub fn count(&mut self, item: &Item, times: u64) -> Result<()> {
+        let QueryLimits { result_rows, result_bytes, .. } = self.limits;
+        self.rows = self.rows.saturating_add(times);
+        if self.rows > result_rows {
+            let text = format!(
+                "the query has more results than its limit `result_rows` of {}: use limit(), narrow it, or raise the limit",
+                Count(result_rows)
+            );
+            return Err(Error::new(ErrorKind::Limit, text).because(StopReason::ResultRows));
+        }
+        // The bytes of a result are counted by visiting it.
+        if result_bytes < u64::MAX {
+            let bytes = (size_of::<Item>() + item.heap_bytes()) as u64;
+            self.bytes = self.bytes.saturating_add(bytes.saturating_mul(times));
+        }
+        if self.bytes > result_bytes {
+            let text = format!(
+                "the results of the query are larger than its limit `result_bytes` of {}: use limit(), narrow it, or raise \
+                 the limit",
+                ByteSize(result_bytes)
+            );
+            return Err(Error::new(ErrorKind::Limit, text).because(StopReason::ResultBytes));
+        }
+        Ok(())
+    }
+}
+
+/// The budget that a query takes its memory from.
+#[derive(Clone)]
+pub enum QueryBudget<'a> {
+    /// The budget of somebody else, who keeps it alive.
+    Borrowed(&'a dyn Budget),
+    /// A budget that the query keeps alive.
+    Shared(Arc<dyn Budget>),
+}
+
+impl QueryBudget<'_> {
+    fn get(&self) -> &dyn Budget {
+        match self {
+            Self::Borrowed(budget) => *budget,
+            Self::Shared(budget) => &**budget,
         }
     }
 }
@@ -64,7 +137,7 @@ pub struct Charge<'a> {
 
 /// The memory of a query.
 struct MemoryUse<'a> {
-    budget: &'a dyn Budget,
+    budget: QueryBudget<'a>,
     /// What its steps hold. Relaxed: it publishes nothing but itself.
     used_bytes: Arc<AtomicU64>,
     /// What is reserved for them. Relaxed, and changed only with the lock below.
@@ -76,6 +149,12 @@ impl<'a> Charge<'a> {
     /// The limits of a query that begins now and takes its memory from `budget`.
     #[must_use]
     pub fn new(limits: QueryLimits, cancel: CancelFlag, budget: &'a dyn Budget) -> Self {
+        Self::with_budget(limits, cancel, QueryBudget::Borrowed(budget))
+    }
+
+    /// The same with a budget that may be shared.
+    #[must_use]
+    pub fn with_budget(limits: QueryLimits, cancel: CancelFlag, budget: QueryBudget<'a>) -> Self {
         let held = MemoryUse {
             budget,
             used_bytes: Arc::default(),
@@ -83,6 +162,13 @@ impl<'a> Charge<'a> {
             reserved: Mutex::new(Vec::new()),
         };
         Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
+    }
+
+    /// The same limits with nothing counted yet: for what is done after the query has ended, within its time.
+    #[must_use]
+    pub fn renewed(&self) -> Self {
+        let charge = Self::with_budget(self.limits, self.cancel.clone(), self.held.budget.clone());
+        charge.since(self.started)
     }
 
     /// The same, for a query that began at `started`.
@@ -108,7 +194,7 @@ impl<'a> Charge<'a> {
         let seconds = self.limits.timeout.as_secs_f64();
         let text =
             format!("the query took longer than its timeout of {seconds} s: narrow it, or raise the timeout");
-        Err(Error::new(ErrorKind::Limit, text))
+        Err(Error::new(ErrorKind::Limit, text).because(StopReason::Timeout))
     }
 
     /// The flag that stops long work within a step: set by the caller, or at the end of the time.
@@ -190,6 +276,12 @@ impl<'a> Charge<'a> {
     pub fn free(&mut self, bytes: usize) {
         let less = |used: u64| Some(used.saturating_sub(bytes as u64));
         let _ = self.held.used_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// The limits that it counts by.
+    #[must_use]
+    pub fn limits(&self) -> QueryLimits {
+        self.limits
     }
 
     /// Rows of a batch.
@@ -339,7 +431,7 @@ impl MemoryUse<'_> {
         let reserved = self.reserved_bytes.load(Ordering::Relaxed);
         if used > reserved {
             let piece = (used - reserved).max(reserved.clamp(FIRST_PIECE_BYTES, PIECE_BYTES));
-            all.push(self.budget.reserve("a query", piece)?);
+            all.push(self.budget.get().reserve("a query", piece)?);
             self.reserved_bytes.store(reserved + piece, Ordering::Relaxed);
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use crate::batch::column::Column;
 use crate::batch::{Batch, Rows};
+use crate::error::StopReason;
 use crate::execute::child::Child;
 use crate::execute::context::Context;
 use crate::execute::limits::MemoryShare;
@@ -363,14 +364,15 @@ impl Step for As {
     }
 }
 
-/// `fail()`: ends the query as soon as a row comes.
+/// `fail()`: ends the query as soon as a row comes; [`StopReason`] tells its error from others.
 pub struct Fail(pub Box<str>);
 
 impl Step for Fail {
     fn process(&mut self, input: &mut Option<Batch>, _cx: &mut Context<'_>) -> Result<Option<Batch>> {
         match input.take() {
             Some(batch) if !batch.is_empty() => {
-                Err(Error::invalid(format!("fail() was reached: {}", self.0)))
+                let error = Error::invalid(format!("fail() was reached: {}", self.0));
+                Err(error.because(StopReason::Fail(self.0.clone())))
             }
             _ => Ok(None),
         }

@@ -1,9 +1,10 @@
-//! Background: the log's work that nobody waits for, by two threads or in steps.
+//! Background: the log's work that nobody waits for, by threads or in steps.
 //!
 //! ```text
 //! preparer   a quarter of the active file is used  -> prepares the next file
 //! timer      mode Sync:     100 ms idle            -> seals the last batch, then sleeps
 //!            mode Interval: one interval later     -> syncs; seals after an idle interval, then sleeps
+//! acknowledger   mode Sync: callers that don't wait -> waits for the disk in their place, calls them
 //! ```
 //!
 //! In a simulation there are no threads: a step does what a thread does when it wakes.
@@ -12,11 +13,13 @@
 //! What fails here is not lost: a failed sync poisons the log, and a file that could not be
 //! prepared is tried again by the next commit that needs it, which gets the error.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::log::error::LogError;
 use crate::log::group_commit::Shared;
 use crate::log::options::{Durability, LogOptions};
+use crate::planted::{Bug, planted};
 
 /// How long the preparer leaves a full disk alone. Commits that need space try by themselves.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -38,6 +41,32 @@ pub(crate) fn sync_and_seal(shared: &Shared) {
         // If it fails the log is poisoned: nothing is ever to be done again.
         if !shared.timer.pause(period) || after_period(shared, before).is_err() {
             return;
+        }
+    }
+}
+
+/// The acknowledger's life.
+pub(crate) fn acknowledge_waiting(shared: &Shared) {
+    while shared.acknowledger.bell.wait() {
+        acknowledge_all(shared);
+    }
+    acknowledge_all(shared);
+}
+
+/// Waits for the disk until nobody waits any more.
+fn acknowledge_all(shared: &Shared) {
+    loop {
+        let waiting = shared.acknowledger.take();
+        let Some(newest) = waiting.iter().map(|(ts, _)| *ts).max() else { return };
+        // Each asks for itself what came of it: some may have been durable before a batch failed. A panic has poisoned
+        // the log, which they learn as well.
+        if !planted(Bug::CallbackBeforeSync) {
+            let _ = catch_unwind(AssertUnwindSafe(|| shared.wait_durable(newest)));
+        }
+        for (ts, done) in waiting {
+            let outcome = if planted(Bug::CallbackBeforeSync) { Ok(()) } else { shared.wait_durable(ts) };
+            // Who panics here was told, and the others are to be told, too.
+            let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
         }
     }
 }

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use crate::io::directory::{Directory, File};
 use crate::io::error::{IoError, Operation};
 use crate::io::random::Random;
+use crate::log::acknowledger::Acknowledger;
 use crate::log::buffer::Buffer;
 use crate::log::end_file::EndFile;
 use crate::log::error::LogError;
@@ -81,6 +82,7 @@ pub(crate) struct Shared {
     pub(crate) files: Mutex<Files>,
     pub(crate) preparer: Bell,
     pub(crate) timer: Bell,
+    pub(crate) acknowledger: Acknowledger,
 }
 
 /// Whose turn it is to lead, and what the leaders have done.
@@ -207,6 +209,7 @@ impl Shared {
             files: Mutex::new(Files { retired: files.into(), active_bytes }),
             preparer: Bell::new(),
             timer: Bell::new(),
+            acknowledger: Acknowledger::new(),
             options,
         }
     }

@@ -13,6 +13,7 @@
 //! - [`leader`]: writes one batch, and goes over to the next file
 //! - [`group_commit`]: one sync for many, hand-over between leaders, poison
 //! - [`writer`]: `Log`, the face of it all
+//! - [`acknowledger`]: the thread that waits for the disk in place of commits that hold none
 //! - [`background`]: the threads that prepare files, sync at intervals and seal; `bell` wakes them
 //! - [`scan`], [`recovery`]: reading it back, telling a torn end from corruption
 //! - [`copy`]: a range of commits in one file of a new log
@@ -21,6 +22,7 @@
 //!
 //! The log does not look into payloads. Timestamps are counts from 1 that only grow.
 
+pub mod acknowledger;
 pub mod background;
 pub mod buffer;
 pub mod copy;

@@ -4,6 +4,7 @@
 //! before the latch   reserve            may wait for a file to be prepared; refuses
 //! under the latch    append             memory only, cannot fail
 //! after the latch    acknowledge        mode Sync: wait_durable; others: at once
+//!                    when_acknowledged  the same by a callback, which holds no thread
 //! ```
 //!
 //! How commits share syncs is in [`group_commit`](crate::log::group_commit).
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use crate::io::directory::{Directory, OpenMode};
 use crate::io::environment::Background;
 use crate::io::random::Random;
-use crate::log::background::{prepare_ahead, step_timer, sync_and_seal};
+use crate::log::acknowledger::Acknowledged;
+use crate::log::background::{acknowledge_waiting, prepare_ahead, step_timer, sync_and_seal};
 use crate::log::end_file::EndFile;
 use crate::log::error::LogError;
 use crate::log::file::file_name;
@@ -170,6 +172,27 @@ impl Log {
         self.shared.spill(ts)
     }
 
+    /// Calls `done` when the commit `ts` may be acknowledged, with what [`Log::acknowledge`] would return. Call it
+    /// after the latch.
+    ///
+    /// Mode `Sync`: at once if it is durable, else on a thread that waits for all such commits; when the log is
+    /// closed or stepped, the caller waits. Others: at once. A callback that panics is as one that returned.
+    pub fn when_acknowledged(&self, ts: u64, done: Acknowledged) {
+        let waits = self.shared.options.durability == Durability::Sync && self.shared.durable() < ts;
+        if !waits || self.shared.options.background == Background::Stepped {
+            return done(self.acknowledge(ts));
+        }
+        let start = || self.start("log-acknowledge", acknowledge_waiting);
+        if let Err(done) = self.shared.acknowledger.enter(ts, done, start) {
+            done(self.acknowledge(ts));
+        }
+    }
+
+    /// Has what was appended synced soon, though nobody waits for it: in the modes with a timer.
+    pub fn sync_later(&self) {
+        self.shared.timer.ring();
+    }
+
     /// Returns when every commit through `ts` is on stable storage, in any mode. A checkpoint and
     /// a commit that asks for more than its database's mode call this.
     ///
@@ -313,10 +336,13 @@ impl Log {
     pub fn close(&self) -> Result<(), LogError> {
         let shared = &self.shared;
         shared.closed.store(true, Ordering::Release);
+        shared.acknowledger.close();
         let threads = std::mem::take(&mut *self.threads.lock());
         shared.preparer.stop();
         shared.timer.stop();
-        for thread in threads {
+        let this_thread = thread::current().id();
+        // A callback of the acknowledger may close the database: its thread ends by itself.
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != this_thread) {
             // A thread that panicked while it led has poisoned the log, which comes out below.
             let _ = thread.join();
         }

@@ -1,6 +1,7 @@
 //! Snapshot: a read-only view of one moment, shared between threads and released when dropped.
 
 use crate::engine::{Engine, FreezeRequest};
+use crate::memory_budget::MemoryBudget;
 use crate::snapshot::forwarding::view_through_reader;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
@@ -38,6 +39,12 @@ impl<E: Engine> Snapshot<E> {
         // After the timestamp was taken: the catalogue names at least what it shows.
         let catalogue = session.front().catalogue.load_full();
         Self { session, catalogue }
+    }
+
+    /// The budget of its store, for those who keep it alive.
+    #[must_use]
+    pub fn shared_budget(&self) -> Arc<MemoryBudget> {
+        Arc::clone(&self.session.front().budget)
     }
 
     /// A snapshot never expires.

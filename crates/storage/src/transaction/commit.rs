@@ -12,7 +12,7 @@
 //!           check:  discriminators     taken: unlock, rename, resolve again
 //!           check:  reads                                          conflict
 //!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
-//! outside   drop what was displaced, end the snapshot, wait as the log's mode asks
+//! outside   drop what was displaced, end the snapshot; the caller waits as the log's mode asks
 //! ```
 //!
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
@@ -38,6 +38,7 @@ use crate::transaction::deadline::Deadline;
 use crate::transaction::discriminators::Renames;
 use crate::transaction::front::Front;
 use crate::transaction::latch::{check_healthy, check_open, under_latch};
+use crate::transaction::pending_commit::PendingCommit;
 use crate::transaction::reads::Reads;
 use crate::transaction::resolve::{Resolved, resolve};
 use crate::transaction::schema_writes::SchemaWrites;
@@ -47,7 +48,7 @@ use crate::transaction::writes::Writes;
 use crate::transaction::{describe, payload};
 use crate::view::View;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::Error;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::schema_change::SchemaChange;
@@ -56,46 +57,29 @@ use evergraph_graph::transaction::Committed;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why a commit did not return its timestamp.
-#[derive(Debug)]
-pub enum Failure {
-    /// Nothing was written.
-    Refused(Error),
-    /// It was published, and the log failed before it was durable: it may be there after reopening.
-    Unknown(Error),
-}
-
-impl From<Error> for Failure {
-    #[inline]
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
 /// How long a commit lets a build of an index pass, at most: what holds it up could be waiting for this commit.
 const BUILD_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Commits what a session buffered. `writes` keeps what was committed, under the final names. An index
-/// that was built becomes ready with it.
+/// Publishes what a session buffered; it is to be acknowledged. `writes` keeps what was published, under the final
+/// names. An index that was built becomes ready with it.
 ///
 /// # Errors
-/// [`Failure`] says whether anything was written.
-pub fn commit<E: Engine>(
+/// Nothing was written.
+pub fn publish<E: Engine>(
     session: Session<E>,
     mut schema: SchemaWrites,
     writes: &mut Writes,
     reads: Option<&Reads>,
     deadline: &Deadline,
     completion: Option<&dyn Completion>,
-) -> std::result::Result<Committed, Failure> {
+) -> Result<PendingCommit<E>> {
     let front = Arc::clone(session.front());
     let since = session.timestamp();
     if writes.is_empty() && schema.changes().is_empty() {
         deadline.check()?;
         drop(session);
         // What it read may be newer than what is durable; it is acknowledged when that is.
-        front.log.acknowledge(since.0).map_err(|error| Failure::Unknown(error.into()))?;
-        return Ok(Committed { timestamp: since, renamed: Vec::new() });
+        return Ok(PendingCommit::new(front, Committed { timestamp: since, renamed: Vec::new() }));
     }
     let mut renames = Renames::default();
     let installed = attempt(&session, &mut schema, writes, reads, deadline, completion, &mut renames)?;
@@ -104,8 +88,7 @@ pub fn commit<E: Engine>(
     drop(session);
     let renamed = renames.done();
     front.counters.committed(renamed.len());
-    front.log.acknowledge(timestamp.0).map_err(|error| Failure::Unknown(error.into()))?;
-    Ok(Committed { timestamp, renamed })
+    Ok(PendingCommit::new(front, Committed { timestamp, renamed }))
 }
 
 /// Tries until it is installed or refused.
@@ -117,7 +100,7 @@ fn attempt<E: Engine>(
     deadline: &Deadline,
     completion: Option<&dyn Completion>,
     renames: &mut Renames,
-) -> std::result::Result<InstalledCommit<E::Displaced>, Failure> {
+) -> Result<InstalledCommit<E::Displaced>> {
     let (front, since) = (session.front(), session.timestamp());
     let view = session.view();
     let checked = front.timeline.published();
@@ -194,11 +177,11 @@ fn has_new_names(current: &Arc<Catalogue>, base: &Arc<Catalogue>) -> bool {
 }
 
 #[inline]
-fn refused<E: Engine>(front: &Front<E>, error: Error) -> Failure {
+fn refused<E: Engine>(front: &Front<E>, error: Error) -> Error {
     if error.is_conflict() {
         front.counters.conflicted();
     }
-    Failure::Refused(error)
+    error
 }
 
 /// What came of a commit under the latch; dropped after it.

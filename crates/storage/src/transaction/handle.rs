@@ -8,11 +8,12 @@ use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
 use crate::snapshot::tracked_view::TrackedView;
 use crate::timeline::registry::Access;
-use crate::transaction::commit::{Failure, commit};
+use crate::transaction::commit::publish;
 use crate::transaction::deadline::Deadline;
 use crate::transaction::describe;
 use crate::transaction::discriminators::lowest_free;
 use crate::transaction::front::Front;
+use crate::transaction::pending_commit::PendingCommit;
 use crate::transaction::reads::Reads;
 use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
@@ -102,21 +103,27 @@ impl<E: Engine> Transaction<E> {
         Reader::new(view, &self.writes, self.schema.current(), &front.indexes).noting(self.reads.as_ref())
     }
 
-    pub(crate) fn commit_with(mut self, completion: Option<&dyn Completion>) -> Result<Committed> {
+    /// Makes the writes visible to other transactions, without waiting until they are durable: as
+    /// [`commit`](evergraph_graph::transaction::Transaction::commit) in two parts, of which
+    /// [`PendingCommit`] is the second.
+    ///
+    /// # Errors
+    /// As a commit that is refused: nothing was written.
+    pub fn publish(self) -> Result<PendingCommit<E>> {
+        self.publish_with(None)
+    }
+
+    pub(crate) fn commit_with(self, completion: Option<&dyn Completion>) -> Result<Committed> {
+        self.publish_with(completion)?.wait()
+    }
+
+    fn publish_with(mut self, completion: Option<&dyn Completion>) -> Result<PendingCommit<E>> {
         let (reads, deadline) = (self.reads.as_ref(), &self.deadline);
-        match commit(self.session, self.schema, &mut self.writes, reads, deadline, completion) {
-            Ok(committed) => {
-                let writes = &self.writes;
-                self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
-                Ok(committed)
-            }
-            Err(Failure::Refused(error)) => Err(error),
-            Err(Failure::Unknown(error)) => {
-                // They may be in the log: nobody else may ever have them.
-                self.taken.used(|_| true);
-                Err(error)
-            }
-        }
+        let pending = publish(self.session, self.schema, &mut self.writes, reads, deadline, completion)?;
+        // They are in the log, or about to be: nobody else may ever have them, whatever becomes of it.
+        let writes = &self.writes;
+        self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
+        Ok(pending)
     }
 
     pub(super) fn check_time(&self) -> Result<()> {

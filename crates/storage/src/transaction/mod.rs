@@ -10,6 +10,7 @@
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
+//! pending_commit    a commit that is published, and to be acknowledged
 //! front       what all transactions of a store share
 //! replay      the same mutations from the log, before anybody is here
 //! retry       running a transaction again after a conflict
@@ -30,6 +31,7 @@ pub mod latch;
 pub mod look_ups;
 pub mod names;
 pub mod payload;
+pub mod pending_commit;
 pub mod reads;
 pub mod replay;
 pub mod resolve;

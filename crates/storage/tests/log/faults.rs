@@ -45,6 +45,39 @@ fn a_failed_write_or_sync_poisons_and_is_never_tried_again() {
 }
 
 #[test]
+fn a_failed_sync_is_told_to_those_who_hold_no_thread() {
+    for panicking in [false, true] {
+        let (memory, directory) = failing();
+        let log = open(&directory, LogOptions::default()).unwrap();
+        commit(&log, 1).unwrap();
+        for ts in 2..=4 {
+            append(&log, ts).unwrap();
+        }
+        let fault = Fault::new(Operation::Sync, "log-", ErrorKind::Other);
+        directory.plan(if panicking { fault.panicking() } else { fault });
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for ts in [3, 1, 2, 4] {
+            let sender = sender.clone();
+            log.when_acknowledged(ts, Box::new(move |outcome| sender.send((ts, outcome)).unwrap()));
+        }
+        for _ in 1..=4 {
+            let (ts, outcome) = receiver.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
+            match outcome {
+                Ok(()) => assert_eq!(ts, 1, "it was durable before"),
+                Err(LogError::OutcomeUnknown { ts: of, .. }) => assert_eq!(of, ts),
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(log.is_poisoned() && log.durable() == 1);
+        // Whoever comes later learns it, too.
+        log.when_acknowledged(2, Box::new(move |outcome| sender.send((2, outcome)).unwrap()));
+        assert!(receiver.recv_timeout(std::time::Duration::from_secs(60)).unwrap().1.is_err());
+        assert!(log.close().is_err());
+        assert_eq!(timestamps(&memory.power_cut())[0], 1);
+    }
+}
+
+#[test]
 fn a_leader_that_panics_leaves_nobody_waiting() {
     let (_, directory) = failing();
     let log = open(&directory, stepped(LogOptions::default())).unwrap();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use evergraph_storage::io::directory::Directory;
@@ -31,6 +32,12 @@ impl Front {
     }
 
     fn commit(&self) -> Result<u64, LogError> {
+        let ts = self.append()?;
+        self.log.acknowledge(ts)?;
+        Ok(ts)
+    }
+
+    fn append(&self) -> Result<u64, LogError> {
         let longest = 6000;
         let space = self.log.reserve(longest)?;
         let ts = {
@@ -41,7 +48,6 @@ impl Front {
             *published = ts;
             ts
         };
-        self.log.acknowledge(ts)?;
         Ok(ts)
     }
 }
@@ -74,6 +80,77 @@ fn each_of_many_clients_is_durable_when_told_so() {
     assert_eq!(acknowledged.load(Ordering::SeqCst), 1600);
     assert_eq!(timestamps(&directory.power_cut()).len(), 1600);
     front.log.close().unwrap();
+}
+
+#[test]
+fn commits_that_hold_no_thread_are_durable_when_called_back_and_share_syncs() {
+    let directory = MemoryDirectory::new("db");
+    let front = Arc::new(Front::new(&directory, LogOptions::default()));
+    front.commit().unwrap();
+    let before = front.log.statistics().syncs_count;
+    let (sender, receiver) = channel();
+    let call_back = |ts: u64| {
+        let (sender, callers) = (sender.clone(), Arc::downgrade(&front));
+        let done = move |outcome: Result<(), LogError>| {
+            let durable = callers.upgrade().map_or(u64::MAX, |front| front.log.durable());
+            sender.send((ts, durable, outcome.is_ok())).unwrap();
+        };
+        front.log.when_acknowledged(ts, Box::new(done));
+    };
+    let appended: Vec<u64> = (0..100).map(|_| front.append().unwrap()).collect();
+    appended.iter().rev().for_each(|ts| call_back(*ts));
+    for _ in &appended {
+        let (ts, durable, is_ok) = receiver.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(is_ok && durable >= ts);
+    }
+    assert_eq!(front.log.statistics().syncs_count - before, 1);
+    // What is durable already is called at once, by the caller.
+    call_back(1);
+    assert!(receiver.try_recv().unwrap().2);
+    // Many clients, of whom one in two waits.
+    std::thread::scope(|scope| {
+        for client in 0..8 {
+            let (front, call_back) = (&front, call_back);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    match client % 2 {
+                        0 => drop(front.commit().unwrap()),
+                        _ => call_back(front.append().unwrap()),
+                    }
+                }
+            });
+        }
+    });
+    front.log.close().unwrap();
+    assert_eq!(receiver.try_iter().filter(|(ts, durable, is_ok)| *is_ok && durable >= ts).count(), 200);
+    assert_eq!(timestamps(&directory.power_cut()).len(), 501);
+}
+
+#[test]
+fn a_callback_that_panics_or_closes_the_log_keeps_no_other_from_being_called() {
+    let directory = MemoryDirectory::new("db");
+    let front = Arc::new(Front::new(&directory, LogOptions::default()));
+    let (sender, receiver) = channel();
+    let appended: Vec<u64> = (0..4).map(|_| front.append().unwrap()).collect();
+    for ts in appended {
+        let (sender, mut owned) = (sender.clone(), Some(Arc::clone(&front)));
+        let done = move |outcome: Result<(), LogError>| {
+            sender.send(outcome.is_ok()).unwrap();
+            match ts {
+                1 => panic!("planned"),
+                2 => owned.take().unwrap().log.close().unwrap(),
+                _ => {}
+            }
+        };
+        front.log.when_acknowledged(ts, Box::new(done));
+    }
+    drop(sender);
+    drop(front);
+    let mut called = Vec::new();
+    while let Ok(is_ok) = receiver.recv_timeout(Duration::from_secs(60)) {
+        called.push(is_ok);
+    }
+    assert_eq!(called, [true; 4]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Strategy: random bytecode and results for the tests of both formats.
+//! Strategy: random bytecode for the tests of both formats.
 
 use evergraph_graph::value::Value;
 use evergraph_graph::value::strategy::any_scalar;

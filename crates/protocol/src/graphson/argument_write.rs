@@ -149,3 +149,38 @@ fn write_predicate(writer: &mut JsonWriter, predicate: &Predicate) -> Result<(),
     writer.json.push_str("}}");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphson::bytecode_read::parse;
+    use crate::strategy::any_calls;
+    use evergraph_query::gremlin::parser::ParseLimits;
+    use evergraph_query::gremlin::read::read as read_text;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(source in any_calls(0..3), steps in any_calls(0..4)) {
+            let expected = Bytecode::new(source, steps);
+            let json = bytecode(&expected).expect("bytecode that a driver could send");
+            prop_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok(), "{}", json);
+            prop_assert_eq!(parse(json.as_bytes(), &ParseLimits::default()), Ok(expected), "{}", json);
+        }
+    }
+
+    #[test]
+    fn commit_is_one_source_instruction() {
+        let commit = Bytecode::new(vec![Call::new("tx", []), Call::new("commit", [])], Vec::new());
+        let json = bytecode(&commit).unwrap();
+        assert_eq!(json, r#"{"@type":"g:Bytecode","@value":{"source":[["tx","commit"]]}}"#);
+        assert_eq!(parse(json.as_bytes(), &ParseLimits::default()), Ok(commit));
+    }
+
+    #[test]
+    fn what_only_texts_have_is_an_error() {
+        let query = read_text("g.inject(datetime())", &ParseLimits::default(), &Default::default()).unwrap();
+        let error = bytecode(&Bytecode::new(Vec::new(), query.calls)).unwrap_err();
+        assert!(error.to_string().starts_with("only a text can express this"), "{error}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Messages: requests and responses in both formats, there and back, hostile ones, and those of real drivers.
+
+mod any_item;
+mod detached;
+mod drivers;
+mod elements;
+mod frames;
+mod hostile;
+mod requests;
+mod round_trip;

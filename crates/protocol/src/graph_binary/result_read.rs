@@ -11,6 +11,7 @@ use crate::result::result_value::{
     DetachedEdge, DetachedGraph, DetachedProperty, DetachedTree, DetachedVertex, DetachedVertexProperty,
     ResultValue, path_of,
 };
+use crate::result::result_writer::ElementContext;
 
 /// Reads results.
 #[derive(Debug)]
@@ -107,8 +108,10 @@ impl<'a> ResultReader<'a> {
             }
             type_code::BULK_SET => ResultValue::List(self.read_bulk_set()?),
             type_code::VERTEX => ResultValue::Vertex(Box::new(self.read_vertex()?)),
-            type_code::EDGE => ResultValue::Edge(Box::new(self.read_edge(EdgeForm::Value)?)),
-            type_code::VERTEX_PROPERTY => ResultValue::VertexProperty(Box::new(self.read_vertex_property()?)),
+            type_code::EDGE => ResultValue::Edge(Box::new(self.read_edge(ElementContext::Value)?)),
+            type_code::VERTEX_PROPERTY => {
+                ResultValue::VertexProperty(Box::new(self.read_vertex_property(ElementContext::Value)?))
+            }
             type_code::PROPERTY => ResultValue::Property(Box::new(self.read_property()?)),
             type_code::PATH => ResultValue::Path(self.read_path()?),
             type_code::TREE => ResultValue::Tree(self.read_tree()?),
@@ -150,17 +153,18 @@ impl<'a> ResultReader<'a> {
 
     fn read_vertex(&mut self) -> Result<DetachedVertex, MessageError> {
         let (id, label) = (self.read()?, self.bytes.read_string()?.into());
-        let properties = self.read_list_of(type_code::VERTEX_PROPERTY, Self::read_vertex_property)?;
+        let read_property = |reader: &mut Self| reader.read_vertex_property(ElementContext::Value);
+        let properties = self.read_list_of(type_code::VERTEX_PROPERTY, read_property)?;
         Ok(DetachedVertex { id, label, properties })
     }
 
-    fn read_edge(&mut self, form: EdgeForm) -> Result<DetachedEdge, MessageError> {
+    fn read_edge(&mut self, context: ElementContext) -> Result<DetachedEdge, MessageError> {
         let (id, label) = (self.read()?, self.bytes.read_string()?.into());
         let mut read_end = || -> Result<DetachedVertex, MessageError> {
             let id = self.read()?;
-            let label = match form {
-                EdgeForm::Value => self.bytes.read_string()?.into(),
-                EdgeForm::InGraph => {
+            let label = match context {
+                ElementContext::Value => self.bytes.read_string()?.into(),
+                ElementContext::Graph => {
                     self.skip_null("the label of an end in a graph")?;
                     Box::default()
                 }
@@ -169,14 +173,17 @@ impl<'a> ResultReader<'a> {
         };
         let (target, source) = (read_end()?, read_end()?);
         self.skip_null("the parent of an edge")?;
-        let properties = self.read_list_of(type_code::PROPERTY, Self::read_property)?;
+        let properties = self.read_properties(context)?;
         Ok(DetachedEdge { id, label, source, target, properties })
     }
 
-    fn read_vertex_property(&mut self) -> Result<DetachedVertexProperty, MessageError> {
+    fn read_vertex_property(
+        &mut self,
+        context: ElementContext,
+    ) -> Result<DetachedVertexProperty, MessageError> {
         let (id, key, value) = (self.read()?, self.bytes.read_string()?.into(), self.read()?);
         self.skip_null("the parent of a vertex property")?;
-        let properties = self.read_list_of(type_code::PROPERTY, Self::read_property)?;
+        let properties = self.read_properties(context)?;
         Ok(DetachedVertexProperty { id, key, value, properties })
     }
 
@@ -184,6 +191,19 @@ impl<'a> ResultReader<'a> {
         let (key, value) = (self.bytes.read_string()?.into(), self.read()?);
         self.skip_null("the parent of a property")?;
         Ok(DetachedProperty { key, value })
+    }
+
+    /// Reads properties of an edge or of a property.
+    fn read_properties(&mut self, context: ElementContext) -> Result<Vec<DetachedProperty>, MessageError> {
+        if context == ElementContext::Value {
+            return self.read_list_of(type_code::PROPERTY, Self::read_property);
+        }
+        let mut properties = Vec::new();
+        for _ in 0..self.bytes.read_count(2)? {
+            self.bytes.require_header(type_code::PROPERTY, "a property")?;
+            properties.push(self.read_property()?);
+        }
+        Ok(properties)
     }
 
     /// Reads a list of elements of one type; null counts as an empty one.
@@ -253,22 +273,13 @@ impl<'a> ResultReader<'a> {
             let (id, label) = (self.read()?, self.bytes.read_string()?.into());
             let mut properties = Vec::new();
             for _ in 0..self.bytes.read_count(10)? {
-                properties.push(self.read_vertex_property()?);
+                properties.push(self.read_vertex_property(ElementContext::Graph)?);
             }
             graph.vertices.push(DetachedVertex { id, label, properties });
         }
         for _ in 0..self.bytes.read_count(16)? {
-            graph.edges.push(self.read_edge(EdgeForm::InGraph)?);
+            graph.edges.push(self.read_edge(ElementContext::Graph)?);
         }
         Ok(graph)
     }
-}
-
-/// How an edge is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum EdgeForm {
-    /// With the labels of its ends.
-    Value,
-    /// With null in their places.
-    InGraph,
 }

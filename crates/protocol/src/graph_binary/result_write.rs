@@ -8,8 +8,9 @@
 //! properties       a list, or null if they are not sent
 //! path             list of sets of labels, list of objects
 //! tree             count (4)  { key  tree without type and flag }
-//! graph            count (4)  { id  label  count (4)  { vertex property without type and flag } }
-//!                  count (4)  { id  label  in id  null  out id  null  null  properties }
+//! graph            count (4)  { vertex }  count (4)  { edge }, without type and flag
+//!                  their lists of properties, and those in these, have neither; vertex properties neither;
+//!                  null stands for the labels of ends
 //! traverser        bulk (8)  value
 //! ```
 //!
@@ -38,21 +39,29 @@ pub(crate) struct BinaryWriter {
 }
 
 impl BinaryWriter {
-    fn vertex_property_content(&mut self, property: VertexPropertyView<'_>) -> Result<(), EncodeError> {
+    fn vertex_property_content(
+        &mut self,
+        property: VertexPropertyView<'_>,
+        context: ElementContext,
+    ) -> Result<(), EncodeError> {
         let VertexPropertyView { id, key, value, properties } = property;
         self.text(id)?;
         write_string(&mut self.out, key)?;
         write_value(&mut self.out, value)?;
         write_null(&mut self.out);
         match properties {
-            Some(properties) => self.meta_properties(properties)?,
-            None => write_null(&mut self.out),
+            Some(properties) => self.meta_properties(properties, context),
+            None => {
+                self.no_properties(context);
+                Ok(())
+            }
         }
-        Ok(())
     }
 
-    fn meta_properties(&mut self, properties: &Map) -> Result<(), EncodeError> {
-        write_header(&mut self.out, type_code::LIST);
+    fn meta_properties(&mut self, properties: &Map, context: ElementContext) -> Result<(), EncodeError> {
+        if context == ElementContext::Value {
+            write_header(&mut self.out, type_code::LIST);
+        }
         let named = || properties.as_slice().iter().filter_map(|(key, value)| Some((key.as_str()?, value)));
         write_count(&mut self.out, named().count())?;
         named().try_for_each(|(key, value)| self.property(key, value))
@@ -163,10 +172,6 @@ impl ResultWriter for BinaryWriter {
         }
         self.vertex_id(vertex)?;
         write_string(&mut self.out, label)?;
-        if context == ElementContext::Graph {
-            // The number of its properties.
-            write_count(&mut self.out, 0)?;
-        }
         Ok(())
     }
 
@@ -184,11 +189,6 @@ impl ResultWriter for BinaryWriter {
             }
         }
         write_null(&mut self.out);
-        if context == ElementContext::Graph {
-            // A list, even if properties are not sent.
-            write_header(&mut self.out, type_code::LIST);
-            write_count(&mut self.out, 0)?;
-        }
         Ok(())
     }
 
@@ -197,9 +197,10 @@ impl ResultWriter for BinaryWriter {
     fn begin_properties(&mut self, context: ElementContext) -> PropertyList {
         if context == ElementContext::Value {
             write_header(&mut self.out, type_code::LIST);
-            self.out.extend([0; 4]);
         }
-        PropertyList { count_offset: self.out.len() - 4, ..PropertyList::default() }
+        let count_offset = self.out.len();
+        self.out.extend([0; 4]);
+        PropertyList { count_offset, ..PropertyList::default() }
     }
 
     fn property_of_vertex(
@@ -211,7 +212,7 @@ impl ResultWriter for BinaryWriter {
         list.count += 1;
         match context {
             ElementContext::Value => self.vertex_property(property),
-            ElementContext::Graph => self.vertex_property_content(property),
+            ElementContext::Graph => self.vertex_property_content(property, context),
         }
     }
 
@@ -230,14 +231,15 @@ impl ResultWriter for BinaryWriter {
     }
 
     fn no_properties(&mut self, context: ElementContext) {
-        if context == ElementContext::Value {
-            write_null(&mut self.out);
+        match context {
+            ElementContext::Value => write_null(&mut self.out),
+            ElementContext::Graph => self.out.extend([0; 4]),
         }
     }
 
     fn vertex_property(&mut self, property: VertexPropertyView<'_>) -> Result<(), EncodeError> {
         write_header(&mut self.out, type_code::VERTEX_PROPERTY);
-        self.vertex_property_content(property)
+        self.vertex_property_content(property, ElementContext::Value)
     }
 
     fn property(&mut self, key: &str, value: &Value) -> Result<(), EncodeError> {

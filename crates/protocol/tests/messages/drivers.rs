@@ -1,4 +1,4 @@
-//! Drivers: requests of gremlinpython, byte for byte, and frames that gremlinpython was seen to read.
+//! Drivers: requests and responses of gremlinpython and Java, byte for byte, and frames that both were seen to read.
 //!
 //! The records are in `tests/drivers`, beside the script that makes them. `EVERGRAPH_RECORD=1` writes `frames.txt` anew.
 
@@ -17,6 +17,7 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
+use evergraph_protocol::result::result_value::{DetachedVertexProperty, ResultValue};
 use evergraph_query::error::LineColumn;
 use evergraph_query::value::item::{Item, Owner, Property, Token};
 use evergraph_query::value::map::ItemMap;
@@ -89,9 +90,9 @@ fn options_text(options: &QueryOptions) -> String {
     text
 }
 
-#[test]
-fn what_gremlinpython_sends_is_the_request_that_its_user_made() {
-    let found: Vec<_> = records("python_requests.txt")
+/// The requests of a record as texts, those in GraphBinary first.
+fn described_requests(file: &str) -> (Vec<String>, Vec<String>) {
+    let found: Vec<_> = records(file)
         .iter()
         .map(|[name, of, digits]| {
             let message = bytes(digits);
@@ -99,22 +100,94 @@ fn what_gremlinpython_sends_is_the_request_that_its_user_made() {
             let (found, request) = read.unwrap_or_else(|error| panic!("{name}, {of}: {error}"));
             assert_eq!(found, format(of), "{name}");
             let again = request.to_message(found).unwrap();
-            assert_eq!(
-                Request::read_message(&again, &RequestLimits::default()),
-                Ok((found, request.clone()))
-            );
+            let read_again = Request::read_message(&again, &RequestLimits::default());
+            assert_eq!(read_again, Ok((found, request.clone())), "{name}");
             format!("{name}: {}", described(&request))
         })
         .collect();
     let (binary, json) = found.split_at(found.len() / 2);
-    assert_eq!(binary, EXPECTED_REQUESTS);
+    (binary.to_vec(), json.to_vec())
+}
+
+#[test]
+fn what_java_sends_is_the_request_that_its_user_made() {
+    let (binary, json) = described_requests("java_requests.txt");
+    assert_eq!(binary, REQUESTS_OF_JAVA);
+    assert_eq!(json, binary);
+}
+
+const REQUESTS_OF_JAVA: &[&str] = &[
+    r#"a traversal: g.V().has("person", "age", P.gt(30)).where(__.out("knows")).values("name") g=social 500 ms 10 a frame tokens"#,
+    r#"values: g.inject(1, -2l, 3s, 4b, 0.5f, 1.5, "é", "x", true, null, UUID("41d2e28a-20a4-4ab0-b379-d810dede3786"), 12.50m, 12345678901234567890n, datetime("2024-02-29T12:30:15.5+01:00"), "PT5S") g=social"#,
+    r#"a text: "g.V().has('age', gt(age))" gremlin-lang ["age", "names"] g=social 64 a frame"#,
+    r#"in a session: g.addV("person") g=social in a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55"#,
+    "commit: g.tx().commit() g=social in a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55",
+    "close: close a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55",
+    "a log-in: log-in |stephen|secret",
+];
+
+#[test]
+fn what_java_answers_is_read() {
+    let read = |[name, of, digits]: [String; 3]| {
+        let response = Response::read(format(&of), &bytes(&digits));
+        let response = response.unwrap_or_else(|error| panic!("{name}, {of}: {error}"));
+        assert_eq!((response.id, response.status()), (Some(ID), Some(Status::Success)));
+        (name, response.results)
+    };
+    let all: Vec<_> = records("java_responses.txt").into_iter().map(read).collect();
+    let (binary, json) = all.split_at(all.len() / 2);
+    for ((name, in_binary), (_, in_json)) in binary.iter().zip(json) {
+        match name.as_str() {
+            // In GraphBinary, ends of edges in a graph have no labels.
+            "a graph" => assert_eq!(in_binary.len(), in_json.len()),
+            name => assert_eq!(in_binary, in_json, "{name}"),
+        }
+    }
+    let results = |name: &str| {
+        let (_, results) = binary.iter().find(|(of, _)| of == name).expect("a record of this name");
+        results.iter().map(|result| (result.value.clone(), result.bulk)).collect::<Vec<_>>()
+    };
+    assert_eq!(results("nothing"), []);
+    let parse = |text: &str, name: &str| Value::parse(text, name.parse().unwrap()).unwrap();
+    let numbers = [
+        1_i32.into(),
+        (-2_i64).into(),
+        3_i16.into(),
+        4_i8.into(),
+        0.5_f32.into(),
+        1.5.into(),
+        parse("12.50", "decimal"),
+        parse("12345678901234567890", "bigint"),
+    ];
+    assert_eq!(results("numbers"), numbers.map(|value| (ResultValue::from(value), 1)));
+    let [(ResultValue::Vertex(marko), 1)] = &*results("elements") else { panic!("one vertex") };
+    assert_eq!((&marko.id, &*marko.label), (&ResultValue::from(1_i32), "person"));
+    let name = DetachedVertexProperty {
+        id: 0_i64.into(),
+        key: "name".into(),
+        value: "marko".into(),
+        properties: Vec::new(),
+    };
+    assert!(marko.properties.contains(&name), "{marko:?}");
+    let [(ResultValue::Path(path), 1)] = &*results("a path") else { panic!("one path") };
+    let labels: Vec<_> = path.iter().map(|(_, labels)| labels.join("+")).collect();
+    assert_eq!(labels, ["a", "b", ""]);
+    assert_eq!(results("traversers").iter().map(|(_, bulk)| *bulk).collect::<Vec<_>>(), [3, 2]);
+    let [(ResultValue::Graph(graph), 1)] = &*results("a graph") else { panic!("one graph") };
+    assert_eq!((graph.vertices.len(), graph.edges.len(), graph.edges[0].properties.len()), (2, 1, 1));
+}
+
+#[test]
+fn what_gremlinpython_sends_is_the_request_that_its_user_made() {
+    let (binary, json) = described_requests("python_requests.txt");
+    assert_eq!(binary, REQUESTS_OF_PYTHON);
     // The ids of sessions differ: they are counted on.
     let without_id = |text: &String| text.split(" 45000000-").next().unwrap_or_default().to_owned();
     let json: Vec<_> = json.iter().map(without_id).collect();
     assert_eq!(json, binary.iter().map(without_id).collect::<Vec<_>>());
 }
 
-const EXPECTED_REQUESTS: &[&str] = &[
+const REQUESTS_OF_PYTHON: &[&str] = &[
     r#"a traversal: g.V().has("person", "age", P.gt(30)).out("knows").values("name") g=social"#,
     r#"options: g.withStrategies(new OptionsStrategy(evaluationTimeout: 500, batchSize: 10, materializeProperties: "tokens")).V() g=social 500 ms 10 a frame tokens"#,
     "strategies: g.withStrategies(new ReadOnlyStrategy()).V().count() g=social",
@@ -267,7 +340,7 @@ fn frames() -> Vec<(String, &'static str, Vec<u8>)> {
 }
 
 #[test]
-fn frames_are_those_that_gremlinpython_was_seen_to_read() {
+fn frames_are_those_that_drivers_were_seen_to_read() {
     let frames = frames();
     let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     if env::var_os("EVERGRAPH_RECORD").is_some() {
@@ -277,7 +350,7 @@ fn frames_are_those_that_gremlinpython_was_seen_to_read() {
         }
         fs::write(folder().join("frames.txt"), text).unwrap();
     }
-    let (recorded, read) = (records("frames.txt"), records("python_results.txt"));
+    let recorded = records("frames.txt");
     assert_eq!(recorded.len(), frames.len());
     for ((name, format_name, frame), [known, of, digits]) in frames.iter().zip(&recorded) {
         assert_eq!((name, *format_name), (known, of.as_str()));
@@ -285,11 +358,13 @@ fn frames_are_those_that_gremlinpython_was_seen_to_read() {
         assert!(Response::read(format(of), frame).is_ok(), "{name}, {of}");
     }
     let names =
-        |all: &[[String; 3]]| all.iter().map(|[name, of, _]| (name.clone(), of.clone())).collect::<Vec<_>>();
-    assert_eq!(names(&read), names(&recorded), "the record of results is older than that of frames");
-    let refused: Vec<_> = read.iter().filter(|[_, _, found]| found.starts_with("refused")).collect();
-    let refused: Vec<_> = refused.iter().map(|[name, of, _]| format!("{name}, {of}")).collect();
-    assert_eq!(refused, UNKNOWN_TO_PYTHON);
+        |all: &[[String; 3]]| all.iter().map(|[name, of, _]| format!("{name}, {of}")).collect::<Vec<_>>();
+    for (file, unknown) in [("python_results.txt", UNKNOWN_TO_PYTHON), ("java_results.txt", &[])] {
+        let mut read = records(file);
+        assert_eq!(names(&read), names(&recorded), "{file} is older than frames.txt");
+        read.retain(|[_, _, found]| found.starts_with("refused"));
+        assert_eq!(names(&read), unknown, "{file}");
+    }
 }
 
 /// What gremlinpython has no types for.

@@ -19,7 +19,7 @@
 //! ```
 //! use evergraph_protocol::format::Format;
 //! use evergraph_protocol::request::read::RequestLimits;
-//! use evergraph_protocol::request::request::{Operation, Request};
+//! use evergraph_protocol::request::operation::{Operation, Request};
 //!
 //! let body = br#"{"requestId": "41d2e28a-20a4-4ab0-b379-d810dede3786", "op": "eval", "processor": "",
 //!     "args": {"gremlin": "g.V().count()", "batchSize": 0}}"#;

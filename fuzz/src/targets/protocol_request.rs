@@ -3,8 +3,8 @@
 
 use crate::target::{Memory, Target};
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions, Request, Session};
 use evergraph_protocol::request::read::RequestLimits;
-use evergraph_protocol::request::request::{Operation, QueryOptions, Request, Session};
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
@@ -16,7 +16,7 @@ pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 1 <<
 
 fn seeds() -> Vec<Vec<u8>> {
     let options = QueryOptions {
-        aliases: vec![("g".into(), "social".into())],
+        aliases: vec![Alias { alias: "g".into(), name: "social".into() }],
         evaluation_timeout_ms: Some(500),
         batch_size: Some(64),
         session: Some(Session { id: "a session".into(), manages_transactions: true }),

@@ -5,7 +5,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::request::MaterializeProperties;
+use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
 use evergraph_protocol::response::read::Response;

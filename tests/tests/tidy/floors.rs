@@ -163,7 +163,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["format", "response::status", "response::attributes", "error"],
             &["graph_binary::type_code", "graph_binary::binary_reader", "graph_binary::value_write"],
-            &["request::request", "request::error", "result"],
+            &["request::operation", "request::error", "result"],
             &["graph_binary", "graphson"],
             &["request", "response"],
         ],

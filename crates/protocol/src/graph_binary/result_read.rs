@@ -8,8 +8,8 @@ use crate::graph_binary::binary_reader::BinaryReader;
 use crate::graph_binary::type_code;
 use crate::response::read::{BulkResult, RESULT_DEPTH_MAX};
 use crate::result::result_value::{
-    DetachedEdge, DetachedGraph, DetachedProperty, DetachedTree, DetachedVertex, DetachedVertexProperty,
-    ResultValue, path_of,
+    DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
+    DetachedVertexProperty, ResultValue, path_of,
 };
 use crate::result::result_writer::ElementContext;
 
@@ -238,7 +238,7 @@ impl<'a> ResultReader<'a> {
         }
     }
 
-    fn read_path(&mut self) -> Result<Vec<(ResultValue, Vec<Box<str>>)>, MessageError> {
+    fn read_path(&mut self) -> Result<Vec<DetachedStep>, MessageError> {
         let start = self.bytes.clone();
         let ResultValue::List(labels) = self.read()? else {
             return Err(start.malformed("a list of sets of labels expected").into());

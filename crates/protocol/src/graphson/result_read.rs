@@ -9,8 +9,8 @@ use evergraph_query::stack::deeper;
 
 use crate::response::read::BulkResult;
 use crate::result::result_value::{
-    DetachedEdge, DetachedGraph, DetachedProperty, DetachedTree, DetachedVertex, DetachedVertexProperty,
-    ResultValue, path_of,
+    DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
+    DetachedVertexProperty, ResultValue, path_of,
 };
 
 type Json<'r, 'a> = &'r mut JsonReader<'a>;
@@ -240,7 +240,7 @@ fn read_property(json: Json<'_, '_>) -> Result<DetachedProperty, JsonError> {
     }
 }
 
-fn read_path(json: Json<'_, '_>) -> Result<Vec<(ResultValue, Vec<Box<str>>)>, JsonError> {
+fn read_path(json: Json<'_, '_>) -> Result<Vec<DetachedStep>, JsonError> {
     let (mut labels, mut objects) = (ResultValue::Null, ResultValue::Null);
     let offset = json.offset();
     json.begin_object()?;

@@ -13,7 +13,7 @@ use evergraph_query::gremlin::call::ArgumentKind;
 use uuid::Uuid;
 
 use crate::request::error::RequestError;
-use crate::request::request::{MaterializeProperties, Operation, QueryOptions, Session};
+use crate::request::operation::{Alias, MaterializeProperties, Operation, QueryOptions, Session};
 
 const OPERATIONS: [&str; 4] = ["authentication", "bytecode", "close", "eval"];
 const PROCESSORS: [&str; 3] = ["", "session", "traversal"];
@@ -169,7 +169,7 @@ impl UncheckedRequest {
         }
     }
 
-    fn aliases(&mut self) -> Result<Vec<(Box<str>, Box<str>)>, RequestError> {
+    fn aliases(&mut self) -> Result<Vec<Alias>, RequestError> {
         let expected = "a map of strings";
         let Some(argument) = self.argument("aliases")? else { return Ok(Vec::new()) };
         let ArgumentKind::Map(entries) = argument else {
@@ -177,7 +177,7 @@ impl UncheckedRequest {
         };
         let entry = |(alias, name)| match (alias, name) {
             (ArgumentKind::Scalar(Value::String(alias)), ArgumentKind::Scalar(Value::String(name))) => {
-                Ok((alias, name))
+                Ok(Alias { alias, name })
             }
             (ArgumentKind::Scalar(Value::String(_)), other) | (other, _) => {
                 Err(self.ill_typed("aliases", expected, &other))

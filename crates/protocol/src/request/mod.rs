@@ -2,7 +2,6 @@
 
 pub(crate) mod argument_check;
 pub mod error;
+pub mod operation;
 pub mod read;
-#[allow(clippy::module_inception)]
-pub mod request;
 pub mod write;

@@ -25,7 +25,7 @@ use crate::graph_binary::type_code;
 use crate::graphson::bytecode_read as json_bytecode_read;
 use crate::request::argument_check::{RequestArgument, UncheckedRequest, takes_bytecode};
 use crate::request::error::RequestError;
-use crate::request::request::Request;
+use crate::request::operation::Request;
 
 /// The first byte of a message in GraphBinary.
 pub(crate) const VERSION: u8 = 0x81;

@@ -14,8 +14,8 @@ use crate::graph_binary::argument_write as binary;
 use crate::graph_binary::value_write::{write_count, write_string, write_value};
 use crate::graphson::argument_write as json;
 use crate::graphson::result_write::JsonWriter;
+use crate::request::operation::{Alias, Operation, QueryOptions, Request};
 use crate::request::read::VERSION;
-use crate::request::request::{Operation, QueryOptions, Request};
 
 /// The value of an argument that is written.
 enum Content<'a> {
@@ -111,7 +111,7 @@ impl QueryOptions {
     fn append_to(&self, arguments: &mut Vec<(&'static str, Content<'_>)>) {
         if !self.aliases.is_empty() {
             let text = |text: &str| Argument::from(ArgumentKind::from(Value::from(text)));
-            let entries = self.aliases.iter().map(|(alias, name)| (text(alias), text(name)));
+            let entries = self.aliases.iter().map(|Alias { alias, name }| (text(alias), text(name)));
             arguments.push(("aliases", Content::Argument(ArgumentKind::Map(entries.collect()))));
         }
         let timeout = self.evaluation_timeout_ms.map(|timeout| i64::try_from(timeout).unwrap_or(i64::MAX));

@@ -23,8 +23,8 @@ use crate::graph_binary::result_write::{BinaryWriter, patch_count};
 use crate::graph_binary::type_code;
 use crate::graph_binary::value_write::{write_count, write_header, write_null, write_string, write_value};
 use crate::graphson::result_write::JsonWriter;
+use crate::request::operation::{MaterializeProperties, Operation};
 use crate::request::read::VERSION;
-use crate::request::request::{MaterializeProperties, Operation};
 use crate::response::attributes::Attributes;
 use crate::response::status::Status;
 use crate::result::element_reader::ElementReader;
@@ -128,16 +128,17 @@ impl FrameEncoder {
         if bulk == 0 || self.count >= self.limits.results_max.max(1) {
             return Ok(bulk);
         }
-        let (before, form) = (self.size_bytes(), self.form);
-        let limits = self.limits;
-        let size_max = before.saturating_add(limits.result_bytes_max);
+        let (before, form, limits) = (self.size_bytes(), self.form, self.limits);
+        let writing = ResultWriting {
+            bulk,
+            form,
+            properties: self.properties,
+            size_max: before.saturating_add(limits.result_bytes_max),
+            result_bytes_max: limits.result_bytes_max,
+        };
         let written = match &mut self.output {
-            Output::Binary(writer) => {
-                write_result(writer, item, bulk, form, elements, self.properties, size_max, limits)
-            }
-            Output::Json(writer) => {
-                write_result(writer, item, bulk, form, elements, self.properties, size_max, limits)
-            }
+            Output::Binary(writer) => writing.write(writer, item, elements),
+            Output::Json(writer) => writing.write(writer, item, elements),
         };
         let is_too_large = self.count > 0 && self.size_bytes() > limits.bytes_max;
         if written.is_err() || is_too_large {
@@ -269,27 +270,32 @@ impl FrameEncoder {
     }
 }
 
-/// Writes one result in either form.
-#[allow(clippy::too_many_arguments)]
-fn write_result<W: ResultWriter, E: ElementReader + ?Sized>(
-    writer: &mut W,
-    item: &Item,
+/// How one result is written.
+struct ResultWriting {
     bulk: u64,
     form: ResultForm,
-    elements: &E,
     properties: MaterializeProperties,
     size_max: usize,
-    limits: FrameLimits,
-) -> Result<(), EncodeError> {
-    if form == ResultForm::Traverser {
-        writer.begin_traverser(i64::try_from(bulk).unwrap_or(i64::MAX));
+    result_bytes_max: usize,
+}
+
+impl ResultWriting {
+    fn write<W: ResultWriter, E: ElementReader + ?Sized>(
+        &self,
+        writer: &mut W,
+        item: &Item,
+        elements: &E,
+    ) -> Result<(), EncodeError> {
+        let Self { form, properties, size_max, result_bytes_max, .. } = *self;
+        if form == ResultForm::Traverser {
+            writer.begin_traverser(i64::try_from(self.bulk).unwrap_or(i64::MAX));
+        }
+        ItemWalk { writer, elements, properties, size_max, result_bytes_max }.item(item, 0)?;
+        if form == ResultForm::Traverser {
+            writer.end_traverser();
+        }
+        Ok(())
     }
-    let result_bytes_max = limits.result_bytes_max;
-    ItemWalk { writer, elements, properties, size_max, result_bytes_max }.item(item, 0)?;
-    if form == ResultForm::Traverser {
-        writer.end_traverser();
-    }
-    Ok(())
 }
 
 /// A response without results: an error, or an answer that has none. The id is `None` if the request had no readable one.

@@ -13,7 +13,7 @@ use evergraph_query::value::subgraph::Subgraph;
 use evergraph_query::value::tree::Tree;
 
 use crate::error::EncodeError;
-use crate::request::request::MaterializeProperties;
+use crate::request::operation::MaterializeProperties;
 use crate::result::element_reader::{ElementReader, PropertyView};
 use crate::result::property_id::write_property_id;
 use crate::result::result_writer::{

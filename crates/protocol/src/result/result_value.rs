@@ -29,8 +29,8 @@ pub enum ResultValue {
     VertexProperty(Box<DetachedVertexProperty>),
     /// A property of an edge or of a property.
     Property(Box<DetachedProperty>),
-    /// A path: objects with their labels.
-    Path(Vec<(ResultValue, Vec<Box<str>>)>),
+    /// A path.
+    Path(Vec<DetachedStep>),
     /// A tree.
     Tree(DetachedTree),
     /// A graph.
@@ -83,6 +83,15 @@ pub struct DetachedProperty {
     pub key: Box<str>,
     /// Its value.
     pub value: ResultValue,
+}
+
+/// A step of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DetachedStep {
+    /// Where the traverser was.
+    pub value: ResultValue,
+    /// The labels that `as()` gave it.
+    pub labels: Vec<Box<str>>,
 }
 
 /// A tree: keys with the tree below each.
@@ -156,7 +165,7 @@ impl<T: Into<Value>> From<T> for ResultValue {
 pub(crate) fn path_of(
     labels: Vec<ResultValue>,
     objects: Vec<ResultValue>,
-) -> Result<Vec<(ResultValue, Vec<Box<str>>)>, String> {
+) -> Result<Vec<DetachedStep>, String> {
     if labels.len() != objects.len() {
         return Err(format!("a path has labels for {} of its {} objects", labels.len(), objects.len()));
     }
@@ -166,7 +175,7 @@ pub(crate) fn path_of(
         }
         _ => None,
     };
-    let step = |(labels, object)| Some((object, names(labels)?));
+    let step = |(labels, value)| Some(DetachedStep { value, labels: names(labels)? });
     let steps = labels.into_iter().zip(objects).map(step).collect::<Option<Vec<_>>>();
     steps.ok_or_else(|| "the labels of a path are sets of strings".to_owned())
 }

@@ -4,13 +4,14 @@ use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::Map;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::request::MaterializeProperties;
+use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::result::result_value::{
-    DetachedEdge, DetachedGraph, DetachedProperty, DetachedTree, DetachedVertex, DetachedVertexProperty,
-    ResultValue,
+    DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
+    DetachedVertexProperty, ResultValue,
 };
 use evergraph_query::gremlin::token;
 use evergraph_query::value::item::{Item, Owner, Token};
+use evergraph_query::value::path::Labels;
 use evergraph_query::value::tree::Tree;
 
 use crate::elements::{
@@ -49,9 +50,10 @@ impl Detach {
             Item::Map(map) => ResultValue::Map(map.entries().iter().map(entry).collect()),
             Item::Entry(only) => ResultValue::Map(vec![entry(only)]),
             Item::Path(path) => {
-                let step = |(item, labels): &(Item, Option<std::sync::Arc<[std::sync::Arc<str>]>>)| {
+                let step = |(item, labels): &(Item, Option<Labels>)| {
                     let labels = labels.as_deref().unwrap_or_default();
-                    (self.item(item), labels.iter().map(|label| Box::from(&**label)).collect())
+                    let labels = labels.iter().map(|label| Box::from(&**label)).collect();
+                    DetachedStep { value: self.item(item), labels }
                 };
                 ResultValue::Path(path.steps().iter().map(step).collect())
             }
@@ -161,7 +163,7 @@ fn visit(value: &mut ResultValue, each: &mut dyn FnMut(&mut ResultValue)) {
         }),
         ResultValue::Vertex(vertex) => visit_vertex(vertex, each),
         ResultValue::VertexProperty(property) => each(&mut property.id),
-        ResultValue::Path(steps) => steps.iter_mut().for_each(|(value, _)| visit(value, each)),
+        ResultValue::Path(steps) => steps.iter_mut().for_each(|step| visit(&mut step.value, each)),
         ResultValue::Tree(tree) => visit_tree(tree, each),
         ResultValue::Graph(graph) => {
             graph.vertices.iter_mut().for_each(|vertex| visit_vertex(vertex, each));

@@ -11,8 +11,10 @@ use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::{List, Map, Set};
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{
+    Alias, MaterializeProperties, Operation, QueryOptions, Request,
+};
 use evergraph_protocol::request::read::RequestLimits;
-use evergraph_protocol::request::request::{MaterializeProperties, Operation, QueryOptions, Request};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
 use evergraph_protocol::response::read::Response;
@@ -72,7 +74,7 @@ fn described(request: &Request) -> String {
 
 fn options_text(options: &QueryOptions) -> String {
     let mut text = String::new();
-    for (alias, name) in &options.aliases {
+    for Alias { alias, name } in &options.aliases {
         write!(text, "{alias}={name}").unwrap();
     }
     if let Some(timeout) = options.evaluation_timeout_ms {
@@ -170,7 +172,7 @@ fn what_java_answers_is_read() {
     };
     assert!(marko.properties.contains(&name), "{marko:?}");
     let [(ResultValue::Path(path), 1)] = &*results("a path") else { panic!("one path") };
-    let labels: Vec<_> = path.iter().map(|(_, labels)| labels.join("+")).collect();
+    let labels: Vec<_> = path.iter().map(|step| step.labels.join("+")).collect();
     assert_eq!(labels, ["a", "b", ""]);
     assert_eq!(results("traversers").iter().map(|(_, bulk)| *bulk).collect::<Vec<_>>(), [3, 2]);
     let [(ResultValue::Graph(graph), 1)] = &*results("a graph") else { panic!("one graph") };

@@ -6,7 +6,7 @@ use evergraph_graph::id::VertexId;
 use evergraph_graph::value::Value;
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::request::MaterializeProperties;
+use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm};
 use evergraph_protocol::response::read::Response;

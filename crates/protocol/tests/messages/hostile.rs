@@ -4,8 +4,8 @@ use std::thread;
 
 use evergraph_graph::error::ErrorKind;
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::Request;
 use evergraph_protocol::request::read::RequestLimits;
-use evergraph_protocol::request::request::Request;
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use proptest::prelude::*;

@@ -4,10 +4,10 @@ use evergraph_graph::error::ErrorKind;
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
-use evergraph_protocol::request::read::RequestLimits;
-use evergraph_protocol::request::request::{
-    MaterializeProperties, Operation, QueryOptions, Request, Session,
+use evergraph_protocol::request::operation::{
+    Alias, MaterializeProperties, Operation, QueryOptions, Request, Session,
 };
+use evergraph_protocol::request::read::RequestLimits;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
@@ -18,7 +18,7 @@ const ID: &str = "41d2e28a-20a4-4ab0-b379-d810dede3786";
 
 fn options() -> QueryOptions {
     QueryOptions {
-        aliases: vec![("g".into(), "social".into())],
+        aliases: vec![Alias { alias: "g".into(), name: "social".into() }],
         evaluation_timeout_ms: Some(1_500),
         batch_size: Some(10),
         materialize_properties: Some(MaterializeProperties::Tokens),
@@ -101,7 +101,7 @@ fn arguments_may_precede_the_operation_and_have_the_type_of_a_map() {
     assert_eq!(request.id, ID.parse::<Uuid>().unwrap());
     let Operation::Bytecode { bytecode, options } = request.operation else { panic!("bytecode") };
     assert_eq!(bytecode.query().to_string(), "g.V()");
-    assert_eq!(options.aliases, [("g".into(), "g".into())]);
+    assert_eq!(options.aliases, [Alias { alias: "g".into(), name: "g".into() }]);
 }
 
 /// JavaScript's driver writes what it does not know as null.

@@ -2,7 +2,7 @@
 
 use evergraph_graph::id::VertexId;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::request::MaterializeProperties;
+use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
 use evergraph_protocol::response::read::Response;

@@ -1,4 +1,4 @@
-//! `Request`: what a client asks of a server.
+//! `Request` and `Operation`: what a client asks of a server.
 //!
 //! ```text
 //! processor    op              arguments
@@ -63,8 +63,8 @@ pub enum Operation {
 /// Where and how a query runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QueryOptions {
-    /// Names of the query's sources (`g`) and which of the server's sources each means.
-    pub aliases: Vec<(Box<str>, Box<str>)>,
+    /// Which of the server's sources the query's sources are.
+    pub aliases: Vec<Alias>,
     /// Milliseconds after which the query is stopped; 0 for no limit. `None`: the server's default.
     pub evaluation_timeout_ms: Option<u64>,
     /// Results in a frame, at least 1. `None`: the server's default.
@@ -75,6 +75,15 @@ pub struct QueryOptions {
     pub user_agent: Option<Box<str>>,
     /// The session that it runs in. `None`: in a transaction of its own.
     pub session: Option<Session>,
+}
+
+/// Another name of a source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// The name in the query, usually `g`.
+    pub alias: Box<str>,
+    /// The name that the server knows.
+    pub name: Box<str>,
 }
 
 /// Which parts of elements are sent.

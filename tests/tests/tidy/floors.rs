@@ -161,7 +161,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/protocol/src",
         &[
-            &["format", "response::status", "response::attributes", "error"],
+            &["format", "response::status", "response::attributes", "error", "strategy"],
             &["graph_binary::type_code", "graph_binary::binary_reader", "graph_binary::value_write"],
             &["request::operation", "request::error", "result"],
             &["graph_binary", "graphson"],

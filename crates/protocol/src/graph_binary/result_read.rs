@@ -6,10 +6,9 @@ use evergraph_query::stack::deeper;
 use crate::error::MessageError;
 use crate::graph_binary::binary_reader::BinaryReader;
 use crate::graph_binary::type_code;
-use crate::response::read::{BulkResult, RESULT_DEPTH_MAX};
 use crate::result::result_value::{
-    DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
-    DetachedVertexProperty, ResultValue, path_of,
+    BulkResult, DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
+    DetachedVertexProperty, RESULT_DEPTH_MAX, ResultValue, path_of,
 };
 use crate::result::result_writer::ElementContext;
 

@@ -7,9 +7,8 @@ use evergraph_query::error::quoted;
 use evergraph_query::gremlin::token::Enumeration;
 use evergraph_query::stack::deeper;
 
-use crate::response::read::BulkResult;
 use crate::result::result_value::{
-    DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
+    BulkResult, DetachedEdge, DetachedGraph, DetachedProperty, DetachedStep, DetachedTree, DetachedVertex,
     DetachedVertexProperty, ResultValue, path_of,
 };
 

@@ -230,6 +230,7 @@ impl<'a> JsonMembers<'a> {
             match &*key {
                 "requestId" => self.id = Some(read_json_id(json)?),
                 "op" => self.op = Some(json.read_string()?.into()),
+                "processor" if json.peek()? == Kind::Null => json.read_null()?,
                 "processor" => self.processor = json.read_string()?.into(),
                 "args" => {
                     self.arguments = (json.peek()? != Kind::Null).then(|| json.clone());

@@ -12,10 +12,7 @@ use crate::graphson::result_read;
 use crate::request::read::{VERSION, read_json_id};
 use crate::response::attributes::Attributes;
 use crate::response::status::Status;
-use crate::result::result_value::ResultValue;
-
-/// Collections, elements, paths and levels of trees around a value in GraphBinary. JSON has a limit of its own.
-pub(crate) const RESULT_DEPTH_MAX: usize = 600;
+use crate::result::result_value::{BulkResult, ResultValue};
 
 /// A response that a client received.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,15 +27,6 @@ pub struct Response {
     pub attributes: Attributes,
     /// The results of this frame.
     pub results: Vec<BulkResult>,
-}
-
-/// A result, and how many times it occurs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BulkResult {
-    /// The result.
-    pub value: ResultValue,
-    /// How many times it occurs; 1 unless it is a traverser.
-    pub bulk: u64,
 }
 
 impl Response {

@@ -4,6 +4,9 @@ use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::{List, Map, Set};
 use evergraph_query::gremlin::token::Token;
 
+/// Collections, elements, paths and levels of trees around a value in GraphBinary. JSON has a limit of its own.
+pub(crate) const RESULT_DEPTH_MAX: usize = 600;
+
 /// A result that was read from a response.
 ///
 /// Concerning equality: collections are compared item by item, in their order.
@@ -35,6 +38,15 @@ pub enum ResultValue {
     Tree(DetachedTree),
     /// A graph.
     Graph(Box<DetachedGraph>),
+}
+
+/// A result, and how many times it occurs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BulkResult {
+    /// The result.
+    pub value: ResultValue,
+    /// How many times it occurs; 1 unless it is a traverser.
+    pub bulk: u64,
 }
 
 /// A vertex.

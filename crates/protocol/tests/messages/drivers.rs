@@ -1,4 +1,5 @@
-//! Drivers: requests and responses of gremlinpython and Java, byte for byte, and frames that both were seen to read.
+//! Drivers: requests and responses of gremlinpython, Java and JavaScript, byte for byte, and frames that they were seen
+//! to read.
 //!
 //! The records are in `tests/drivers`, beside the script that makes them. `EVERGRAPH_RECORD=1` writes `frames.txt` anew.
 
@@ -125,6 +126,30 @@ const REQUESTS_OF_JAVA: &[&str] = &[
     r#"in a session: g.addV("person") g=social in a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55"#,
     "commit: g.tx().commit() g=social in a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55",
     "close: close a9f6b1f4-1d8c-4f8f-8d0e-2c1f0f7f1a55",
+    "a log-in: log-in |stephen|secret",
+];
+
+/// JavaScript's driver sends the number of `toLong` as an object in GraphBinary, and as a string in GraphSON.
+#[test]
+fn what_javascript_sends_is_the_request_that_its_user_made() {
+    let (binary, json) = described_requests("javascript_requests.txt");
+    let without_id = |text: &String| text.split(" 45000000-").next().unwrap_or_default().to_owned();
+    assert_eq!(binary.iter().map(without_id).collect::<Vec<_>>(), REQUESTS_OF_JAVASCRIPT);
+    let as_in_binary = |text: &String| without_id(text).replace(" 7l,", r#" ["value": "7"],"#);
+    assert_eq!(json.iter().map(as_in_binary).collect::<Vec<_>>(), REQUESTS_OF_JAVASCRIPT);
+}
+
+const REQUESTS_OF_JAVASCRIPT: &[&str] = &[
+    r#"a traversal: g.V().has("person", "age", P.gt(30)).where(__.out("knows")).values("name") g=social"#,
+    "options: g.withStrategies(new OptionsStrategy(evaluationTimeout: 500, batchSize: 10)).V() g=social 500 ms 10 a frame",
+    r#"values: g.inject(1, 1.5, "é", true, null, ["value": "7"], [1, "a"]) g=social"#,
+    r#"steps: g.V().order().by("name", Order.desc).valueMap(true).select(T.id) g=social"#,
+    r#"in a transaction: g.addV("person").discard() g=social in"#,
+    "commit: g.tx().commit() g=social in",
+    "commit: close",
+    r#"a text: "g.V().has(\"age\", gt(age))" gremlin-groovy ["age"] g=social"#,
+    r#"a text without variables: "g.V()" gremlin-groovy [] g=social 2 a frame"#,
+    r#"a log-in: "g.V()" gremlin-groovy [] g=social"#,
     "a log-in: log-in |stephen|secret",
 ];
 
@@ -361,13 +386,35 @@ fn frames_are_those_that_drivers_were_seen_to_read() {
     }
     let names =
         |all: &[[String; 3]]| all.iter().map(|[name, of, _]| format!("{name}, {of}")).collect::<Vec<_>>();
-    for (file, unknown) in [("python_results.txt", UNKNOWN_TO_PYTHON), ("java_results.txt", &[])] {
+    for (file, unknown) in [
+        ("java_results.txt", &[][..]),
+        ("javascript_results.txt", UNKNOWN_TO_JAVASCRIPT),
+        ("python_results.txt", UNKNOWN_TO_PYTHON),
+    ] {
         let mut read = records(file);
         assert_eq!(names(&read), names(&recorded), "{file} is older than frames.txt");
         read.retain(|[_, _, found]| found.starts_with("refused"));
         assert_eq!(names(&read), unknown, "{file}");
     }
 }
+
+/// What JavaScript's driver has no types for.
+const UNKNOWN_TO_JAVASCRIPT: &[&str] = &[
+    "numbers, traversers, graphbinary",
+    "numbers, bare, graphbinary",
+    "texts, traversers, graphbinary",
+    "texts, bare, graphbinary",
+    "times, traversers, graphbinary",
+    "times, bare, graphbinary",
+    "a date, traversers, graphbinary",
+    "a date, bare, graphbinary",
+    "a period, traversers, graphbinary",
+    "a period, bare, graphbinary",
+    "a tree, traversers, graphbinary",
+    "a tree, bare, graphbinary",
+    "a graph, traversers, graphbinary",
+    "a graph, bare, graphbinary",
+];
 
 /// What gremlinpython has no types for.
 const UNKNOWN_TO_PYTHON: &[&str] = &[

@@ -55,6 +55,7 @@ pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions}
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
 pub use evergraph_memory_engine as memory_engine;
+pub use evergraph_protocol as protocol;
 pub use evergraph_query as query;
 pub use evergraph_query::value::item::Item;
 pub use evergraph_storage as storage;

@@ -2,9 +2,9 @@
 //! checked changes nothing, and what was checked becomes a plan or an error.
 
 use crate::target::{Memory, Target};
+use evergraph_protocol::graph_binary::bytecode_read::{parse, parse_argument};
 use evergraph_query::error::TextError;
 use evergraph_query::gremlin::bytecode::Bytecode;
-use evergraph_query::gremlin::bytecode::graph_binary::{parse, parse_argument};
 use evergraph_query::gremlin::compile::compile;
 use evergraph_query::gremlin::parser::ParseLimits;
 

@@ -2,7 +2,7 @@
 
 use super::bytecode::{assert_sound, check};
 use crate::target::{Memory, Target};
-use evergraph::gremlin::graphson::{parse, parse_argument};
+use evergraph_protocol::graphson::bytecode_read::{parse, parse_argument};
 use evergraph_query::gremlin::parser::ParseLimits;
 
 /// The target. A digit and a comma become an argument.

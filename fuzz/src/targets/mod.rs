@@ -32,16 +32,20 @@ pub mod mutations;
 pub mod node_link;
 pub mod pajek;
 pub mod parquet;
+pub mod protocol_request;
+pub mod protocol_response;
 pub mod salvage;
 pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 33] = [
+pub const ALL: [(&str, Target); 35] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
     ("bytecode_graphson", bytecode_graphson::TARGET),
+    ("protocol_request", protocol_request::TARGET),
+    ("protocol_response", protocol_response::TARGET),
     ("limits", limits::TARGET),
     ("cells", cells::TARGET),
     ("csv", csv::TARGET),

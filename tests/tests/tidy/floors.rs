@@ -17,7 +17,7 @@ pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph-memory-engine", "evergraph-disk-engine", "evergraph-query"],
-    &["evergraph-engines", "evergraph-files"],
+    &["evergraph-engines", "evergraph-files", "evergraph-protocol"],
     &["evergraph-analysis"],
     &["evergraph"],
     &["evergraph-measure", "evergraph-terminal"],
@@ -157,6 +157,16 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["step"],
             &["explain", "metrics"],
             &["session"],
+        ],
+    ),
+    (
+        "crates/protocol/src",
+        &[
+            &["format", "response::status", "response::attributes", "error", "strategy"],
+            &["graph_binary::type_code", "graph_binary::binary_reader", "graph_binary::value_write"],
+            &["request::operation", "request::error", "result"],
+            &["graph_binary", "graphson"],
+            &["request", "response"],
         ],
     ),
     (

@@ -1,9 +1,9 @@
 //! Names that the graph doesn't have: a note beside the results, and an error in a query that is strict.
 
 use evergraph::gremlin::graph::QueryTarget;
-use evergraph::gremlin::graphson;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::Query;
+use evergraph::protocol::graphson::bytecode_read;
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::{Database, ErrorKind, IndexOptions, ReadByName as _};
 
@@ -70,7 +70,7 @@ fn a_misspelt_name_has_a_note_and_is_an_error_where_the_query_is_strict() {
 fn bytecode_has_notes_with_the_instruction() {
     let db = accounts();
     let json = br#"{"@type": "g:Bytecode", "@value": {"step": [["V"], ["hasLabel", "Acount"]]}}"#;
-    let bytecode = graphson::parse(json, &ParseLimits::default()).unwrap();
+    let bytecode = bytecode_read::parse(json, &ParseLimits::default()).unwrap();
     let said = "step 2 (`hasLabel`), argument 1: no label is called `Acount`; did you mean `Account`?";
     assert_eq!(noted(db.ask(&bytecode)), [said]);
     assert_eq!(db.ask(&bytecode).strict(true).run().unwrap_err().to_string(), said);

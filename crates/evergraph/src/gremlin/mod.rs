@@ -62,20 +62,22 @@
 //! # Ok::<(), evergraph::Error>(())
 //! ```
 //!
-//! Drivers write bytecode. It is the same query as its text, and its errors name the instruction:
+//! Drivers write bytecode, in GraphSON or in
+//! [GraphBinary](evergraph_protocol::graph_binary::bytecode_read). It is the same query as its text, and its errors name the
+//! instruction:
 //!
 //! ```
-//! use evergraph::gremlin::graphson;
+//! use evergraph::protocol::graphson::bytecode_read::parse;
 //! use evergraph::query::gremlin::parser::ParseLimits;
 //!
 //! let db = evergraph::Database::in_memory()?;
 //! let json = br#"{"@type": "g:Bytecode", "@value": {"step": [["inject", "a", "b"], ["count"]]}}"#;
-//! let bytecode = graphson::parse(json, &ParseLimits::default())?;
+//! let bytecode = parse(json, &ParseLimits::default())?;
 //! assert_eq!(bytecode.query().to_string(), "g.inject(\"a\", \"b\").count()");
 //! assert_eq!(db.ask(&bytecode).one::<i64>()?, 2);
 //!
 //! let json = br#"{"@type": "g:Bytecode", "@value": {"step": [["V"], ["limit", "a"]]}}"#;
-//! let error = db.ask(&graphson::parse(json, &ParseLimits::default())?).run().unwrap_err();
+//! let error = db.ask(&parse(json, &ParseLimits::default())?).run().unwrap_err();
 //! let said = "step 2 (`limit`), argument 1: `limit` takes (integer) or (Scope, integer), and this is a string";
 //! assert_eq!(error.to_string(), said);
 //! # Ok::<(), evergraph::Error>(())
@@ -85,8 +87,6 @@
 //! - [`explain`]: what it would do, and what each of its steps did
 //! - [`graph`]: what it runs on; [`host`]: what it needs of a database
 //! - [`task`]: its plan, with the limits within which it runs
-//! - [`graphson`]: bytecode as JSON; as GraphBinary it is read by
-//!   [`graph_binary`](evergraph_query::gremlin::bytecode::graph_binary)
 //! - [`note`]: what is said of names that the graph doesn't have
 //! - [`results`]: results one by one, or some at a time
 //! - [`elements`]: labels and properties of the elements in results
@@ -100,7 +100,6 @@ mod database;
 pub mod elements;
 pub mod explain;
 pub mod graph;
-pub mod graphson;
 pub mod host;
 #[cfg(feature = "files")]
 mod io;

@@ -24,7 +24,7 @@
 //! a list grows.
 //!
 //! Source: TinkerPop's GraphSON reference, sections "Core" and "Extended" of version 3.0. Differs:
-//! Python's driver writes big numbers as strings, which is read too.
+//! Python's driver writes big numbers as strings, and JavaScript's longs, which are read too.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -71,7 +71,7 @@ fn read_at(reader: &mut JsonReader<'_>, level: usize) -> Result<Value, JsonError
 fn read_named(name: &str, reader: &mut JsonReader<'_>, level: usize) -> Result<Value, JsonError> {
     match name {
         "g:Int32" => read_number(reader, ValueType::I32),
-        "g:Int64" => read_number(reader, ValueType::I64),
+        "g:Int64" => read_big(reader, ValueType::I64),
         "gx:Byte" => read_number(reader, ValueType::I8),
         "gx:Int16" => read_number(reader, ValueType::I16),
         "g:Float" => read_float(reader, ValueType::F32),
@@ -344,6 +344,7 @@ mod tests {
     #[test]
     fn numbers_are_not_rounded_on_their_way() {
         assert_eq!(typed("g:Int64", "9007199254740993"), Ok(Value::I64(9_007_199_254_740_993)));
+        assert_eq!(typed("g:Int64", "\"9007199254740993\""), Ok(Value::I64(9_007_199_254_740_993)));
         // A reader that rounds twice, or works with too few digits, misses these.
         for text in
             ["0.1", "2.2250738585072011e-308", "9007199254740993.0", "1.7976931348623157e308", "5e-324"]

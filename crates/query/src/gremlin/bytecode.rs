@@ -1,9 +1,9 @@
 //! Bytecode: a traversal as the instructions that a driver wrote, and the same calls as text.
 //!
 //! ```text
-//! GraphBinary ──[graph_binary]──┐
-//!                               ├──[assembly]──> Bytecode ──check──> the same calls as text
-//! GraphSON ──(crate evergraph)──┘
+//! GraphBinary ──┐
+//!               ├─(crate protocol)─[assembly]──> Bytecode ──check──> the same calls as text
+//! GraphSON ─────┘
 //!
 //! BYTECODE                                     CALLS
 //! source instructions, step instructions       g, then both, in this order
@@ -31,10 +31,7 @@
 //! name in texts.
 
 pub mod assembly;
-pub mod graph_binary;
 pub mod instruction_position;
-#[cfg(test)]
-mod samples;
 
 use crate::error::{Span, TextError};
 use crate::gremlin::bindings::Bindings;
@@ -57,6 +54,12 @@ impl Bytecode {
         let (sources, mut calls) = (source.len(), source);
         calls.extend(steps);
         Self { query: Query { calls }, sources }
+    }
+
+    /// Its source instructions and its steps, as calls.
+    #[must_use]
+    pub fn instructions(&self) -> (&[Call], &[Call]) {
+        self.query.calls.split_at(self.sources)
     }
 
     /// The same as a text would say it.

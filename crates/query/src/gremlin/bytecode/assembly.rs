@@ -18,18 +18,40 @@ const CARDINALITY_VALUE: &str = "CardinalityValueTraversal";
 /// What begins the names of options of steps.
 const OPTION_PREFIX: &str = "~tinkerpop.";
 
-/// How deep what is read may lie, and how deep it lies now.
+/// How deep what is read may lie, and how deep it lies now; how many arguments may still be read.
 #[derive(Clone, Debug)]
 pub struct Levels {
     depth: usize,
     depth_max: usize,
+    arguments: usize,
+    arguments_max: usize,
 }
 
 impl Levels {
-    /// None so far, of `depth_max`.
+    /// None so far, of `depth_max`; any number of arguments.
     #[must_use]
     pub fn new(depth_max: usize) -> Self {
-        Self { depth: 0, depth_max }
+        Self { depth: 0, depth_max, arguments: 0, arguments_max: usize::MAX }
+    }
+
+    /// Limits the number of arguments, those inside others included. An argument takes some 50 bytes of memory and may
+    /// be written in two.
+    #[must_use]
+    pub fn with_arguments_max(self, arguments_max: usize) -> Self {
+        Self { arguments_max, ..self }
+    }
+
+    /// Counts the argument at `span`.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub fn count(&mut self, span: Span) -> Result<(), ReadError> {
+        if self.arguments >= self.arguments_max {
+            let message = format!("more than {} arguments, with those inside others", self.arguments_max);
+            return Err(ReadError::limit(span, message));
+        }
+        self.arguments += 1;
+        Ok(())
     }
 
     /// One level deeper, at `span`. Whoever succeeds takes it back; after an error nobody asks.

@@ -29,6 +29,7 @@ impl fmt::Display for InstructionPosition {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadError {
     error: TextError,
+    is_malformed: bool,
     places: Vec<InstructionPosition>,
 }
 
@@ -36,13 +37,26 @@ impl ReadError {
     /// The bytes at `span` are wrong: `message` says how.
     #[must_use]
     pub fn invalid(span: Span, message: impl Into<String>) -> Self {
-        Self { error: TextError::invalid(span, message), places: Vec::new() }
+        Self { error: TextError::invalid(span, message), is_malformed: false, places: Vec::new() }
+    }
+
+    /// The bytes at `span` are not in the format: `message` says what was expected there. Drivers never write such
+    /// bytes, whatever their users ask for.
+    #[must_use]
+    pub fn malformed(span: Span, message: impl Into<String>) -> Self {
+        Self { is_malformed: true, ..Self::invalid(span, message) }
     }
 
     /// The bytes at `span` are more than what reads them allows: `message` says of what.
     #[must_use]
     pub fn limit(span: Span, message: impl Into<String>) -> Self {
-        Self { error: TextError::limit(span, message), places: Vec::new() }
+        Self { error: TextError::limit(span, message), is_malformed: false, places: Vec::new() }
+    }
+
+    /// Whether the bytes are not in the format.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        self.is_malformed
     }
 
     /// The same, seen from `place`, which is around all that were told so far.

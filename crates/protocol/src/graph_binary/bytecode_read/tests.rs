@@ -1,15 +1,12 @@
 //! What drivers send, and what nobody should.
 
 use super::*;
-use crate::gremlin::bindings::Bindings;
-use crate::gremlin::bytecode::graph_binary::writer;
-use crate::gremlin::bytecode::samples::SAMPLES;
-use crate::gremlin::call::{Predicate, Strategy as TraversalStrategy, Test};
-use crate::gremlin::read::read as read_text;
-use crate::gremlin::signature::table::signatures;
-use crate::gremlin::token::Token;
+use crate::graph_binary::argument_write::bytecode as written_bytecode;
+use crate::graph_binary::bytecode_read::samples::SAMPLES;
+use crate::strategy::any_calls;
 use evergraph_graph::error::ErrorKind;
-use evergraph_graph::value::strategy::any_scalar;
+use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_query::gremlin::read::read as read_text;
 use proptest::prelude::*;
 use std::thread;
 
@@ -25,6 +22,12 @@ fn argument(hexadecimal: &str) -> ArgumentKind {
 
 fn refused(bytes: &[u8]) -> String {
     read(bytes, &ParseLimits::default()).expect_err("this is no sound bytecode").to_string()
+}
+
+/// Bytecode that can be written.
+fn sound(source: &[Call], steps: &[Call]) -> Vec<u8> {
+    written_bytecode(&Bytecode::new(source.to_vec(), steps.to_vec()))
+        .expect("bytecode that a driver could send")
 }
 
 /// `g.V().inject(argument)`.
@@ -130,7 +133,7 @@ fn what_no_calls_can_hold_is_named_with_its_instruction() {
         ("2a 00 00000000", "a bulk set can't be an argument: give a list"),
         ("86 00 0000000000000000", "a local time can't be an argument"),
         ("31 00", "there is no type 0x31"),
-        ("00 00000003 6f776e 00000000 00 00000000", "the custom type `own` can't be an argument"),
+        ("00 00000003 6f776e 00000000 00 00000000", "the custom type `own` is not supported"),
         (
             "06 00 00000011 6a6176612e6c616e672e496e7465676572",
             "the class `java.lang.Integer` can't be an argument: only strategies are named by their class",
@@ -174,9 +177,9 @@ fn what_no_calls_can_hold_is_named_with_its_instruction() {
 #[test]
 fn what_the_check_refuses_is_told_with_its_instruction() {
     let written = |text: &str| {
-        let query = crate::gremlin::parser::parse(text, &ParseLimits::default()).expect(text);
+        let query = evergraph_query::gremlin::parser::parse(text, &ParseLimits::default()).expect(text);
         let steps = query.calls.iter().position(|call| !call.name.starts_with("with")).unwrap();
-        writer::bytecode(&query.calls[..steps], &query.calls[steps..])
+        sound(&query.calls[..steps], &query.calls[steps..])
     };
     for (text, expected) in [
         ("g.V().otu('a')", "step 2 (`otu`): no step is called `otu`; did you mean `out`?"),
@@ -212,7 +215,7 @@ fn of_many_places_those_at_both_ends_are_told() {
         place.repeat(2)
     );
     assert_eq!(
-        refused(&writer::bytecode(&[], &[&[Call::new("V", [])], &*calls].concat()))
+        refused(&sound(&[], &[&[Call::new("V", [])], &*calls].concat()))
             .replace("step 2 (`where`)", "step 1 (`where`)"),
         expected
     );
@@ -279,102 +282,11 @@ fn no_sample_that_is_cut_off_or_changed_makes_a_panic() {
     }
 }
 
-/// What bytecode can say, in the form in which it is read.
-fn any_argument() -> impl Strategy<Value = ArgumentKind> {
-    let scalar = any_scalar().prop_filter_map("Gremlin's durations are of seconds", |value| {
-        let whole = match &value {
-            Value::Duration(duration) => duration.months() == 0 && duration.days() == 0,
-            _ => true,
-        };
-        whole.then_some(ArgumentKind::Scalar(value))
-    });
-    let tokens: Vec<Token> = (0..=u8::MAX)
-        .filter_map(enumeration)
-        .flat_map(|of| of.words().iter().map(move |word| of.token(word).expect("its own word")))
-        .collect();
-    let leaf = prop_oneof![
-        8 => scalar,
-        1 => Just(ArgumentKind::Null),
-        2 => proptest::sample::select(tokens).prop_map(ArgumentKind::Token),
-    ];
-    leaf.prop_recursive(5, 40, 4, |inner| {
-        let argument = inner.clone().prop_map(Argument::from);
-        let values = proptest::collection::vec(argument.clone(), 0..4);
-        let entries = proptest::collection::vec((argument.clone(), argument.clone()), 0..3);
-        let settings = proptest::collection::vec(("[a-c]{1,3}".prop_map(Box::from), argument.clone()), 0..3);
-        let cardinality = proptest::sample::select(Enumeration::Cardinality.words().to_vec());
-        prop_oneof![
-            values.clone().prop_map(ArgumentKind::List),
-            values.clone().prop_map(ArgumentKind::Set),
-            entries.prop_map(ArgumentKind::Map),
-            (cardinality, argument.clone()).prop_map(|(word, value)| {
-                let cardinality = crate::gremlin::token::Cardinality::from_word(word).expect("its own word");
-                ArgumentKind::WithCardinality(cardinality, Box::new(value))
-            }),
-            proptest::collection::vec(any_call(inner), 1..3).prop_map(ArgumentKind::Traversal),
-            any_predicate(argument, values).prop_map(ArgumentKind::Predicate),
-            ("[A-Z][a-z]{0,3}Strategy", settings).prop_map(|(name, settings)| {
-                ArgumentKind::Strategy(TraversalStrategy { name: name.into(), settings })
-            }),
-        ]
-    })
-}
-
-fn any_predicate(
-    argument: impl Strategy<Value = Argument> + Clone + 'static,
-    values: impl Strategy<Value = Vec<Argument>> + Clone + 'static,
-) -> impl Strategy<Value = Predicate> + Clone {
-    let of = |test, arguments| Predicate { test, arguments, span: Span::default() };
-    let tests: Vec<Test> = Test::ALL.to_vec();
-    let connective = |test: &Test| matches!(test, Test::And | Test::Or | Test::Not);
-    let simple: Vec<Test> = tests.iter().copied().filter(|test| !connective(test)).collect();
-    let simple = (proptest::sample::select(simple), argument, values).prop_map(move |(test, first, rest)| {
-        let arguments = match test {
-            // Alone, a collection is the values.
-            Test::Within | Test::Without => match rest.len() {
-                1 if matches!(rest[0].kind, ArgumentKind::List(_) | ArgumentKind::Set(_)) => {
-                    vec![ArgumentKind::List(rest).into()]
-                }
-                _ => rest,
-            },
-            Test::Inside | Test::Outside | Test::Between => vec![first.clone(), first],
-            _ => vec![first],
-        };
-        of(test, arguments)
-    });
-    simple.prop_recursive(3, 8, 2, move |inner| {
-        let connective = proptest::sample::select(vec![Test::And, Test::Or, Test::Not]);
-        (connective, inner.clone(), inner).prop_map(move |(test, first, second)| {
-            // A chain of the same test is one list already.
-            let test = if first.test == test && test != Test::Not { Test::Not } else { test };
-            let argument = |predicate| Argument::from(ArgumentKind::Predicate(predicate));
-            let all = if test == Test::Not {
-                vec![argument(first)]
-            } else {
-                vec![argument(first), argument(second)]
-            };
-            of(test, all)
-        })
-    })
-}
-
-fn any_call(argument: impl Strategy<Value = ArgumentKind> + 'static) -> impl Strategy<Value = Call> {
-    // An option's name would become a word, and `tx` two calls.
-    let names = signatures().map(|signature| signature.name).filter(|name| !matches!(*name, "with" | "tx"));
-    let names = proptest::sample::select(names.collect::<Vec<_>>());
-    (names, proptest::collection::vec(argument, 0..4))
-        .prop_map(|(name, arguments)| Call::new(name, arguments))
-}
-
-fn any_calls(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Call>> {
-    proptest::collection::vec(any_call(any_argument()), count)
-}
-
 proptest! {
     #[test]
     fn what_is_written_is_read_back(source in any_calls(0..3), steps in any_calls(0..4)) {
         let expected = Bytecode::new(source.clone(), steps.clone());
-        let found = parse(&writer::bytecode(&source, &steps), &ParseLimits::default());
+        let found = parse(&sound(&source, &steps), &ParseLimits::default());
         prop_assert_eq!(found, Ok(expected));
     }
 

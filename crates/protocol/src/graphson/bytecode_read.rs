@@ -1,4 +1,4 @@
-//! GraphSON 3: bytecode and its arguments, as JSON with types.
+//! Bytecode in GraphSON 3: decodes a traversal and its arguments from JSON with types.
 //!
 //! ```text
 //! g:Bytecode   {"source": [instruction, ...], "step": [instruction, ...]}
@@ -13,8 +13,7 @@
 //!
 //! Values are those that files in GraphSON have (`evergraph_formats::graphson::value_read`), with null,
 //! and with arguments of other kinds in lists, sets and maps. What they become is what they become in
-//! GraphBinary: see [`bytecode`](evergraph_query::gremlin::bytecode). It is read here because JSON
-//! belongs to the formats and calls to queries, which don't know each other.
+//! GraphBinary: see [`bytecode`](evergraph_query::gremlin::bytecode).
 //!
 //! JSON may be nested 300 deep, which is 75 traversals within each other. Memory: some 150 times the
 //! text's bytes at most.
@@ -53,16 +52,7 @@ pub fn read(text: &[u8], limits: &ParseLimits) -> Result<Bytecode, TextError> {
 /// # Errors
 /// If the text is no bytecode, or passes a limit; with the instruction.
 pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Bytecode, TextError> {
-    whole(text, limits, |reader, json| {
-        let offset = json.offset();
-        let typed = read_typed(json, |name, json| match name {
-            "g:Bytecode" => reader.read_bytecode(json),
-            _ => Err(json.error("bytecode expected, @type g:Bytecode").into()),
-        })?;
-        typed.ok_or_else(|| {
-            JsonError { offset, reason: "bytecode expected, @type g:Bytecode".to_owned() }.into()
-        })
-    })
+    whole(text, limits, |reader, json| reader.read_typed_bytecode(json))
 }
 
 /// Reads what may be an argument, such as the value of a variable; nothing else may follow.
@@ -70,14 +60,14 @@ pub fn parse(text: &[u8], limits: &ParseLimits) -> Result<Bytecode, TextError> {
 /// # Errors
 /// If the text is something else, or passes a limit.
 pub fn parse_argument(text: &[u8], limits: &ParseLimits) -> Result<Argument, TextError> {
-    whole(text, limits, |reader, json| reader.read_value(json, ValueContext::Anything))
+    whole(text, limits, |reader, json| reader.read_argument(json))
 }
 
 /// All of `text` as `read` reads it.
 fn whole<T>(
     text: &[u8],
     limits: &ParseLimits,
-    read: impl FnOnce(&mut Reader, &mut JsonReader<'_>) -> Result<T, ReaderError>,
+    read: impl FnOnce(&mut ArgumentReader, &mut JsonReader<'_>) -> Result<T, ReaderError>,
 ) -> Result<T, TextError> {
     let bytes_max = limits.text_bytes_max.min(u32::MAX as usize);
     if text.len() > bytes_max {
@@ -85,14 +75,15 @@ fn whole<T>(
         return Err(TextError::limit(Span::default(), message));
     }
     let mut json = JsonReader::new(text);
-    let mut reader = Reader { levels: Levels::new(limits.depth_max) };
+    let mut reader = ArgumentReader::new(Levels::new(limits.depth_max));
     let found = read(&mut reader, &mut json);
     let found = found.and_then(|found| Ok(json.finish().map(|()| found)?));
     found.map_err(|ReaderError(error)| error.told())
 }
 
-/// What is wrong, whoever found it.
-struct ReaderError(ReadError);
+/// An error of the JSON or of what it means.
+#[derive(Debug)]
+pub(crate) struct ReaderError(pub(crate) ReadError);
 
 impl From<ReadError> for ReaderError {
     fn from(error: ReadError) -> Self {
@@ -102,15 +93,39 @@ impl From<ReadError> for ReaderError {
 
 impl From<JsonError> for ReaderError {
     fn from(error: JsonError) -> Self {
-        Self(ReadError::invalid(span(error.offset, error.offset), error.to_string()))
+        Self(ReadError::malformed(span(error.offset, error.offset), error.to_string()))
     }
 }
 
-struct Reader {
+/// Reads the parts of bytecode, and arguments.
+#[derive(Debug)]
+pub(crate) struct ArgumentReader {
     levels: Levels,
 }
 
-impl Reader {
+impl ArgumentReader {
+    /// With the limits of `levels`.
+    pub(crate) fn new(levels: Levels) -> Self {
+        Self { levels }
+    }
+
+    /// Reads a value of the type `g:Bytecode`.
+    pub(crate) fn read_typed_bytecode(&mut self, json: &mut JsonReader<'_>) -> Result<Bytecode, ReaderError> {
+        let offset = json.offset();
+        let typed = read_typed(json, |name, json| match name {
+            "g:Bytecode" => self.read_bytecode(json),
+            _ => Err(json.error("bytecode expected, @type g:Bytecode").into()),
+        })?;
+        typed.ok_or_else(|| {
+            JsonError { offset, reason: "bytecode expected, @type g:Bytecode".to_owned() }.into()
+        })
+    }
+
+    /// Reads a value that may be an argument.
+    pub(crate) fn read_argument(&mut self, json: &mut JsonReader<'_>) -> Result<Argument, ReaderError> {
+        self.read_value(json, ValueContext::Anything)
+    }
+
     fn read_bytecode(&mut self, json: &mut JsonReader<'_>) -> Result<Bytecode, ReaderError> {
         let (mut source, mut steps) = (Vec::new(), Vec::new());
         json.begin_object()?;
@@ -176,6 +191,7 @@ impl Reader {
         around: ValueContext,
     ) -> Result<Argument, ReaderError> {
         let start = json.offset();
+        self.levels.count(span(start, start))?;
         let kind = match json.peek()? {
             Kind::Null => {
                 json.read_null()?;
@@ -403,7 +419,7 @@ mod samples;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gremlin::graphson::samples::SAMPLES;
+    use crate::graphson::bytecode_read::samples::SAMPLES;
     use evergraph_graph::error::ErrorKind;
     use evergraph_graph::value::{Value, ValueType};
     use evergraph_query::gremlin::bindings::Bindings;

@@ -1,0 +1,6 @@
+//! Responses: what a server answers, frame by frame.
+
+pub mod attributes;
+pub mod frame;
+pub mod read;
+pub mod status;

@@ -425,6 +425,8 @@ impl Database {
     pub fn statistics(&self) -> Result<Statistics> {
         let snapshot = self.snapshot();
         let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
+        // Not a reader that is told of.
+        drop(snapshot);
         let vertices = counts.vertices.iter();
         let edges = counts.edges.iter();
         Ok(Statistics {

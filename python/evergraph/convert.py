@@ -173,7 +173,7 @@ def value_bytes(table: Any, first: int) -> int:
 
 
 def reserved_for_networkx(snapshot: Snapshot, vertices: Any, edges: Any, multigraph: bool) -> tuple[Any, Any]:
-    """Reserve, about, what a graph of NetworkX takes and what is made on the way to it; see ``Snapshot.reserve``."""
+    """Reserve, about, what a graph of NetworkX takes, and what is made on the way; see ``Snapshot.reserve``."""
     edge_bytes = MULTI_EDGE_BYTES if multigraph else EDGE_BYTES
     values = value_bytes(vertices, 2) + value_bytes(edges, 4)
     kept = vertices.num_rows * NODE_BYTES + edges.num_rows * edge_bytes + values

@@ -90,7 +90,7 @@ def test_a_table_of_edges_that_does_not_fit_is_refused(db: eg.Database) -> None:
         with pytest.raises(eg.LimitError, match="a table of neighbors"):
             now.neighbors(everyone)
         assert now.neighbors(everyone[:100]).num_rows > 0
-        ranks = now.pagerank(iterations_max=2, keys="text")
+        ranks = now.pagerank(iterations=2, keys="text")
         assert reserved(db, "an algorithm's table") > 12 * VERTICES
         assert ranks.num_rows == VERTICES
     del ranks

@@ -353,8 +353,8 @@ impl Snapshot {
     }
 
     /// Memory for what Python makes of this snapshot, below the database's limit.
-    fn reserve(&self, py: Python<'_>, purpose: &str, bytes: u64) -> PyResult<ReservedMemory> {
-        ReservedMemory::new(py, self.share(py)?.snapshot().budget(), purpose, bytes)
+    fn reserve(&self, py: Python<'_>, purpose: &str, size: u64) -> PyResult<ReservedMemory> {
+        ReservedMemory::new(py, self.share(py)?.snapshot().budget(), purpose, size)
     }
 
     /// The pieces: vertices, offsets, neighbours, and whether the last are the database's own array.

@@ -258,7 +258,7 @@ class Live(Content):
         """The adjacency without weights, and whether the snapshot has each edge once."""
         direction: Direction = "out" if self.is_directed else "both"
         size, count = self.counts, self._arcs_most()
-        # Neighbours and sources in NumPy's own width, and while they are made keys, those in order, and what differs.
+        # Neighbours and sources in NumPy's width; while they are made, keys, and which of them differ.
         kept = self.snapshot.reserve(PURPOSE, 16 * (count + size + 1))
         with self.snapshot.reserve(PURPOSE, 18 * count):
             found, is_simple = self._read_lists(direction)

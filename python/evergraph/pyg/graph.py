@@ -161,7 +161,14 @@ def read_graph(
             with ExitStack() as of_group:
                 of_group.enter_context(snapshot.reserve(PURPOSE, edges * JOINING_BYTES))
                 columns = _edge_columns(
-                    snapshot, members, called, layout.type_of, of_edges[group], ordered_by.get(group), memory, of_group
+                    snapshot,
+                    members,
+                    called,
+                    layout.type_of,
+                    of_edges[group],
+                    ordered_by.get(group),
+                    memory,
+                    of_group,
                 )
                 for part in joined(snapshot, members, called, vertices, layout):
                     incoming, values = part.incoming, columns

@@ -16,8 +16,8 @@ import evergraph as eg
 
 LIMIT = 64 << 20
 VERTICES = 1 << 17
-EDGES = 5_000_000
-"""20 MB of neighbours, 40 of weights, 110 of a table: so that one of them fits, and others don't."""
+EDGES = 4_000_000
+"""16 MB of neighbours, 32 of weights, 150 of a table: so that one of them fits, and others don't."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_arrays_count_for_as_long_as_one_looks_at_them(db: eg.Database) -> None:
 
 def test_arrays_that_do_not_fit_are_refused_by_amount_and_limit(db: eg.Database) -> None:
     with db.snapshot() as now:
-        # 60 MB, beside what the engine itself needs.
+        # 48 MB, beside what the engine itself needs.
         with pytest.raises(eg.LimitError, match=r"MiB for a CSR copy exceeds the memory budget of 64.0 MiB"):
             now.compact_csr(weight="weight")
         first = [now.csr()]

@@ -32,6 +32,9 @@ Combine: TypeAlias = Literal["sum", "min"]
 
 LABEL, EDGE_TYPE, WEIGHT = "Node", "EDGE", "weight"
 PURPOSE = "arrays for NetworkX"
+NODE_BYTES = 150
+"""What the list and the dictionary of nodes take for each."""
+
 SMALL = 5_000
 """Edges up to which one transaction is quicker than a bulk load."""
 
@@ -242,6 +245,9 @@ class Live(Content):
 
     @cached_property
     def _nodes(self) -> list[Any]:
+        # For as long as this lives, with the row of each, which is looked up by name.
+        size = NODE_BYTES * self._table.num_rows + int(self._table.nbytes)
+        self._nodes_memory = self.snapshot.reserve(PURPOSE, size)
         if self.key is None:
             numbers: list[Any] = self._numbers.tolist()
             return numbers

@@ -126,22 +126,7 @@ fn the_published_graph_has_the_published_answers_right_after_its_import() {
     the_published_graph_has_the_published_answers_right_after_its_import_on(EngineKind::Memory);
 }
 
-/// Two of the answers: the graph that its updates made has all of them, on disk too, and this is that graph.
 #[test]
-fn the_published_graph_is_imported_as_it_is_on_disk() {
-    let Some(folder) = data_set("p2p-31") else { return };
-    let edges = folder.join("p2p-31.e.gz");
-    let imported = Imported::new(EngineKind::Disk, &options_for([folder.join("p2p-31.v.gz"), edges.clone()]));
-    let snapshot = imported.db.snapshot();
-    assert!(found(&snapshot) == pairs(&imported, &edges));
-    let directed = Answered { snapshot: &snapshot, ids: &imported.ids, source: 6, direction: Direction::Out };
-    directed.check_bfs(&folder.join("p2p-31-BFS-directed.gz"));
-    directed.check_sssp(&folder.join("p2p-31-SSSP-directed.gz"));
-    imported.assert_healthy();
-}
-
-#[test]
-#[ignore = "takes 10 s; the graph that its updates made has the same answers: run it with --ignored"]
 fn the_published_graph_has_the_published_answers_right_after_its_import_on_disk() {
     the_published_graph_has_the_published_answers_right_after_its_import_on(EngineKind::Disk);
 }

@@ -22,6 +22,7 @@ __all__ = [
     "attributes_of_edges",
     "attributes_of_vertices",
     "names_of_nodes",
+    "reserved_for_networkx",
     "stores_module",
     "to_igraph",
     "to_networkx",
@@ -39,11 +40,24 @@ def to_scipy(
     """See ``Snapshot.to_scipy``."""
     sparse = library("scipy.sparse", "scipy")
     csr = snapshot.compact_csr(*types, labels=labels, weight=weight, missing_weight=missing_weight)
-    entries = np.ones(len(csr.neighbors)) if csr.weights is None else csr.weights
     size = len(csr.vertices)
     # SciPy wants one type of numbers for both: the narrow one, unless there are too many edges for it.
     kind = np.int32 if max(len(csr.neighbors), size) < 2**31 else np.int64
+    width = np.dtype(kind).itemsize
+
+    def counted(count: int, width: int) -> Any:
+        return snapshot.reserve("a matrix for SciPy", count * width)
+
+    memory = counted(len(csr.neighbors), width), counted(size + 1, width)
     columns, offsets = csr.neighbors.astype(kind), csr.offsets.astype(kind)
+    for reserved, array in zip(memory, (columns, offsets), strict=True):
+        reserved.keep_with(array)
+    if csr.weights is None:
+        reserved = counted(len(csr.neighbors), 8)
+        entries = np.ones(len(csr.neighbors))
+        reserved.keep_with(entries)
+    else:
+        entries = csr.weights
     return sparse.csr_array((entries, columns, offsets), shape=(size, size)), csr.vertices
 
 
@@ -142,6 +156,32 @@ def attributes_of_edges(snapshot: Snapshot, table: Any, at: int = 0) -> list[dic
     return _attributes_of(snapshot, table, "type", at)
 
 
+NODE_BYTES, EDGE_BYTES, MULTI_EDGE_BYTES = 600, 260, 490
+"""What NetworkX's dictionaries take for a node, an edge, and an edge of a multigraph, without properties."""
+
+ROW_BYTES, VALUE_BYTES = 300, 80
+"""What a dictionary takes that is made on the way, with the ends of its edge; and what a value in one takes."""
+
+IGRAPH_BYTES = 100
+"""What igraph takes for a vertex or an edge, without properties."""
+
+
+def value_bytes(table: Any, first: int) -> int:
+    """The memory of the properties of a table as objects of Python; they are its columns from `first` on."""
+    columns = table.columns[first:]
+    return sum(VALUE_BYTES * (len(column) - column.null_count) + int(column.nbytes) for column in columns)
+
+
+def reserved_for_networkx(snapshot: Snapshot, vertices: Any, edges: Any, multigraph: bool) -> tuple[Any, Any]:
+    """Reserve, about, what a graph of NetworkX takes, and what is made on the way; see ``Snapshot.reserve``."""
+    edge_bytes = MULTI_EDGE_BYTES if multigraph else EDGE_BYTES
+    values = value_bytes(vertices, 2) + value_bytes(edges, 4)
+    kept = vertices.num_rows * NODE_BYTES + edges.num_rows * edge_bytes + values
+    purpose = "a graph of NetworkX"
+    graph = snapshot.reserve(purpose, kept)
+    return graph, snapshot.reserve(purpose, (vertices.num_rows + edges.num_rows) * ROW_BYTES)
+
+
 def names_of_nodes(snapshot: Snapshot, table: Any, key: str) -> list[Any]:
     """The values of `key`, the only property of a table, which must name its vertices.
 
@@ -169,18 +209,22 @@ def to_networkx(
     """See ``Snapshot.to_networkx``."""
     networkx = library("networkx", "networkx")
     vertices, edges = _parts(snapshot, types, labels, properties)
-    numbers = vertices.column(0).to_pylist()
-    called: dict[int, Any] = dict(zip(numbers, numbers, strict=True))
-    if key is not None:
-        keys = snapshot.vertices(*names(labels), properties=[key])
-        called = dict(zip(numbers, names_of_nodes(snapshot, keys, key), strict=True))
     graph = networkx.MultiDiGraph() if multigraph else networkx.DiGraph()
-    graph.add_nodes_from(zip(called.values(), attributes_of_vertices(snapshot, vertices), strict=True))
-    sources, targets = edges.column(0).to_pylist(), edges.column(1).to_pylist()
-    rows = attributes_of_edges(snapshot, edges)
-    graph.add_edges_from(
-        (called[source], called[target], row) for source, target, row in zip(sources, targets, rows, strict=True)
-    )
+    kept, meanwhile = reserved_for_networkx(snapshot, vertices, edges, multigraph)
+    kept.keep_with(graph)
+    with meanwhile:
+        numbers = vertices.column(0).to_pylist()
+        called: dict[int, Any] = dict(zip(numbers, numbers, strict=True))
+        if key is not None:
+            keys = snapshot.vertices(*names(labels), properties=[key])
+            called = dict(zip(numbers, names_of_nodes(snapshot, keys, key), strict=True))
+        graph.add_nodes_from(zip(called.values(), attributes_of_vertices(snapshot, vertices), strict=True))
+        sources, targets = edges.column(0).to_pylist(), edges.column(1).to_pylist()
+        rows = attributes_of_edges(snapshot, edges)
+        graph.add_edges_from(
+            (called[source], called[target], row)
+            for source, target, row in zip(sources, targets, rows, strict=True)
+        )
     return graph
 
 
@@ -191,9 +235,14 @@ def to_igraph(
     igraph = library("igraph", "igraph")
     vertices, edges = _parts(snapshot, types, labels, properties)
     numbers = vertices.column(0).to_numpy()
+    count = vertices.num_rows + edges.num_rows
+    kept = snapshot.reserve(
+        "a graph of igraph", count * IGRAPH_BYTES + value_bytes(vertices, 2) + value_bytes(edges, 4)
+    )
     # Numbers of vertices ascend, so a search finds their rows.
     rows = [np.searchsorted(numbers, edges.column(end).to_numpy()) for end in (0, 1)]
     graph = igraph.Graph(n=len(numbers), edges=np.column_stack(rows), directed=True)
+    kept.keep_with(graph)
     graph.vs["vertex"], graph.vs["label"] = (vertices.column(at).to_pylist() for at in (0, 1))
     graph.es["type"] = edges.column(2).to_pylist()
     for items, table, edges_at in ((graph.vs, vertices, None), (graph.es, edges, 0)):

@@ -538,10 +538,16 @@ class Database(Loading, Files, Handle):
     def stats(self) -> dict[str, Any]:
         """Counts and sizes: vertices by label, edges by type, commits, conflicts, bytes of memory and log.
 
+        ``oldest_snapshot`` is the commit that the oldest snapshot or transaction reads,
+        ``oldest_snapshot_seconds`` how long the oldest snapshot has been open, and ``oldest_transaction`` the
+        commit at which the oldest transaction began; ``None`` without one.
+
         ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
-        has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes`` and
-        ``property_bytes``; its ``cache``, ``memory_graphs``, ``pinned`` files that only
-        snapshots read, ``flushes``, ``compactions`` and ``stalls``. It is ``None`` with the memory engine.
+        has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes``,
+        ``property_bytes`` and ``pages_read``; its ``cache``, ``lists`` with the pages that were read for each,
+        ``memory_graphs`` and why each is kept, ``pinned`` files that only snapshots read, ``flushes``,
+        ``compactions``, ``write_amplification`` and ``stalls``. It is ``None`` with the memory engine. What
+        counts, counts since the database was opened.
 
         Examples
         --------

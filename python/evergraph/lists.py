@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["CompactCsr", "CsrPiece", "Lists"]
 
 
+_PURPOSE = "a CSR copy"
+
+_CHUNK = 1 << 18
+"""Neighbours that are numbered anew at once."""
+
+
 class CompactCsr(NamedTuple):
     """Adjacency lists whose rows are the vertices of a scope, numbered from 0.
 
@@ -97,6 +103,11 @@ class Lists:
             the highest id that a vertex could have; unused ids have empty lists.
         neighbors : numpy.ndarray of shape (edges,) and uint32
             Vertex ids, ascending in each list; a parallel edge repeats its id.
+
+        Raises
+        ------
+        LimitError
+            If the arrays do not fit below the database's memory limit. They count for as long as they live.
 
         See Also
         --------
@@ -177,6 +188,11 @@ class Lists:
         CompactCsr
             Vertices, offsets, neighbors and weights.
 
+        Raises
+        ------
+        LimitError
+            See `csr`.
+
         Examples
         --------
         >>> compact = snapshot.compact_csr("KNOWS", weight="since")
@@ -194,8 +210,15 @@ class Lists:
         if count == 0 or int(vertices[-1]) == count - 1:
             # Numbers have no gaps as they are.
             return CompactCsr(vertices, offsets[: count + 1], neighbors, weights)
-        rows = np.zeros(len(offsets) - 1, dtype=np.uint32)
-        rows[vertices] = np.arange(count, dtype=np.uint32)
-        compact = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(offsets[vertices + 1] - offsets[vertices], out=compact[1:])
-        return CompactCsr(vertices, compact, rows[neighbors], weights)
+        kept = self._native.reserve(_PURPOSE, 8 * (count + 1))
+        with self._native.reserve(_PURPOSE, 4 * len(offsets) + 32 * count):
+            rows = np.zeros(len(offsets) - 1, dtype=np.uint32)
+            rows[vertices] = np.arange(count, dtype=np.uint32)
+            compact = np.zeros(count + 1, dtype=np.int64)
+            kept.keep_with(compact)
+            np.cumsum(offsets[vertices + 1] - offsets[vertices], out=compact[1:])
+            # In place: they may be most of what the memory limit allows.
+            for start in range(0, len(neighbors), _CHUNK):
+                part = neighbors[start : start + _CHUNK]
+                part[:] = rows[part]
+        return CompactCsr(vertices, compact, neighbors, weights)

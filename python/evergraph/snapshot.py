@@ -21,6 +21,7 @@ from evergraph.reader import names, of_edges
 from evergraph.values import Direction, Subgraph
 
 if TYPE_CHECKING:
+    from evergraph._native import ReservedMemory
     from evergraph._native import Snapshot as NativeSnapshot
     from evergraph.pyg.stores import Stores
 
@@ -62,6 +63,25 @@ class Snapshot(Algorithms, Lists, Handle):
     def timestamp(self) -> int:
         """The number of the commit that it shows: a count, not a time."""
         return self._native.timestamp
+
+    def reserve(self, purpose: str, size: int) -> ReservedMemory:
+        """Reserve `size` bytes below the database's memory limit, for what is made of this snapshot.
+
+        They are reserved until the end of a ``with`` block, or until the object is freed that
+        ``keep_with(object)`` names.
+
+        Raises
+        ------
+        LimitError
+            If they do not fit: it names `purpose`, the bytes, and the limit.
+
+        Examples
+        --------
+        >>> with snapshot.reserve("an array of mine", 8_000):
+        ...     db.stats()["reserved"]["an array of mine"]
+        8000
+        """
+        return self._native.reserve(purpose, size)
 
     def labels(self) -> dict[str, int]:
         """The number of vertices of each label.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,41 @@ def test_statistics_come_level_by_level(tmp_path: Path, circle: People) -> None:
             assert db.stats()["oldest_snapshot"] == now.timestamp
     stats = circle.db.stats()
     assert (stats["engine"], stats["tree"], stats["memory_limit"]) == ("memory", None, None)
+
+
+def test_statistics_say_what_was_read_and_what_keeps_memory(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "disk.eg", engine="disk", memory_limit=LIMIT) as db:
+        made = people(db)
+        assert db.stats()["oldest_snapshot_seconds"] is db.stats()["oldest_transaction"] is None
+        # A transaction that may conflict with what is flushed while it is open.
+        with db.begin() as late:
+            begun = db.stats()["newest_commit"]
+            late.add_vertex("Person", name="Grace")
+            with db.begin() as tx:
+                tx.add_edge(made.ada, "KNOWS", made.mary)
+            assert db.checkpoint() > 0
+            stats = db.stats()
+            assert (stats["oldest_transaction"], stats["open_transactions"]) == (begun, 1)
+            kept, opened = stats["tree"]["memory_graphs"]["graphs"]
+            assert (kept["kept_for"], kept["transaction"]) == ("transaction", begun)
+            assert kept["last_commit"] == stats["newest_commit"]
+            assert kept["bytes"] == stats["tree"]["memory_graphs"]["retained_bytes"]
+            assert (opened["kept_for"], opened["last_commit"]) == ("commits", None)
+            assert stats["tree"]["write_amplification"] == 1
+        [graph] = db.stats()["tree"]["memory_graphs"]["graphs"]
+        assert graph["kept_for"] == "commits"
+        with db.snapshot() as now:
+            before = db.stats()["tree"]
+            assert now.degree(made.ada, "KNOWS") == 2
+            assert len(now.edges_of(made.mary, "KNOWS")) == 1
+            stats = db.stats()
+            assert 0 <= stats["oldest_snapshot_seconds"] < 60
+            time.sleep(0.02)
+            assert db.stats()["oldest_snapshot_seconds"] >= stats["oldest_snapshot_seconds"] + 0.02
+            assert stats["tree"]["lists"]["count"] == before["lists"]["count"] + 2
+            assert 0 < stats["tree"]["lists"]["pages_a_list"] <= 3
+            assert sum(level["pages_read"] for level in stats["tree"]["levels"]) > 0
+        assert db.stats()["oldest_snapshot_seconds"] is None
 
 
 def test_a_database_in_memory_becomes_one_on_disk_and_back(tmp_path: Path, circle: People) -> None:

@@ -2,6 +2,7 @@
 //!
 //! Concurrency: numbers for statistics, each by itself; nobody takes two for one moment. So all are Relaxed.
 
+use crate::format::file_head::BOTTOMMOST_LEVEL;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -50,6 +51,60 @@ impl FlushCounters {
             flushing: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
             freed_graphs: self.freed_graphs.load(Ordering::Relaxed),
         }
+    }
+}
+
+/// Levels of files.
+const LEVELS: usize = BOTTOMMOST_LEVEL as usize + 1;
+
+/// Counts pages that are read, and what they are read for.
+#[derive(Debug, Default)]
+pub struct ReadCounters {
+    by_level: [AtomicU64; LEVELS],
+    lists: AtomicU64,
+    list_pages: AtomicU64,
+}
+
+/// Lists that were looked at one by one since opening, and what that read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ListReadStatistics {
+    /// Lists that somebody asked for, or for an edge or the length of, while there were files.
+    pub lists: u64,
+    /// Pages of lists that were read for them, and were not in the cache. Scans read others.
+    pub pages: u64,
+}
+
+impl ReadCounters {
+    /// A page of a file of `level` was read.
+    #[inline]
+    pub fn read_page(&self, level: u8) {
+        let at = usize::from(level).min(LEVELS - 1);
+        self.by_level[at].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many lists were asked for.
+    #[inline]
+    pub fn asked_for_lists(&self, lists: usize) {
+        self.lists.fetch_add(lists as u64, Ordering::Relaxed);
+    }
+
+    /// A page of lists was read into the cache.
+    #[inline]
+    pub fn read_list_page(&self) {
+        self.list_pages.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The pages of files of `level` that were read so far.
+    #[must_use]
+    pub fn pages_of_level(&self, level: usize) -> u64 {
+        self.by_level.get(level).map_or(0, |pages| pages.load(Ordering::Relaxed))
+    }
+
+    /// What was read for single lists so far.
+    #[must_use]
+    pub fn lists(&self) -> ListReadStatistics {
+        let (lists, pages) = (&self.lists, &self.list_pages);
+        ListReadStatistics { lists: lists.load(Ordering::Relaxed), pages: pages.load(Ordering::Relaxed) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Statistics: what the tree consists of, level by level, and what it costs.
 
 use crate::cache::CacheStatistics;
-use crate::counters::{CompactionStatistics, FlushStatistics};
+use crate::counters::{CompactionStatistics, FlushStatistics, ListReadStatistics};
 use crate::engine::DiskEngine;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PinnedStatistics;
@@ -25,6 +25,32 @@ pub struct LevelStatistics {
     pub property_bytes: u64,
     /// Bytes of memory for their page indexes and directories.
     pub memory_bytes: u64,
+    /// Pages of its files that were read since opening, by whomever: readers, scans, compactions.
+    pub pages_read: u64,
+}
+
+/// Why a memory graph is in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphUse {
+    /// Commits go to it.
+    Open,
+    /// It waits for its flush.
+    Flush,
+    /// It has a file; a transaction that began at this commit may conflict with its changes.
+    Transaction(Timestamp),
+    /// It has a file, and goes when something is flushed or a commit needs room.
+    Nothing,
+}
+
+/// A memory graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GraphStatistics {
+    /// Its newest commit; `None` if it has none.
+    pub last: Option<Timestamp>,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Why it is there.
+    pub used_for: GraphUse,
 }
 
 /// A disk engine's numbers.
@@ -45,6 +71,10 @@ pub struct TreeStatistics {
     pub retained_graphs: u64,
     /// Bytes of those.
     pub retained_bytes: u64,
+    /// All memory graphs, oldest first, and why each is there.
+    pub graphs: Vec<GraphStatistics>,
+    /// What single lists cost.
+    pub lists: ListReadStatistics,
     /// Files that compactions replaced, and that snapshots still read.
     pub pinned: PinnedStatistics,
     /// Flushes since opening.
@@ -63,8 +93,25 @@ pub struct TreeStatistics {
     pub direct_io: bool,
 }
 
-fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {
-    let mut level = LevelStatistics { files: files.len() as u64, ..LevelStatistics::default() };
+impl TreeStatistics {
+    /// Bytes that flushes and compactions wrote for each byte of flushes, since opening; `None` if nothing was flushed.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        let written = self.flushes.bytes + self.compactions.written_bytes;
+        (self.flushes.bytes > 0).then(|| written as f64 / self.flushes.bytes as f64)
+    }
+
+    /// Pages that were read and not cached for each list that was asked for, since opening; `None` if none was.
+    #[must_use]
+    pub fn page_reads_a_list(&self) -> Option<f64> {
+        let ListReadStatistics { lists, pages } = self.lists;
+        (lists > 0).then(|| pages as f64 / lists as f64)
+    }
+}
+
+fn level(files: &[Arc<CsrFile>], pages_read: u64) -> LevelStatistics {
+    let files_count = files.len() as u64;
+    let mut level = LevelStatistics { files: files_count, pages_read, ..LevelStatistics::default() };
     for file in files {
         let stored = file.stored();
         level.topology_bytes += stored.topology.bytes;
@@ -78,6 +125,20 @@ fn level(files: &[Arc<CsrFile>]) -> LevelStatistics {
 fn graphs<'a>(generations: impl Iterator<Item = &'a Arc<Generation<CsrFile>>>) -> (u64, u64) {
     let sizes = generations.filter_map(|generation| generation.graph()).map(|graph| size(&graph));
     sizes.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
+}
+
+/// The graph of a generation, if it has one, where `oldest_writer` is the snapshot of the oldest transaction.
+fn graph_of(generation: &Generation<CsrFile>, oldest_writer: Option<Timestamp>) -> Option<GraphStatistics> {
+    let graph = generation.graph()?;
+    let (last, has_file) = (graph.last(), generation.file().is_some());
+    let needed_by = oldest_writer.filter(|oldest| last.is_some_and(|last| last > *oldest));
+    let used_for = match needed_by {
+        _ if !graph.is_frozen() => GraphUse::Open,
+        _ if !has_file => GraphUse::Flush,
+        Some(oldest) => GraphUse::Transaction(oldest),
+        None => GraphUse::Nothing,
+    };
+    Some(GraphStatistics { last, bytes: size(&graph), used_for })
 }
 
 fn size(graph: &MemoryGraph) -> u64 {
@@ -97,12 +158,16 @@ impl DiskEngine {
     #[must_use]
     pub fn tree_statistics(&self) -> TreeStatistics {
         let current = self.tree().current();
-        let mut levels: Vec<_> = current.set.levels().map(level).collect();
+        let reads = self.page_reader().reads();
+        let levels = current.set.levels().enumerate();
+        let mut levels: Vec<_> = levels.map(|(at, files)| level(files, reads.pages_of_level(at))).collect();
         let deepest = levels.iter().rposition(|level| level.files > 0).unwrap_or(0);
         levels.truncate(deepest + 1);
         let flushed = current.retained.as_slice().iter().filter(|generation| generation.file().is_some());
         let (retained_graphs, retained_bytes) = graphs(flushed);
         let (_, graph_bytes) = graphs(current.generations.iter());
+        let oldest_writer = self.tree().timeline().registry().oldest_writer();
+        let all = current.retained.as_slice().iter();
         TreeStatistics {
             levels,
             covered_through: current.covered_through,
@@ -111,6 +176,8 @@ impl DiskEngine {
             graph_bytes,
             retained_graphs,
             retained_bytes,
+            graphs: all.filter_map(|generation| graph_of(generation, oldest_writer)).collect(),
+            lists: reads.lists(),
             pinned: self.page_reader().pinned(),
             flushes: self.flushes().statistics(),
             flush_failure: self.pacing().failure(),

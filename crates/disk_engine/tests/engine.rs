@@ -18,6 +18,7 @@ use evergraph_disk_engine::file_set::FileSet;
 use evergraph_disk_engine::groups::GroupTable;
 use evergraph_disk_engine::index_table::IndexTable;
 use evergraph_disk_engine::pacing::{Backlog, PacingLimits};
+use evergraph_disk_engine::statistics::GraphUse;
 use evergraph_disk_engine::tuning::Tuning;
 use evergraph_graph::budget::Budget;
 use evergraph_graph::error::{ErrorKind, Result};
@@ -352,6 +353,9 @@ fn writers_wait_for_two_frozen_graphs_and_are_refused_with_the_cause() {
     let tree = engine.tree_statistics();
     assert_eq!((tree.levels.len(), tree.levels[0].files, tree.frozen_graphs), (1, 1, 1));
     assert_eq!((tree.covered_through, tree.flushes.freed_graphs), (Timestamp(1), 1));
+    let uses: Vec<GraphUse> = tree.graphs.iter().map(|graph| graph.used_for).collect();
+    assert_eq!(uses, [GraphUse::Flush, GraphUse::Open]);
+    assert_eq!(tree.graphs.iter().map(|graph| graph.bytes).sum::<u64>(), tree.graph_bytes);
 }
 
 #[test]

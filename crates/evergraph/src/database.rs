@@ -425,8 +425,8 @@ impl Database {
     pub fn statistics(&self) -> Result<Statistics> {
         let snapshot = self.snapshot();
         let (catalogue, counts) = (snapshot.catalogue(), snapshot.statistics()?);
-        let vertices = counts.vertices.iter();
-        let edges = counts.edges.iter();
+        drop(snapshot); // It is no reader to tell of.
+        let (vertices, edges) = (counts.vertices.iter(), counts.edges.iter());
         Ok(Statistics {
             vertices: vertices.map(|(id, count)| (catalogue.label_name(*id).to_string(), *count)).collect(),
             edges: edges.map(|(id, count)| (catalogue.edge_type_name(*id).to_string(), *count)).collect(),

@@ -4,7 +4,8 @@ use crate::arrow_out::TableBuilder;
 use crate::error::{OrRaise, exception, invalid};
 use crate::long_call::ProgressWatch;
 use crate::names::{ScopeNames, direction, vertex};
-use crate::tables::{label_owners, numbers, vertex_column};
+use crate::reserved::TableMemory;
+use crate::tables::{label_owners, numbers, push_vertex_property};
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
@@ -131,6 +132,9 @@ pub fn run(
     let AlgorithmCall { algorithm, arguments } = chosen;
     let Answer { vertices, columns, figures, .. } = algorithm.run(&input, arguments, &control)?;
     let mut table = TableBuilder::default();
+    let mut memory = TableMemory::new(snapshot.budget(), "an algorithm's table");
+    let row_bytes = size_of::<u64>() + columns.iter().map(value_bytes).sum::<usize>();
+    memory.keep(vertices.len() as u64 * row_bytes as u64)?;
     let mut columns = columns.into_iter();
     for column in algorithm.columns {
         match column.kind {
@@ -141,13 +145,23 @@ pub fn run(
     let owners = label_owners(&catalogue, &scope.labels)?;
     for (name, key) in keys {
         watch.tell("keys", None, || name.clone());
-        table.push_column(name, &vertex_column(snapshot, &owners, &vertices, key, watch)?)?;
+        push_vertex_property(&mut table, &mut memory, name, snapshot, &owners, &vertices, key, watch)?;
     }
+    table.hold(memory);
     let figures = figures.into_iter().filter(|(_, figure)| *figure != Figure::Nothing);
     figures.for_each(|(name, figure)| table.note(name, figure));
     table.note("freeze_seconds", input.freezing_time().as_secs_f64());
     table.note("kernel_seconds", input.kernel_time().as_secs_f64());
     table.finish()
+}
+
+/// Bytes of a value of `column`.
+fn value_bytes(column: &Column) -> usize {
+    match column.values {
+        ColumnValues::U32(_) => size_of::<u32>(),
+        ColumnValues::U64(_) => size_of::<u64>(),
+        ColumnValues::F64(_) => size_of::<f64>(),
+    }
 }
 
 fn array(column: Column) -> ArrayRef {

@@ -17,6 +17,7 @@
 //! Moments and durations are counted in nanoseconds, or in the next unit that holds all of them exactly.
 
 use crate::arrow_time::{durations, moments};
+use crate::reserved::{TableMemory, with_memory};
 use arrow_array::builder::{LargeBinaryBuilder, LargeStringBuilder};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array,
@@ -25,6 +26,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{Field, Fields, Schema};
+use evergraph::graph::budget::Reservation;
 use evergraph::graph::column::{Column, ColumnData};
 use evergraph::graph::value::ValueType;
 use evergraph::graph::value::collection::Map;
@@ -41,6 +43,7 @@ pub struct TableBuilder {
     fields: Vec<Field>,
     arrays: Vec<ArrayRef>,
     metadata: HashMap<String, String>,
+    memory: Vec<Reservation>,
 }
 
 impl TableBuilder {
@@ -61,6 +64,11 @@ impl TableBuilder {
         Ok(())
     }
 
+    /// Keeps what was reserved for it until Python frees it.
+    pub fn hold(&mut self, memory: TableMemory<'_>) {
+        self.memory.extend(memory.into_kept());
+    }
+
     /// Says something about all of it.
     pub fn note(&mut self, name: &str, what: impl ToString) {
         self.metadata.insert(name.to_owned(), what.to_string());
@@ -70,7 +78,10 @@ impl TableBuilder {
     ///
     /// # Errors
     /// `invalid` if columns are of different lengths.
-    pub fn finish(self) -> Result<RecordBatch> {
+    pub fn finish(mut self) -> Result<RecordBatch> {
+        if let Some(first) = self.arrays.first_mut() {
+            *first = with_memory(first, self.memory)?;
+        }
         let schema = Arc::new(Schema::new_with_metadata(self.fields, self.metadata));
         RecordBatch::try_new(schema, self.arrays).map_err(|error| Error::invalid(error.to_string()))
     }

@@ -17,6 +17,7 @@ use arrow_array::UInt32Array;
 use arrow_buffer::{Buffer, ScalarBuffer, ToByteSlice};
 use bytes::Bytes;
 use evergraph::engines::topology::AnyTopology;
+use evergraph::graph::budget::{Budget, Reservation};
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
 use evergraph::memory_engine::shared_list::SharedList;
 use evergraph::{Direction, Result};
@@ -26,6 +27,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Parts for each thread: so that a slow one does not keep the others waiting.
 const PARTS_A_THREAD: usize = 16;
+
+/// What a refusal names.
+const PURPOSE: &str = "a CSR copy";
+
+/// Rows of so many bytes are reserved before they are sorted.
+const RESERVED_ROW_BYTES: usize = 1 << 20;
+
+/// The memory of the arrays to come.
+pub struct ArraysMemory {
+    /// That of the offsets.
+    pub offsets: Reservation,
+    /// That of the neighbours.
+    pub neighbors: Reservation,
+    /// That of the weights, if there are any.
+    pub weights: Reservation,
+}
 
 /// All lists in one direction, with the place of each in the arrays to come.
 pub struct Lists {
@@ -47,12 +64,25 @@ struct Part<'a> {
 }
 
 impl Lists {
-    /// Those of `topology`.
+    /// Those of `topology`, and the memory for them and for the arrays that they are copied to.
     ///
     /// # Errors
-    /// `invalid` if the side was not frozen; errors of reading.
-    pub fn of(topology: AnyTopology, direction: Direction, weighted: bool) -> Result<Self> {
+    /// `invalid` if the side was not frozen; `limit` if the arrays don't fit below the memory limit; errors of reading.
+    pub fn of(
+        topology: AnyTopology,
+        direction: Direction,
+        weighted: bool,
+        budget: &dyn Budget,
+    ) -> Result<(Self, ArraysMemory)> {
         let bound = topology.bound();
+        let offsets_memory = budget.reserve(PURPOSE, (u64::from(bound) + 1) * size_of::<i64>() as u64)?;
+        let _degrees = budget.reserve(PURPOSE, u64::from(bound) * size_of::<u32>() as u64)?;
+        let weight_bytes = if weighted { size_of::<f64>() as u64 } else { 0 };
+        let neighbor_bytes = size_of::<u32>() as u64;
+        // Refused now, rather than after degrees were counted, which is a scan with the disk engine.
+        let sides = if direction == Direction::Both { 2 } else { 1 };
+        let most = topology.edge_count().saturating_mul(sides * (neighbor_bytes + weight_bytes));
+        drop(budget.reserve(PURPOSE, most)?);
         let mut degrees = vec![0_u32; bound as usize];
         let segments = match weighted || direction == Direction::Both {
             true => None,
@@ -68,7 +98,12 @@ impl Lists {
             end += i64::from(*degree);
             end
         }));
-        Ok(Self { topology, direction, segments, offsets })
+        let memory = ArraysMemory {
+            offsets: offsets_memory,
+            neighbors: budget.reserve(PURPOSE, end as u64 * neighbor_bytes)?,
+            weights: budget.reserve(PURPOSE, end as u64 * weight_bytes)?,
+        };
+        Ok((Self { topology, direction, segments, offsets }, memory))
     }
 
     /// How many neighbours there are.
@@ -80,8 +115,14 @@ impl Lists {
     /// Writes them over all of `neighbors` and `weights`, of [`Lists::edges_count`] each; no weights if it is empty.
     ///
     /// # Errors
-    /// `cancelled`; errors of reading.
-    pub fn copy(&self, neighbors: &mut [u32], weights: &mut [f64], watch: &ProgressWatch) -> Result<()> {
+    /// `cancelled`; `limit` if a list with weights can't be sorted within `budget`; errors of reading.
+    pub fn copy(
+        &self,
+        neighbors: &mut [u32],
+        weights: &mut [f64],
+        budget: &dyn Budget,
+        watch: &ProgressWatch,
+    ) -> Result<()> {
         let edges = neighbors.len() as u64;
         let done = AtomicU64::new(0);
         let told = |copied: usize| {
@@ -111,7 +152,7 @@ impl Lists {
         parts.into_par_iter().try_for_each(|part| -> Result<()> {
             watch.cancel.check()?;
             let copied = part.neighbors.len();
-            part.fill(&self.topology, self.direction)?;
+            part.fill(&self.topology, self.direction, budget)?;
             told(copied);
             Ok(())
         })
@@ -169,7 +210,7 @@ fn end_before(ends: &[u32], row: usize) -> usize {
 }
 
 impl Part<'_> {
-    fn fill(self, topology: &impl Topology, direction: Direction) -> Result<()> {
+    fn fill(self, topology: &impl Topology, direction: Direction, budget: &dyn Budget) -> Result<()> {
         let Self { vertices, offsets, neighbors, weights } = self;
         let base = offsets[vertices.start as usize];
         let (mut at, mut last) = (0, None);
@@ -196,7 +237,7 @@ impl Part<'_> {
             Visit::Continue
         })?;
         for row in mixed {
-            sort(&mut neighbors[row.clone()], weights.get_mut(row).unwrap_or_default());
+            sort(&mut neighbors[row.clone()], weights.get_mut(row).unwrap_or_default(), budget)?;
         }
         Ok(())
     }
@@ -238,13 +279,22 @@ impl CsrPiece {
 }
 
 /// Sorts a row by neighbour, and its weights along with it.
-fn sort(neighbors: &mut [u32], weights: &mut [f64]) {
+///
+/// # Errors
+/// `limit` if the copy of a row with weights doesn't fit into `budget`.
+fn sort(neighbors: &mut [u32], weights: &mut [f64], budget: &dyn Budget) -> Result<()> {
     if weights.is_empty() {
-        return neighbors.sort_unstable();
+        neighbors.sort_unstable();
+        return Ok(());
     }
+    let bytes = neighbors.len() * size_of::<(u32, f64)>();
+    // Short ones are not worth the budget's lock.
+    let _memory =
+        (bytes >= RESERVED_ROW_BYTES).then(|| budget.reserve(PURPOSE, 2 * bytes as u64)).transpose()?;
     let mut row: Vec<(u32, f64)> = neighbors.iter().copied().zip(weights.iter().copied()).collect();
     row.sort_by_key(|entry| entry.0);
     for ((neighbor, weight), sorted) in neighbors.iter_mut().zip(weights.iter_mut()).zip(row) {
         (*neighbor, *weight) = sorted;
     }
+    Ok(())
 }

@@ -10,6 +10,7 @@
 //! arrow_out, arrow_time             tables out                export        files out
 //! algorithms                        all of them, by name
 //! query, argument, item             Gremlin: results, variables in, results out
+//! reserved                          memory of what Python holds, below the memory limit
 //! service                           functions of Python that queries call
 //! ```
 //!
@@ -33,6 +34,7 @@ mod long_call;
 mod names;
 mod query;
 mod read;
+mod reserved;
 mod service;
 mod shared_snapshot;
 mod snapshot;
@@ -54,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<snapshot::Snapshot>()?;
     module.add_class::<query::Results>()?;
     module.add_class::<service::Graph>()?;
+    module.add_class::<reserved::ReservedMemory>()?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;

@@ -9,6 +9,7 @@ use crate::long_call;
 use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
 use crate::query::{OpenCheck, PythonQuery, QueryInput, QuerySettings, Results};
 use crate::read::{self, ItemName};
+use crate::reserved::{ReservedMemory, keep_with};
 use crate::shared_snapshot::SharedSnapshot;
 use crate::tables;
 use evergraph::algorithms::control::Control;
@@ -327,24 +328,33 @@ impl Snapshot {
         let taken = self.share(py)?;
         let side = direction(py, side)?;
         let weighted = weight_name.is_some();
-        let mut lists = long_call::run(py, progress, |watch| {
+        let (mut lists, memory) = long_call::run(py, progress, |watch| {
             let snapshot = taken.snapshot();
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
             let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
             let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
-            Lists::of(topology, side, weighted)
+            Lists::of(topology, side, weighted, snapshot.budget())
         })?;
         let neighbors = unwritten(py, lists.edges_count())?;
+        keep_with(&neighbors, memory.neighbors)?;
         let weights = unwritten(py, if weighted { lists.edges_count() } else { 0 })?;
+        keep_with(&weights, memory.weights)?;
         {
             let (mut neighbors, mut weights) = (neighbors.readwrite(), weights.readwrite());
             let (neighbors, weights) = (neighbors.as_slice_mut()?, weights.as_slice_mut()?);
-            long_call::run(py, progress, |watch| lists.copy(neighbors, weights, watch))?;
+            let budget = taken.snapshot().budget();
+            long_call::run(py, progress, |watch| lists.copy(neighbors, weights, budget, watch))?;
         }
-        let offsets = std::mem::take(&mut lists.offsets);
+        let offsets = std::mem::take(&mut lists.offsets).into_pyarray(py);
+        keep_with(&offsets, memory.offsets)?;
         py.detach(|| drop(lists));
-        Ok((offsets.into_pyarray(py), neighbors, weighted.then_some(weights)))
+        Ok((offsets, neighbors, weighted.then_some(weights)))
+    }
+
+    /// Memory for what Python makes of this snapshot, below the database's limit.
+    fn reserve(&self, py: Python<'_>, purpose: &str, size: u64) -> PyResult<ReservedMemory> {
+        ReservedMemory::new(py, self.share(py)?.snapshot().budget(), purpose, size)
     }
 
     /// The pieces: vertices, offsets, neighbours, and whether the last are the database's own array.

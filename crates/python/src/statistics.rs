@@ -1,7 +1,7 @@
 //! Statistics: what `Database.stats` tells, as dictionaries.
 
 use evergraph::Statistics;
-use evergraph::disk_engine::statistics::TreeStatistics;
+use evergraph::disk_engine::statistics::{GraphStatistics, GraphUse, TreeStatistics};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -21,6 +21,8 @@ pub fn statistics<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Bound<'p
     stats.set_item("open_transactions", store.writers)?;
     stats.set_item("newest_commit", store.published.0)?;
     stats.set_item("oldest_snapshot", store.oldest_snapshot.map(|oldest| oldest.0))?;
+    stats.set_item("oldest_snapshot_seconds", store.oldest_reader.map(|(_, age)| age.as_secs_f64()))?;
+    stats.set_item("oldest_transaction", store.oldest_writer.map(|oldest| oldest.0))?;
     // The disk engine has these in files.
     let in_memory = |bytes: u64| if found.tree.is_some() { 0 } else { bytes };
     stats.set_item("topology_bytes", in_memory(engine.topology_bytes))?;
@@ -65,6 +67,7 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
             ("topology_bytes", level.topology_bytes),
             ("property_bytes", level.property_bytes),
             ("memory_bytes", level.memory_bytes),
+            ("pages_read", level.pages_read),
         ];
         levels.append(numbers(py, &row)?)?;
     }
@@ -83,7 +86,14 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
         ("retained", found.retained_graphs),
         ("retained_bytes", found.retained_bytes),
     ];
-    tree.set_item("memory_graphs", numbers(py, &row)?)?;
+    let row = numbers(py, &row)?;
+    let graphs = found.graphs.iter().map(|found| graph(py, found));
+    row.set_item("graphs", graphs.collect::<PyResult<Vec<_>>>()?)?;
+    tree.set_item("memory_graphs", row)?;
+    let row = numbers(py, &[("count", found.lists.lists), ("pages_read", found.lists.pages)])?;
+    row.set_item("pages_a_list", found.page_reads_a_list())?;
+    tree.set_item("lists", row)?;
+    tree.set_item("write_amplification", found.write_amplification())?;
     tree.set_item("pinned", numbers(py, &[("files", found.pinned.files), ("bytes", found.pinned.bytes)])?)?;
     let row = numbers(py, &[("files", flushes.files), ("bytes", flushes.bytes)])?;
     row.set_item("seconds", flushes.flushing.as_secs_f64())?;
@@ -104,6 +114,21 @@ fn tree<'py>(py: Python<'py>, found: &TreeStatistics) -> PyResult<Bound<'py, PyD
     tree.set_item("stalls", row)?;
     tree.set_item("direct_io", found.direct_io)?;
     Ok(tree)
+}
+
+/// A memory graph, and why it is there.
+fn graph<'py>(py: Python<'py>, found: &GraphStatistics) -> PyResult<Bound<'py, PyDict>> {
+    let (kept_for, transaction) = match found.used_for {
+        GraphUse::Open => ("commits", None),
+        GraphUse::Flush => ("flush", None),
+        GraphUse::Transaction(snapshot) => ("transaction", Some(snapshot.0)),
+        GraphUse::Nothing => ("nothing", None),
+    };
+    let graph = numbers(py, &[("bytes", found.bytes)])?;
+    graph.set_item("last_commit", found.last.map(|last| last.0))?;
+    graph.set_item("kept_for", kept_for)?;
+    graph.set_item("transaction", transaction)?;
+    Ok(graph)
 }
 
 fn numbers<'py>(py: Python<'py>, rows: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {

@@ -97,6 +97,10 @@ pub struct StoreStatistics {
     pub readable: Timestamp,
     /// The oldest open snapshot; versions that it needs are kept.
     pub oldest_snapshot: Option<Timestamp>,
+    /// The snapshot of the oldest reader, and how long it has been open.
+    pub oldest_reader: Option<(Timestamp, Duration)>,
+    /// The snapshot of the oldest transaction.
+    pub oldest_writer: Option<Timestamp>,
     /// Open snapshots.
     pub readers: u32,
     /// Open transactions.
@@ -339,14 +343,18 @@ impl<E: Engine> Store<E> {
         let front = &self.front;
         let (commits, conflicts, renamed_edges) = front.counters.load();
         let indexes = self.indexes();
-        let (oldest_snapshot, (readers, writers)) = {
+        let (oldest_snapshot, oldest_reader, oldest_writer, (readers, writers)) = {
             let registry = front.timeline.registry();
-            (registry.oldest(), registry.len())
+            (registry.oldest(), registry.oldest_reader(), registry.oldest_writer(), registry.len())
         };
+        let now = front.timeline.clock().now();
+        let oldest_reader = oldest_reader.map(|(oldest, begun)| (oldest, now.saturating_sub(begun)));
         StoreStatistics {
             published: front.timeline.published(),
             readable: front.timeline.readable(),
             oldest_snapshot,
+            oldest_reader,
+            oldest_writer,
             readers,
             writers,
             commits,

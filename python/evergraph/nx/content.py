@@ -31,6 +31,10 @@ Combine: TypeAlias = Literal["sum", "min"]
 """What the weights of parallel edges of a multigraph come to. Graphs that merge them have the last one's."""
 
 LABEL, EDGE_TYPE, WEIGHT = "Node", "EDGE", "weight"
+PURPOSE = "arrays for NetworkX"
+NODE_BYTES = 150
+"""What the list and the dictionary of nodes take for each."""
+
 SMALL = 5_000
 """Edges up to which one transaction is quicker than a bulk load."""
 
@@ -132,8 +136,11 @@ class Content:
         csr = self.adjacency(weight, default, combine)
         asked = None if csr.weights is None else (weight, default, combine)
         if asked not in known:
-            known[asked] = copied(csr)
+            known[asked] = self._copied(csr)
         return known[asked]
+
+    def _copied(self, csr: Csr) -> Kernel:
+        return copied(csr)
 
 
 def numbers(column: Any, default: float) -> npt.NDArray[np.float64]:
@@ -238,6 +245,9 @@ class Live(Content):
 
     @cached_property
     def _nodes(self) -> list[Any]:
+        # For as long as this lives, with the row of each, which is looked up by name.
+        size = NODE_BYTES * self._table.num_rows + int(self._table.nbytes)
+        self._nodes_memory = self.snapshot.reserve(PURPOSE, size)
         if self.key is None:
             numbers: list[Any] = self._numbers.tolist()
             return numbers
@@ -253,6 +263,21 @@ class Live(Content):
     def _listed(self) -> tuple[Csr, bool]:
         """The adjacency without weights, and whether the snapshot has each edge once."""
         direction: Direction = "out" if self.is_directed else "both"
+        size, count = self.counts, self._arcs_most()
+        # Neighbours and sources in NumPy's width; while they are made, keys, and which of them differ.
+        kept = self.snapshot.reserve(PURPOSE, 16 * (count + size + 1))
+        with self.snapshot.reserve(PURPOSE, 18 * count):
+            found, is_simple = self._read_lists(direction)
+        kept.keep_with(found)
+        return found, is_simple
+
+    def _arcs_most(self) -> int:
+        """How many arcs there are at most."""
+        edges = self.snapshot.edge_types()
+        count = sum(edges[name] for name in dict.fromkeys(self.types or edges))
+        return count if self.is_directed else 2 * count
+
+    def _read_lists(self, direction: Direction) -> tuple[Csr, bool]:
         given = self.snapshot.compact_csr(*self.types, labels=self.labels or None, direction=direction)
         stored = Csr(given.offsets.astype(np.intp), given.neighbors.astype(np.intp))
         keys = stored.sources * stored.size + stored.neighbors
@@ -287,6 +312,23 @@ class Live(Content):
         return self._weighted(weight if known else None, default, combine)
 
     def _weighted(self, weight: str | None, default: float, combine: Combine) -> Csr:
+        count = self._arcs_most()
+        kept = self.snapshot.reserve(PURPOSE, 24 * count + 16 * (self.counts + 1))
+        with self.snapshot.reserve(PURPOSE, 64 * count):
+            found = self._read_weighted(weight, default, combine)
+        kept.keep_with(found)
+        return found
+
+    def _copied(self, csr: Csr) -> Kernel:
+        """A database in memory, and what it takes; and twice the columns that it is loaded from."""
+        arcs = len(csr.neighbors)
+        kept = self.snapshot.reserve(PURPOSE, 32 * (arcs + csr.size))
+        with self.snapshot.reserve(PURPOSE, 48 * arcs):
+            found = super()._copied(csr)
+        kept.keep_with(found.snapshot)
+        return found
+
+    def _read_weighted(self, weight: str | None, default: float, combine: Combine) -> Csr:
         source, target, table = self.edge_rows([] if weight is None else [weight])
         values, valid = np.full(len(source), default, dtype=np.float64), np.ones(len(source), dtype=np.bool_)
         integral = isinstance(default, int)

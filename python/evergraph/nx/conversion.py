@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from evergraph.convert import attributes, attributes_of_edges, attributes_of_vertices
+from evergraph.convert import attributes, attributes_of_edges, attributes_of_vertices, reserved_for_networkx
 from evergraph.database import open as open_database
 from evergraph.errors import InvalidError
 from evergraph.nx.content import EDGE_TYPE, LABEL, Combine, Content, Live, numbers
@@ -147,6 +147,7 @@ class Converted(Live):
 
     # Always on a copy that has each arc as an edge.
     kernel = Content.kernel
+    _copied = Content._copied
 
 
 def _column(rows: Iterable[Mapping[str, Any]], name: Any) -> Any:
@@ -277,25 +278,27 @@ def to_networkx(view: Any) -> Any:
     graph = view._plain()
     graph.graph.update(view.graph)
     nodes = content.nodes
-    graph.add_nodes_from(nodes)
     if isinstance(content, Converted):
+        graph.add_nodes_from(nodes)
         graph.add_nodes_from(zip(nodes, _rows(content.node_columns, len(nodes)), strict=True))
         source, target, stored = content.edge_ends()
         columns = {name: column.filter(stored) for name, column in content.edge_columns.items()}
         rows = _rows(columns, len(source))
-    else:
-        graph.add_nodes_from(
-            zip(
-                nodes,
-                attributes_of_vertices(content.snapshot, content.snapshot.vertices(*content.labels)),
-                strict=True,
-            )
-        )
-        source, target, edges = content.edge_rows(None)
-        rows = attributes_of_edges(content.snapshot, edges)
+        _add_edges(graph, nodes, source, target, rows)
+        return graph
+    vertices = content.snapshot.vertices(*content.labels)
+    source, target, edges = content.edge_rows(None)
+    kept, meanwhile = reserved_for_networkx(content.snapshot, vertices, edges, content.is_multigraph)
+    kept.keep_with(graph)
+    with meanwhile:
+        graph.add_nodes_from(zip(nodes, attributes_of_vertices(content.snapshot, vertices), strict=True))
+        _add_edges(graph, nodes, source, target, attributes_of_edges(content.snapshot, edges))
+    return graph
+
+
+def _add_edges(graph: Any, nodes: list[Any], source: Ints, target: Ints, rows: list[dict[str, Any]]) -> None:
     ends = ([nodes[row] for row in rows.tolist()] for rows in (source, target))
     graph.add_edges_from(zip(*ends, rows, strict=True))
-    return graph
 
 
 def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from evergraph.pyg.topology import EdgeType, NodeType, Topology, by_time, joined
 from evergraph.reader import names
 
 if TYPE_CHECKING:
+    from evergraph._native import ReservedMemory
     from evergraph.snapshot import Snapshot
 
 __all__ = ["VERTEX", "Graph", "read_graph"]
@@ -27,6 +29,10 @@ TIME = "time"
 """What the feature of edges is called by which lists are ordered."""
 
 
+PURPOSE = "arrays for PyG"
+"""What a refusal of memory names."""
+
+
 class Graph:
     """Topology, features of vertices and of edges.
 
@@ -37,9 +43,11 @@ class Graph:
         The features, and the properties that they use.
     edge_values : dict of EdgeType to dict of str to numpy.ndarray
         A row an edge, by its number.
+    memory : list of ReservedMemory
+        What its arrays take of the database's memory limit, for as long as the graph lives.
     """
 
-    __slots__ = ("_snapshot", "_vertex_values", "edge_values", "topology", "vertex_features")
+    __slots__ = ("_snapshot", "_vertex_values", "edge_values", "memory", "topology", "vertex_features")
 
     def __init__(
         self,
@@ -48,8 +56,10 @@ class Graph:
         edge_values: dict[EdgeType, dict[str, _Array]],
         snapshot: Snapshot,
         preload: bool,
+        memory: list[ReservedMemory],
     ) -> None:
         """Have these; `preload` reads the features of all vertices now, else the snapshot is asked each time."""
+        self.memory = memory
         self.topology = topology
         self.vertex_features = vertex_features
         self.edge_values = edge_values
@@ -57,8 +67,17 @@ class Graph:
         self._snapshot = snapshot
         if preload:
             for node_type, features in vertex_features.items():
-                for name, values in self._read(node_type, features, topology.vertices[node_type]).items():
+                numbers = topology.vertices[node_type]
+                for name, values in self._read(node_type, features, numbers, kept=True).items():
                     self._vertex_values[node_type, name] = values
+
+    def reserve(self, size: int) -> None:
+        """Reserve bytes for as long as the graph lives."""
+        self.memory.append(self.meanwhile(size))
+
+    def meanwhile(self, size: int) -> ReservedMemory:
+        """Reserve bytes for a ``with`` block."""
+        return self._snapshot.reserve(PURPOSE, size)
 
     def vertex_values(self, node_type: NodeType, name: str, rows: Any = None) -> _Array:
         """One feature of some vertices, or of all.
@@ -94,10 +113,14 @@ class Graph:
             ) from error
         return found[name]
 
-    def _read(self, node_type: NodeType, features: Mapping[str, Feature], numbers: _Array) -> dict[str, _Array]:
+    def _read(
+        self, node_type: NodeType, features: Mapping[str, Feature], numbers: _Array, *, kept: bool = False
+    ) -> dict[str, _Array]:
         if not features:
             return {}
         table = _properties(self._snapshot.properties_of(numbers, *properties_named(features)), 2)
+        if kept:
+            self.reserve(_features_bytes(table, features))
         what = "vertices" if node_type is None else node_type
         return {name: feature(table, made_of, what) for name, made_of in features.items()}
 
@@ -123,22 +146,57 @@ def read_graph(
     of_edges = _by_group(edge_features, groups, homogeneous, "edge_attr", "edge type", "edge_features")
     ordered_by = _times_by_group(edge_times, groups, homogeneous)
     _check_names(vertex_features, of_edges, ordered_by)
-    layout = layout_of(vertices)
+    memory: list[ReservedMemory] = []
     edge_values: dict[EdgeType, dict[str, _Array]] = {}
-    for group, members in groups.items():
-        if group in ordered_by and TIME in of_edges[group]:
-            raise InvalidError(f"edge_features: {TIME!r} is the name of what edge_times gives; choose another")
-        columns = _edge_columns(snapshot, members, called, layout.type_of, of_edges[group], ordered_by.get(group))
-        for part in joined(snapshot, members, called, vertices, layout):
-            incoming, values = part.incoming, columns
-            if part.places is not None:
-                values = {name: column[part.places] for name, column in values.items()}
-            if group in ordered_by:
-                incoming, order = by_time(incoming, values[TIME])
-                values = {name: column[order] for name, column in values.items()}
-            topology.incoming[part.edge_type] = incoming
-            edge_values[part.edge_type] = values
-    return Graph(topology, vertex_features, edge_values, snapshot, preload)
+    counts = snapshot.edge_types()
+    with ExitStack() as meanwhile:
+        bound = max((int(numbers[-1]) + 1 for numbers in vertices.values() if len(numbers)), default=0)
+        meanwhile.enter_context(snapshot.reserve(PURPOSE, bound * LAYOUT_BYTES))
+        layout = layout_of(vertices)
+        for group, members in groups.items():
+            if group in ordered_by and TIME in of_edges[group]:
+                raise InvalidError(f"edge_features: {TIME!r} is the name of what edge_times gives; choose another")
+            edges = sum(counts.get(name, 0) for name in dict.fromkeys(members or counts))
+            memory.append(snapshot.reserve(PURPOSE, edges * SOURCE_BYTES))
+            with ExitStack() as of_group:
+                of_group.enter_context(snapshot.reserve(PURPOSE, edges * JOINING_BYTES))
+                columns = _edge_columns(
+                    snapshot,
+                    members,
+                    called,
+                    layout.type_of,
+                    of_edges[group],
+                    ordered_by.get(group),
+                    memory,
+                    of_group,
+                )
+                for part in joined(snapshot, members, called, vertices, layout):
+                    incoming, values = part.incoming, columns
+                    memory.append(snapshot.reserve(PURPOSE, incoming.offsets.nbytes))
+                    if part.places is not None:
+                        values = {name: column[part.places] for name, column in values.items()}
+                    if group in ordered_by:
+                        incoming, order = by_time(incoming, values[TIME])
+                        values = {name: column[order] for name, column in values.items()}
+                    topology.incoming[part.edge_type] = incoming
+                    edge_values[part.edge_type] = values
+    return Graph(topology, vertex_features, edge_values, snapshot, preload, memory)
+
+
+LAYOUT_BYTES = 8
+"""Bytes of each number of a vertex for its type and its row, while edges are read."""
+
+SOURCE_BYTES = 4
+"""Bytes of an edge in a list."""
+
+JOINING_BYTES = 40
+"""Bytes of an edge while lists are split by what they join and put in order."""
+
+
+def _features_bytes(table: Any, features: Mapping[str, Feature]) -> int:
+    """Bytes of features at most, made of the columns of a table: 8 a value, or as many as lists have."""
+    named = sum(1 if isinstance(made_of, str) else len(made_of) for made_of in features.values())
+    return max(int(table.nbytes), 8 * int(table.num_rows) * named)
 
 
 def _by_group(
@@ -209,6 +267,8 @@ def _edge_columns(
     type_of: npt.NDArray[np.int32],
     features: Mapping[str, Feature],
     ordered_by: str | None,
+    memory: list[ReservedMemory],
+    of_group: ExitStack,
 ) -> dict[str, _Array]:
     """Give features of all edges of `types`, by target and source as `joined` has them."""
     wanted = properties_named(features)
@@ -228,6 +288,10 @@ def _edge_columns(
         table = table.filter(inside)
     order = np.argsort(table.column(1).to_numpy(), kind="stable")
     table = _properties(table, 4)
+    size = _features_bytes(table, features) + (8 * table.num_rows if ordered_by is not None else 0)
+    memory.append(snapshot.reserve(PURPOSE, size))
+    # While they are put in order, and split.
+    of_group.enter_context(snapshot.reserve(PURPOSE, 2 * size))
     what = " and ".join(types) or "edges"
     columns = {name: feature(table, made_of, what)[order] for name, made_of in features.items()}
     if ordered_by is not None:

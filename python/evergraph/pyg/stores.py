@@ -228,6 +228,18 @@ class Stores(NamedTuple):
 def copy_of(graph: Graph) -> Any:
     """Give a ``HeteroData``, or a ``Data`` of a homogeneous graph. See ``Snapshot.to_torch_geometric``."""
     data = Data() if None in graph.topology.vertices else HeteroData()
+    # Of the tensors that share no memory with the graph's arrays: numbers and ends as int64.
+    edges = sum(len(incoming.sources) for incoming in graph.topology.incoming.values())
+    nodes = sum(len(numbers) for numbers in graph.topology.vertices.values())
+    graph.reserve(16 * edges + 8 * nodes)
+    for memory in graph.memory:
+        memory.keep_with(data)
+    largest = max((len(incoming.sources) for incoming in graph.topology.incoming.values()), default=0)
+    with graph.meanwhile(24 * largest):
+        return _filled(data, graph)
+
+
+def _filled(data: Any, graph: Graph) -> Any:
     for node_type, numbers in graph.topology.vertices.items():
         store = data if node_type is None else data[node_type]
         store.num_nodes = len(numbers)

@@ -1,14 +1,15 @@
 //! Kuzu's tinysnb: people, whom they know and where they work, imported by a mapping; every answer beside
-//! that of DuckDB.
+//! that of DuckDB, with each engine.
 
 use crate::python::answer;
 use evergraph::graph::catalogue::Owner;
 use evergraph::import::mapping::document::Mapping;
 use evergraph::import::options::{ImportOptions, InputFile};
-use evergraph::{Database, Direction, GraphView, ReadByName, Snapshot, Value, VertexId};
+use evergraph::{Database, Direction, EngineKind, GraphView, Options, ReadByName, Snapshot, Value, VertexId};
 use evergraph_tests::data::data_set;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const MAPPING: &str = r#"
     [defaults]
@@ -65,12 +66,25 @@ fn name(snapshot: &Snapshot, vertex: VertexId, key: &str) -> String {
 fn people_whom_they_know_and_where_they_work_are_as_duckdb_counts_them() {
     let Some(folder) = data_set("kuzu-tinysnb") else { return };
     let Some(expected) = answer("tinysnb", &[folder.as_os_str()]) else { return };
-    let db = Database::in_memory().unwrap();
-    let mapping = Mapping::parse("mapping", MAPPING, &folder).unwrap();
-    let options = ImportOptions { mapping: Some(mapping), ..ImportOptions::new([InputFile::new(&folder)]) };
-    db.import(&options, &|_| ()).unwrap();
-    let snapshot = db.snapshot();
+    check(Database::in_memory().unwrap(), &folder, &expected);
+    let directory = tempfile::tempdir().unwrap();
+    let options =
+        Options { engine: Some(EngineKind::Disk), memory_limit_bytes: 64 << 20, ..Options::default() };
+    check(Database::open_with(directory.path().join("db"), &options).unwrap(), &folder, &expected);
+    // From its files alone.
+    compare(&Database::open(directory.path().join("db")).unwrap().snapshot(), &expected);
+}
 
+/// Imports the files, and compares what is in the database then.
+fn check(db: Database, folder: &Path, expected: &serde_json::Value) {
+    let mapping = Mapping::parse("mapping", MAPPING, folder).unwrap();
+    let options = ImportOptions { mapping: Some(mapping), ..ImportOptions::new([InputFile::new(folder)]) };
+    db.import(&options, &|_| ()).unwrap();
+    compare(&db.snapshot(), expected);
+    db.close().unwrap();
+}
+
+fn compare(snapshot: &Snapshot, expected: &serde_json::Value) {
     let catalogue = snapshot.catalogue();
     let person = Owner::Label(catalogue.label("Person").unwrap());
     assert!(catalogue.is_unique(person, catalogue.key("id").unwrap()));
@@ -96,7 +110,7 @@ fn people_whom_they_know_and_where_they_work_are_as_duckdb_counts_them() {
     for vertex in &people {
         for (edge, other) in known(*vertex) {
             since.push(snapshot.get_edge(edge, "since").unwrap().unwrap().to_string());
-            let group: &mut (u64, i64) = ages_of_known.entry(name(&snapshot, *vertex, "fname")).or_default();
+            let group: &mut (u64, i64) = ages_of_known.entry(name(snapshot, *vertex, "fname")).or_default();
             *group = (group.0 + 1, group.1 + age(other));
             second += known(other).len();
         }
@@ -112,7 +126,7 @@ fn people_whom_they_know_and_where_they_work_are_as_duckdb_counts_them() {
         let mark = tenfold(snapshot.get(place, "mark").unwrap());
         for (edge, worker) in snapshot.edges(place, Direction::In, &["WORKS_AT"]).unwrap() {
             let year = whole(snapshot.get_edge(edge, "year").unwrap());
-            workers.push((name(&snapshot, place, "name"), name(&snapshot, worker, "fname"), year, mark));
+            workers.push((name(snapshot, place, "name"), name(snapshot, worker, "fname"), year, mark));
         }
     }
     workers.sort_by(|left, right| left.1.cmp(&right.1));

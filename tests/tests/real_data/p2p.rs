@@ -127,7 +127,6 @@ fn the_published_graph_has_the_published_answers_right_after_its_import() {
 }
 
 #[test]
-#[ignore = "takes 10 s; the graph that its updates made has the same answers: run it with --ignored"]
 fn the_published_graph_has_the_published_answers_right_after_its_import_on_disk() {
     the_published_graph_has_the_published_answers_right_after_its_import_on(EngineKind::Disk);
 }

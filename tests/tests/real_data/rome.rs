@@ -127,7 +127,6 @@ fn shortest_ways_through_rome_are_as_long_as_dijkstra_says() {
 }
 
 #[test]
-#[ignore = "takes 12 s; larger graphs have kernels on disk beside it: run it with --ignored"]
 fn shortest_ways_through_rome_are_as_long_as_dijkstra_says_on_disk() {
     shortest_ways_through_rome_are_as_long_as_dijkstra_says_on(EngineKind::Disk);
 }

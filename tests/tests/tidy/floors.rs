@@ -82,9 +82,10 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/disk_engine/src",
         &[
-            &["format", "counters", "pacing"],
+            &["format", "pacing"],
             &[
                 "cache",
+                "counters",
                 "memory_graph",
                 "merge",
                 "source",

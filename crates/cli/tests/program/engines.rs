@@ -52,6 +52,13 @@ fn stats_of_the_disk_engine_show_its_levels_and_its_memory() {
     assert!(files > 0 && levels[0]["level"] == 0, "{levels:?}");
     assert!(report["tree"]["file_bytes"].as_u64() <= report["disk"]["bytes"].as_u64());
     assert!(report["tree"]["cache"]["misses"].as_u64().unwrap() > 0, "degrees were read");
+    assert!(levels.iter().any(|level| level["pages_read"].as_u64() > Some(0)), "{levels:?}");
+    let lists = &report["tree"]["lists"];
+    assert!(lists["count"].as_u64() > Some(0) && lists["pages_a_list"].as_f64() <= Some(3.0), "{lists}");
+    assert_eq!(report["tree"]["write_amplification"], Value::Null, "nothing was written");
+    assert_eq!(report["tree"]["memory_graphs"]["graphs"][0]["kept_for"], "commits");
+    assert_eq!(report["readers"]["snapshots"], 0, "what looks is not told of");
+    assert_eq!(report["readers"]["oldest_snapshot_seconds"], Value::Null);
     assert!(report["memory"]["total_bytes"].as_u64().unwrap() < 200 << 20);
     let text = folder.run(&["stats", "disk.eg"]).succeeded().out;
     for part in ["; disk engine\n", "level", "L0", "memory: all", "disk: levels"] {

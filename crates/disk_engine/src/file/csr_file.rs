@@ -141,7 +141,7 @@ impl CsrFile {
         reader: &Arc<PageReader>,
     ) -> CheckpointResult<Self> {
         let content = FileContent::Topology;
-        let (topology, tail) = PagedFile::open(source, stored, content, &stored.topology)?;
+        let (topology, tail) = PagedFile::open(source, stored, content, &stored.topology, reader.reads())?;
         let index = TopologyIndex::decode(tail.index(), topology.pages());
         let topology_index = index
             .map_err(|error| topology.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -150,7 +150,7 @@ impl CsrFile {
             topology.corrupt(tail.directory_offset() + error.offset as u64, error.expected)
         })?;
         let columns = stored.columns.as_ref().map(|part| {
-            let (file, tail) = PagedFile::open(source, stored, FileContent::Columns, part)?;
+            let (file, tail) = PagedFile::open(source, stored, FileContent::Columns, part, reader.reads())?;
             let index = ColumnIndex::decode(tail.index(), file.pages());
             let index = index
                 .map_err(|error| file.corrupt(tail.index_offset() + error.offset as u64, error.expected))?;
@@ -188,6 +188,11 @@ impl CsrFile {
         if !self.cached.is_replaced.swap(true, Ordering::Relaxed) {
             self.reader.note_replaced(self.cached.file_bytes);
         }
+    }
+
+    /// Notes that so many lists were asked for, here and in other files.
+    pub fn note_lists(&self, lists: usize) {
+        self.reader.reads().asked_for_lists(lists);
     }
 
     /// What the manifest says of it.

@@ -9,10 +9,11 @@
 //! A page that fails its checksum is an error of the reader that read it, and is not cached.
 
 use crate::cache::{AwaitedPage, CacheStatistics, CachedPageId, Claim, PageCache, PageRead, PageWorth};
+use crate::counters::ReadCounters;
 use crate::file::paged_file::PagedFile;
 use crate::file::read_buffers::{ReadBuffers, RoundPages};
 use crate::format::file_name::{FileNumber, PAGE_BYTES, PageNumber};
-use crate::format::page::PageBytes;
+use crate::format::page::{PageBytes, PageKind};
 use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
 use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::handle_table::HandleTable;
@@ -21,6 +22,9 @@ use evergraph_storage::io::pool::{self, READERS, ReadPool};
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+
+/// Where a page says of which kind it is.
+const KIND_OFFSET: usize = 4;
 
 /// Pages that are read ahead at once.
 const AHEAD_PAGES: usize = 64;
@@ -54,6 +58,7 @@ pub struct PageReader {
     buffers: ReadBuffers,
     handles: Arc<HandleTable>,
     budget: MemoryBudget,
+    reads: Arc<ReadCounters>,
     /// Relaxed, both: numbers for statistics, each by itself.
     pinned_files: AtomicU64,
     pinned_bytes: AtomicU64,
@@ -119,8 +124,8 @@ impl PageReader {
         let pool = pool.map_err(|source| CheckpointError::Thread { source })?;
         let buffers = ReadBuffers::reserve(budget).map_err(CheckpointError::Refused)?;
         let (cache, budget) = (PageCache::new(budget, PAGE_BYTES), budget.clone());
-        let (pinned_files, pinned_bytes) = Default::default();
-        Ok(Arc::new(Self { cache, pool, buffers, handles, budget, pinned_files, pinned_bytes }))
+        let (reads, pinned_files, pinned_bytes) = Default::default();
+        Ok(Arc::new(Self { cache, pool, buffers, handles, budget, reads, pinned_files, pinned_bytes }))
     }
 
     /// Pages that a reader of a batch may hold at once: `wanted` of them, or fewer.
@@ -150,6 +155,12 @@ impl PageReader {
     #[must_use]
     pub fn statistics(&self) -> CacheStatistics {
         self.cache.statistics()
+    }
+
+    /// Counts what is read of all files, past the cache too.
+    #[must_use]
+    pub fn reads(&self) -> &Arc<ReadCounters> {
+        &self.reads
     }
 
     /// The files that were replaced and are still open.
@@ -309,6 +320,9 @@ impl PageReader {
     ) -> CheckpointResult<VerifiedPage> {
         let verified = file.verify(page, buffer.first_chunk().expect("the buffer is as long as a page"));
         let read = verified.map(|()| VerifiedPage(Box::from(&buffer[..])));
+        if buffer.get(KIND_OFFSET) == Some(&PageKind::Lists.code()) {
+            self.reads.read_list_page();
+        }
         self.buffers.give_back(buffer);
         read
     }

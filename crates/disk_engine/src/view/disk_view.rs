@@ -243,6 +243,9 @@ impl<L: ReadSources> View for DiskView<'_, L> {
             return Ok(());
         }
         let after = after.map(|(neighbor, discriminator)| ItemKey::edge(neighbor, discriminator));
+        if after.is_none() {
+            self.sources.note_lists(1);
+        }
         self.records().neighbors(ListId::edges(vertex, edge_type, side), after, limit, list)
     }
 
@@ -259,6 +262,7 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         degrees: &mut [u64],
     ) -> Result<()> {
         let place = |vertex: &VertexId| ListId::edges(*vertex, edge_type, side_of(side));
+        self.sources.note_lists(vertices.len());
         let mut degrees = degrees.iter_mut();
         let ask = |lists: &[_], counts: &mut [i64]| self.records().degrees(lists, counts);
         in_batches(vertices, place, ask, |vertex, count| {
@@ -271,6 +275,7 @@ impl<L: ReadSources> View for DiskView<'_, L> {
     }
 
     fn has_edges(&self, edges: &[EdgeId], found: &mut [bool]) -> Result<()> {
+        self.sources.note_lists(edges.len());
         let mut found = found.iter_mut();
         let ask = |places: &[_], found: &mut [_]| self.records().presence(places, found);
         in_batches(edges, key_of_edge, ask, |_, is_present: Option<bool>| {
@@ -290,6 +295,7 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         let place = |(source, target): &(VertexId, VertexId)| {
             (ListId::edges(*source, edge_type, EdgeSide::Out), *target)
         };
+        self.sources.note_lists(pairs.len());
         let mut counts = counts.iter_mut();
         let ask = |places: &[_], found: &mut [u32]| self.records().count_between(places, found);
         in_batches(pairs, place, ask, |_, found| {

@@ -20,6 +20,11 @@ pub trait ReadSource: Send + Sync {
     /// The records until `timestamp`. Cost: a few loads; nothing is read.
     fn at(&self, timestamp: Timestamp) -> Self::Records<'_>;
 
+    /// Notes for statistics that so many lists were asked for. A source in memory counts nothing.
+    fn note_lists(&self, lists: usize) {
+        let _ = lists;
+    }
+
     /// Reads side by side what questions about `items` need from several sources, each of which is asked about a range of
     /// them next. A source in memory does nothing. What fails is told to whoever asks.
     fn read_ahead(sources: &[(Self::Records<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {
@@ -36,6 +41,11 @@ pub trait ReadSources: Send + Sync {
 
     /// The records until `timestamp` of each source, newest first. Cost: a few loads a source; nothing is read.
     fn sources(&self, timestamp: Timestamp) -> impl DoubleEndedIterator<Item = Self::Records<'_>>;
+
+    /// Notes for statistics that so many lists were asked for, where there are files.
+    fn note_lists(&self, lists: usize) {
+        let _ = lists;
+    }
 }
 
 impl<L: ReadSource> ReadSources for [L] {
@@ -77,6 +87,10 @@ impl ReadSource for CsrFile {
     #[inline]
     fn at(&self, timestamp: Timestamp) -> FileRecords<'_> {
         Self::at(self, timestamp)
+    }
+
+    fn note_lists(&self, lists: usize) {
+        Self::note_lists(self, lists);
     }
 
     fn read_ahead(files: &[(FileRecords<'_>, Range<usize>)], items: &[(ListId, ItemKey)]) {

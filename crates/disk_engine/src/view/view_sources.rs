@@ -34,6 +34,15 @@ impl<F: ReadSource> ReadSources for ViewSources<'_, F> {
         let pinned = pin.into_iter().flat_map(move |pin| pin.records(timestamp));
         pinned.chain(list.sources(timestamp))
     }
+
+    #[inline]
+    fn note_lists(&self, lists: usize) {
+        if let Self::Pin(pin) = self
+            && let Some(file) = pin.set().iter().next()
+        {
+            file.note_lists(lists);
+        }
+    }
 }
 
 impl<F: ReadSource> Pin<F> {

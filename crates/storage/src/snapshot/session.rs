@@ -5,6 +5,7 @@ use crate::timeline::registry::Access;
 use crate::transaction::front::Front;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A registered reader or writer of a store.
 ///
@@ -15,14 +16,18 @@ pub struct Session<E: Engine> {
     front: Arc<Front<E>>,
     timestamp: Timestamp,
     access: Access,
+    /// When a reader began. A writer is short, and a look at the clock would be a part of it.
+    begun: Option<Duration>,
 }
 
 impl<E: Engine> Session<E> {
     /// Begins at the newest commit (to write), or at the newest that snapshots see (to read).
     #[must_use]
     pub fn begin(front: &Arc<Front<E>>, access: Access) -> Self {
-        let (timestamp, pin) = front.timeline.begin(access, |timestamp| front.engine.pin(timestamp));
-        Self { pin, front: Arc::clone(front), timestamp, access }
+        let begun = (access == Access::Read).then(|| front.timeline.clock().now());
+        let pin = |timestamp| front.engine.pin(timestamp);
+        let (timestamp, pin) = front.timeline.begin_at(access, begun, pin);
+        Self { pin, front: Arc::clone(front), timestamp, access, begun }
     }
 
     /// The moment that is read.
@@ -52,7 +57,7 @@ impl<E: Engine> Session<E> {
 
 impl<E: Engine> Drop for Session<E> {
     fn drop(&mut self) {
-        if self.front.timeline.end(self.timestamp, self.access) {
+        if self.front.timeline.end_at(self.timestamp, self.access, self.begun) {
             self.front.engine.snapshot_ended();
         }
     }

@@ -21,6 +21,7 @@ use crate::timeline::registry::{Access, Registry};
 use evergraph_graph::timestamp::Timestamp;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Says up to which timestamp commits are durable.
 pub type DurableThrough = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -150,6 +151,16 @@ impl Timeline {
 
     /// Registers a snapshot and calls `pin` with its timestamp while the registry is locked.
     pub fn begin<P>(&self, access: Access, pin: impl FnOnce(Timestamp) -> P) -> (Timestamp, P) {
+        self.begin_at(access, None, pin)
+    }
+
+    /// The same of a snapshot that begins at the time `begun`, on the clock, which statistics tell.
+    pub fn begin_at<P>(
+        &self,
+        access: Access,
+        begun: Option<Duration>,
+        pin: impl FnOnce(Timestamp) -> P,
+    ) -> (Timestamp, P) {
         let newest = || match access {
             Access::Read => self.readable(),
             // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
@@ -165,6 +176,9 @@ impl Timeline {
         // Loaded inside the lock: see the registry's proof.
         let timestamp = early.unwrap_or_else(newest);
         registry.enter(timestamp, access);
+        if let Some(begun) = begun {
+            registry.note_begun(timestamp, begun);
+        }
         if planted(Bug::PinOutsideRegistry) {
             drop(registry);
         }
@@ -173,7 +187,16 @@ impl Timeline {
 
     /// Ends a snapshot; whether the oldest open one moved.
     pub fn end(&self, timestamp: Timestamp, access: Access) -> bool {
-        self.registry.lock().leave(timestamp, access)
+        self.end_at(timestamp, access, None)
+    }
+
+    /// The same of one that began with [`Timeline::begin_at`].
+    pub fn end_at(&self, timestamp: Timestamp, access: Access, begun: Option<Duration>) -> bool {
+        let mut registry = self.registry.lock();
+        if let Some(begun) = begun {
+            registry.forget_begun(timestamp, begun);
+        }
+        registry.leave(timestamp, access)
     }
 }
 

@@ -10,6 +10,7 @@
 //! Source: core-protocol section 1; pruning by intervals as in Steam (Böttcher et al., VLDB 2019).
 
 use evergraph_graph::timestamp::Timestamp;
+use std::time::Duration;
 
 /// Whether a registered transaction may write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +25,8 @@ pub enum Access {
 #[derive(Debug, Default)]
 pub struct Registry {
     open: Vec<OpenSnapshots>,
+    /// When readers began, on the timeline's clock, for statistics; those that were entered with a time. In no order.
+    begun: Vec<(Timestamp, Duration)>,
 }
 
 #[derive(Debug)]
@@ -59,6 +62,25 @@ impl Registry {
             return at == 0;
         }
         false
+    }
+
+    /// Notes when a snapshot that was entered began.
+    pub fn note_begun(&mut self, timestamp: Timestamp, begun: Duration) {
+        self.begun.push((timestamp, begun));
+    }
+
+    /// Forgets what was noted of a snapshot that ends. Cost: a look at the readers that began after it, and mostly at no
+    /// other.
+    pub fn forget_begun(&mut self, timestamp: Timestamp, begun: Duration) {
+        if let Some(at) = self.begun.iter().rposition(|noted| *noted == (timestamp, begun)) {
+            self.begun.swap_remove(at);
+        }
+    }
+
+    /// The snapshot of the oldest reader, and when it began: of several at one commit, the first. Cost: a look at each.
+    #[must_use]
+    pub fn oldest_reader(&self) -> Option<(Timestamp, Duration)> {
+        self.begun.iter().copied().min()
     }
 
     /// Whether a snapshot with `from <= timestamp < to` is open: whether a version that is exact
@@ -119,6 +141,25 @@ mod tests {
         assert!(registry.leave(T(5), Access::Read), "the oldest moved");
         assert_eq!(registry.oldest(), Some(T(9)));
         assert_eq!(registry.len(), (1, 0));
+    }
+
+    #[test]
+    fn the_oldest_reader_is_the_first_at_its_commit_that_is_still_open() {
+        let mut registry = Registry::default();
+        let seconds = Duration::from_secs;
+        for (timestamp, begun) in [(5, 1), (5, 2), (9, 3), (5, 4)] {
+            registry.enter(T(timestamp), Access::Read);
+            registry.note_begun(T(timestamp), seconds(begun));
+        }
+        registry.enter(T(3), Access::Write);
+        assert_eq!(registry.oldest_reader(), Some((T(5), seconds(1))));
+        registry.forget_begun(T(5), seconds(1));
+        assert_eq!(registry.oldest_reader(), Some((T(5), seconds(2))));
+        registry.forget_begun(T(5), seconds(4));
+        registry.forget_begun(T(5), seconds(2));
+        assert_eq!(registry.oldest_reader(), Some((T(9), seconds(3))));
+        registry.forget_begun(T(9), seconds(3));
+        assert_eq!(registry.oldest_reader(), None);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::command::stats::degrees::{Degrees, degrees};
 use crate::command::stats::report::{
-    Checkpoint, EngineEntry, Join, LabelEntry, Property, Seconds, SideDegrees, StatsReport, TypeEntry,
+    Checkpoint, EngineEntry, Join, LabelEntry, Property, Readers, Seconds, SideDegrees, StatsReport,
+    TypeEntry,
 };
 use crate::command::stats::sizes::{Disk, Memory};
 use crate::command::stats::tree::{BudgetEntry, TreeEntry};
@@ -25,8 +26,11 @@ Examples:
   evergraph stats social.eg --json | jq '.edge_types[0].degrees.out.powers_of_two'
 
 With the disk engine, the tables show its levels of files, from the newest (L0) to the
-oldest, the memory reserved below --memory-limit by use, and what its cache, flushes and
-compactions did since the database was opened.
+oldest, and the memory reserved below --memory-limit by use. `--json` adds what this
+process did since it opened the database: its cache, reads of each level and for each
+list, flushes, compactions, write amplification and stalls; and the memory graphs, with
+the reason why each is kept. A program that has the database open for longer tells the
+same of itself: db.stats() in Python, Database::statistics in Rust.
 
 Degrees:
   Degrees count the vertices of all labels that edges of a type leave (out) or
@@ -80,6 +84,7 @@ pub fn execute(arguments: &StatsArguments, context: &Context) -> Result<(), Fail
         edge_types,
         tree: statistics.tree.as_ref().map(|tree| TreeEntry::new(tree, edges_count)),
         budget: BudgetEntry::new(&statistics),
+        readers: Readers::new(&statistics.store),
         memory: memory(&statistics, edges_count),
         engine: engine(&statistics),
         disk: disk(&statistics, &arguments.database)?,

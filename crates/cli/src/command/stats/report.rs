@@ -4,6 +4,7 @@
 use crate::command::stats::degrees::{Bin, Distribution};
 use crate::command::stats::sizes::{Disk, Memory};
 use crate::command::stats::tree::{BudgetEntry, TreeEntry};
+use evergraph_storage::store::StoreStatistics;
 use evergraph_terminal::number::{count, counted, percent, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub struct StatsReport {
     pub tree: Option<TreeEntry>,
     /// Memory that is reserved below the limit.
     pub budget: BudgetEntry,
+    /// Who reads and writes, in this process.
+    pub readers: Readers,
     /// What it takes in memory while it is open.
     pub memory: Memory,
     /// What the engine has made of it.
@@ -44,6 +47,35 @@ pub struct StatsReport {
     pub checkpoint: Checkpoint,
     /// How long this took.
     pub seconds: Seconds,
+}
+
+/// The open snapshots and transactions of this process.
+#[derive(Debug, Serialize)]
+pub struct Readers {
+    /// How many snapshots.
+    pub snapshots: u32,
+    /// The commit that the oldest one shows; `null` without one.
+    pub oldest_snapshot: Option<u64>,
+    /// How long that has been open.
+    pub oldest_snapshot_seconds: Option<f64>,
+    /// How many transactions.
+    pub transactions: u32,
+    /// The commit that the oldest one began at; `null` without one.
+    pub oldest_transaction: Option<u64>,
+}
+
+impl Readers {
+    /// Those of `store`.
+    #[must_use]
+    pub fn new(store: &StoreStatistics) -> Self {
+        Self {
+            snapshots: store.readers,
+            oldest_snapshot: store.oldest_reader.map(|(snapshot, _)| snapshot.0),
+            oldest_snapshot_seconds: store.oldest_reader.map(|(_, age)| age.as_secs_f64()),
+            transactions: store.writers,
+            oldest_transaction: store.oldest_writer.map(|snapshot| snapshot.0),
+        }
+    }
 }
 
 /// What is known of a label.

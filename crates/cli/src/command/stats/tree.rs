@@ -1,11 +1,11 @@
 //! Tree: what `evergraph stats` shows of a database of the disk engine: its levels, and what it takes.
 //!
-//! The text has no cache, flushes and stalls: they are those of the process that opened the database to look, and it has
-//! just begun. They are in the JSON, as those of a database that is open for long are in `Database::statistics`.
+//! The text has no cache, reads, flushes and stalls: they are those of the process that opened the database to look, and
+//! it has just begun. They are in the JSON, as those of a database that is open for long are in `Database::statistics`.
 
 use crate::command::stats::sizes::{Disk, Memory};
 use evergraph::Statistics;
-use evergraph::disk_engine::statistics::TreeStatistics;
+use evergraph::disk_engine::statistics::{GraphStatistics, GraphUse, TreeStatistics};
 use evergraph_terminal::number::{count, counted, size};
 use evergraph_terminal::table::{Side, Table};
 use serde::Serialize;
@@ -30,12 +30,16 @@ pub struct TreeEntry {
     pub memory_graphs: MemoryGraphs,
     /// The cache of pages.
     pub cache: Cache,
+    /// Lists that were looked at one by one, since opening.
+    pub lists: Lists,
     /// Files that were merged into others, and that snapshots still read.
     pub pinned: Pinned,
     /// Memory graphs that became files, since opening.
     pub flushes: Flushes,
     /// Files that were merged into others, since opening.
     pub compactions: Compactions,
+    /// Bytes that flushes and compactions wrote for each byte of flushes, since opening; `null` if there was none.
+    pub write_amplification: Option<f64>,
     /// Commits that waited for either, since opening.
     pub stalls: Stalls,
     /// Whether files are read past the system's page cache.
@@ -55,6 +59,8 @@ pub struct LevelEntry {
     pub property_bytes: u64,
     /// Bytes in memory for their page indexes and directories.
     pub memory_bytes: u64,
+    /// Pages that were read, since opening, by readers, scans and compactions.
+    pub pages_read: u64,
 }
 
 /// Memory graphs.
@@ -68,6 +74,45 @@ pub struct MemoryGraphs {
     pub retained: u64,
     /// Bytes of those.
     pub retained_bytes: u64,
+    /// Each of them, oldest first.
+    pub graphs: Vec<MemoryGraph>,
+}
+
+/// A memory graph.
+#[derive(Debug, Serialize)]
+pub struct MemoryGraph {
+    /// Its newest commit; `null` if it has none.
+    pub last_commit: Option<u64>,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Why it is there: `commits` go to it, it waits for its `flush`, a `transaction` may conflict with it, or `nothing`:
+    /// it goes next.
+    pub kept_for: &'static str,
+    /// The snapshot of that transaction, the oldest one that is open.
+    pub transaction: Option<u64>,
+}
+
+impl From<&GraphStatistics> for MemoryGraph {
+    fn from(graph: &GraphStatistics) -> Self {
+        let (kept_for, transaction) = match graph.used_for {
+            GraphUse::Open => ("commits", None),
+            GraphUse::Flush => ("flush", None),
+            GraphUse::Transaction(snapshot) => ("transaction", Some(snapshot.0)),
+            GraphUse::Nothing => ("nothing", None),
+        };
+        Self { last_commit: graph.last.map(|last| last.0), bytes: graph.bytes, kept_for, transaction }
+    }
+}
+
+/// Lists that were looked at.
+#[derive(Debug, Serialize)]
+pub struct Lists {
+    /// How many, for an edge, their length or all of them, while there were files.
+    pub count: u64,
+    /// Pages of lists that were read for them and were not in the cache.
+    pub pages_read: u64,
+    /// Pages for each list; `null` if none was looked at.
+    pub pages_a_list: Option<f64>,
 }
 
 /// The cache of pages.
@@ -143,6 +188,7 @@ impl TreeEntry {
             topology_bytes: found.topology_bytes,
             property_bytes: found.property_bytes,
             memory_bytes: found.memory_bytes,
+            pages_read: found.pages_read,
         });
         let levels: Vec<LevelEntry> = levels.collect();
         let sum = |bytes: fn(&LevelEntry) -> u64| levels.iter().map(bytes).sum::<u64>();
@@ -160,7 +206,14 @@ impl TreeEntry {
                 bytes: tree.graph_bytes,
                 retained: tree.retained_graphs,
                 retained_bytes: tree.retained_bytes,
+                graphs: tree.graphs.iter().map(MemoryGraph::from).collect(),
             },
+            lists: Lists {
+                count: tree.lists.lists,
+                pages_read: tree.lists.pages,
+                pages_a_list: tree.page_reads_a_list(),
+            },
+            write_amplification: tree.write_amplification(),
             cache: Cache {
                 bytes: cache.bytes,
                 hits: cache.hits,

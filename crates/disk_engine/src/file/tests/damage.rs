@@ -183,9 +183,14 @@ fn no_changed_byte_of_a_page_passes() {
     let fixture = Fixture::new(FileStamps::Stamped);
     let directory = fixture.with(FileContent::Topology, |_| {});
     let part = &fixture.stored.topology;
-    let (file, _) =
-        PagedFile::open(FileSource::Lent(directory.as_ref()), &fixture.stored, FileContent::Topology, part)
-            .unwrap();
+    let (file, _) = PagedFile::open(
+        FileSource::Lent(directory.as_ref()),
+        &fixture.stored,
+        FileContent::Topology,
+        part,
+        &Arc::default(),
+    )
+    .unwrap();
     let start = PageNumber(1).offset() as usize;
     let mut page: Box<PageBytes> =
         Box::new(*fixture.bytes[0][start..].first_chunk().expect("there are two pages"));

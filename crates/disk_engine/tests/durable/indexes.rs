@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// One file of L0 is due, and every level below has more than it should.
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
 
 const AGE: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "age", kind: IndexKind::Ordered, unique: false };
@@ -394,6 +394,22 @@ fn an_index_that_is_built_again_has_nothing_of_the_one_before() {
     set_age(store, person, Some(7));
     assert_eq!(aged_seven(&store.snapshot()), [person]);
     assert!(open.check(&mut |_, _, _| go_on(())).unwrap().is_healthy());
+}
+
+/// Its catalogue names an index of this property, which was dropped since.
+#[test]
+fn a_snapshot_from_before_an_index_was_built_again_is_answered_without_it() {
+    let (_directory, open, person) = one_person();
+    let store = open.store();
+    build(store, || {}).unwrap();
+    let before = store.snapshot();
+    store.drop_index(AGE.owner, AGE.key, None).unwrap();
+    let mut amid = None;
+    build(store, || amid = Some(store.snapshot())).unwrap();
+    assert_eq!(aged_seven(&before), [person], "the files that it pinned have no entries");
+    check_people(&before, &[AGE]);
+    assert_eq!(amid.unwrap().catalogue().indexes().count(), 0, "who began amid the build knows of no index");
+    assert_eq!(aged_seven(&store.snapshot()), [person]);
 }
 
 #[test]

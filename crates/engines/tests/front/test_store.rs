@@ -64,7 +64,7 @@ impl TestEngine for DiskEngine {
     fn maintain(&self) {
         self.freeze_open().expect("a budget for two small graphs");
         while self.flush_oldest().expect("a directory in memory takes every file") {}
-        let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
+        let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
         while self.compact_by(&limits).expect("files are sound, and take little memory") {}
     }
 }

@@ -33,14 +33,14 @@ use std::sync::Arc;
 
 /// Where a load's files are cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OutputLimits {
+pub(crate) struct LoadFileLimits {
     /// About how long a file gets, in bytes.
     pub file_bytes: u64,
     /// Up to how many records a load is small.
     pub small_records: u64,
 }
 
-impl Default for OutputLimits {
+impl Default for LoadFileLimits {
     /// 64 MiB, and about as many records as a memory graph of 64 MiB has.
     fn default() -> Self {
         Self { file_bytes: 64 << 20, small_records: 1 << 20 }
@@ -135,7 +135,7 @@ impl<'a> LoadOutput<'a> {
         next_number: &'a dyn Fn() -> FileNumber,
         timestamp: Timestamp,
         records: u64,
-        limits: OutputLimits,
+        limits: LoadFileLimits,
     ) -> Self {
         Self {
             directory,

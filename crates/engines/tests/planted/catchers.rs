@@ -5,7 +5,7 @@
 //! the bug; and one history of the simulation, if it finds the
 //! bug as well: a bug that two independent harnesses catch proves something of both. Which history that is
 //! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
-//! IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
+//! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
 use crate::harness::file_name;
 use evergraph_storage::planted::Bug;
@@ -230,8 +230,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             &["the file is missing"],
         ),
         LoadSeenEarly => (
-            "loads",
-            "a_load_into_data_is_the_data_and_every_row",
+            "front",
+            "loads::a_load_into_data_on_the_disk_engine_is_the_data_and_every_row",
             &["seen before it is durable", "a snapshot from before"],
         ),
     };

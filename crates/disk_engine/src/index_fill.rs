@@ -388,16 +388,20 @@ mod tests {
     fn fill(engine: &DiskEngine) -> Result<Vec<(Vec<u8>, ItemId)>> {
         let subject = Subject::index(0).expect("the number is small");
         let mut found = Vec::new();
-        let take = |run: FileRun| {
-            for file in &run {
+        let mut read = |run: &[Arc<CsrFile>]| {
+            for file in run {
                 let mut scan = EntryScan::new(file, subject..=subject)?;
                 while let Some((_, record)) = scan.entry() {
                     found.push((record.value.to_vec(), record.item));
                     scan.advance()?;
                 }
             }
-            remove(engine, &run);
             Ok(())
+        };
+        let take = |run: FileRun| {
+            let taken = read(&run);
+            remove(engine, &run);
+            taken
         };
         let mut fill = DiskIndexFill::new(engine, subject, Timestamp::ZERO, Box::new(take))?;
         fill.buffer_bytes = 4 * (ENTRY_BYTES + 16);

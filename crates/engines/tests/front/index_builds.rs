@@ -269,14 +269,18 @@ on_every_engine! {
 
 /// The catalogue of a checkpoint may be newer than the log's first commits: it knew the last of three
 /// indexes, and replaying the first one, of another promise, was taken for corruption.
-fn indexes_beside_a_checkpoint_are_replayed<E: DurableEngine + TestEngine>(groups_done: u32) {
+///
+/// On the memory engine alone: on the disk engine a build that was filled waits for the checkpoint.
+#[test]
+fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
     let directory = MemoryDirectory::new("db");
-    let first = OpenStore::<E>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
+    let first =
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.clone()), &OpenOptions::default()).unwrap();
     let store = first.store();
     ages(store, 0..5);
     let mut rounds = 0;
     let made = first.checkpoint(&mut |now| {
-        if now.groups_done >= groups_done && rounds == 0 {
+        if now.groups_done == 1 && rounds == 0 {
             rounds += 1;
             for unique in [true, false, true, false] {
                 store.create_index(&on_age(IndexKind::Hash, unique), &mut |_| Ok(())).unwrap();
@@ -291,15 +295,10 @@ fn indexes_beside_a_checkpoint_are_replayed<E: DurableEngine + TestEngine>(group
     made.unwrap();
     assert_eq!(rounds, 4, "beside the checkpoint");
     ages(store, [3]);
-    let again = OpenStore::<E>::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
+    let again =
+        OpenStore::<MemoryEngine>::open(Arc::new(directory.power_cut()), &OpenOptions::default()).unwrap();
     assert_eq!(again.store().catalogue(), store.catalogue());
     check_indexes(&again.store().snapshot(), &[Value::I64(3)], &some_ranges(), 4);
-}
-
-#[test]
-fn indexes_that_come_and_go_beside_a_checkpoint_are_replayed() {
-    indexes_beside_a_checkpoint_are_replayed::<MemoryEngine>(1);
-    indexes_beside_a_checkpoint_are_replayed::<DiskEngine>(0);
 }
 
 on_every_engine! {
@@ -441,8 +440,11 @@ on_every_engine! {
 }
 
 on_every_engine! {
-    fn a_build_waits_until_the_commits_before_it_are_durable<E: TestEngine>() {
-        let store = open::<E>(&MemoryDirectory::new("db"), Durability::Sync).unwrap();
+    fn a_build_waits_until_the_commits_before_it_are_durable<E: DurableEngine>() {
+        let options = OpenOptions { memory_limit_bytes: 64 << 20, ..OpenOptions::default() };
+        // With its threads: a writer can't flush what is not durable yet.
+        let opened = OpenStore::<E>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
+        let store = opened.store();
         let people = ages(&store, 0..2);
         let writers: Vec<_> = people
             .into_iter()

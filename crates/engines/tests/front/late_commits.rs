@@ -55,12 +55,13 @@ fn with_late_commit<E: HookedEngine>(
     committed
 }
 
+type Write<E> = fn(&mut Transaction<E>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
+
 fn late_of_the_same_conflicts<E: HookedEngine>() {
     let Graph { follows, age, people: [ada, bob, eve], .. } = graph::<E>();
-    type Write = fn(&mut Transaction<E>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
-    let put: Write = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
-    let delete: Write = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
-    let set: Write = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
+    let put: Write<E> = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
+    let delete: Write<E> = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
+    let set: Write<E> = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
     for (write, late) in [(put, put), (put, delete), (delete, put), (set, set), (delete, delete)] {
         let graph = graph::<E>();
         let people = [ada, bob, eve];

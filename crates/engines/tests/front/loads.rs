@@ -426,7 +426,7 @@ fn a_load_on_a_full_disk_is_refused_and_succeeds_when_there_is_room() {
     a_full_disk_refuses_a_load::<DiskEngine>();
 }
 
-fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u32) {
+fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u64) {
     let directory = MemoryDirectory::new("db");
     let first = open::<E>(Arc::new(directory.clone()), Durability::None).unwrap();
     let store = first.store();

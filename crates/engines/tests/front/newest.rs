@@ -340,7 +340,7 @@ fn check_ends(view: &impl GraphView, model: &Model, names: &Names) {
 }
 
 /// Whether the engine has hubs.
-fn hubs_are_read_newest_first<E: TestEngine>() -> bool {
+fn hubs_are_read_newest_first<E: TestEngine>(most: u32) -> bool {
     let store = empty::<E>();
     let names = prepare(&store, ValueType::I64);
     declare(&store, &names);
@@ -349,14 +349,13 @@ fn hubs_are_read_newest_first<E: TestEngine>() -> bool {
         .transact(|transaction| transaction.add_edge(VertexId(5), names.edge_type, VertexId(6), &[]))
         .unwrap();
     let (mut model, mut kept) = (Model::new(), Vec::new());
-    for count in [HUB_DEGREE as u32 / 2, HUB_DEGREE as u32, 50_000, 60] {
+    for count in [HUB_DEGREE as u32 / 2, HUB_DEGREE as u32, most, 60] {
         add_many(&store, &names, &mut model, count);
         check_ends(&store.snapshot(), &model, &names);
         store.engine().maintain();
         check_ends(&store.snapshot(), &model, &names);
         kept.push((store.snapshot(), model.clone()));
     }
-    assert!(model.len() > 1 << 16, "more edges than 16 bits count");
     let has_hubs = store.statistics().engine.hubs > 0;
     let gone: Vec<EdgeId> = model.keys().copied().step_by(3).collect();
     store.transact(|transaction| gone.iter().try_for_each(|edge| transaction.delete_edge(*edge))).unwrap();
@@ -372,8 +371,10 @@ fn hubs_are_read_newest_first<E: TestEngine>() -> bool {
 
 #[test]
 fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
-    assert!(hubs_are_read_newest_first::<MemoryEngine>());
-    assert!(!hubs_are_read_newest_first::<DiskEngine>(), "its files cut long lists");
+    // More edges than 16 bits count.
+    assert!(hubs_are_read_newest_first::<MemoryEngine>(50_000));
+    // Files cut long lists. The front sorts a list for each of its pages, so this one is shorter.
+    assert!(!hubs_are_read_newest_first::<DiskEngine>(2_000));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
 pub fn play_seed<E: SimulatedEngine>(seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
     let (plan, mut place) = (Plan::of::<E>(seed), Place::default());
     play::<E>(&plan, tally, &mut place)
-        .map_err(|text| Box::new(Miss { engine: E::NAME, seed, text, place, plan }))
+        .map_err(|text| Box::new(Miss { engine: E::NEW, seed, text, place, plan }))
 }
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
@@ -123,7 +123,7 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
             std::thread::park_timeout(Duration::from_millis(50));
             if let Some((seed, _)) = playing.lock().iter().find(|(_, began)| began.elapsed() > STUCK_AFTER) {
                 // A thread cannot be ended from outside; the process can.
-                let engine = E::NAME;
+                let engine = E::NEW;
                 eprintln!(
                     "seed {seed}: stuck for {STUCK_AFTER:?}; replay: make crash ENGINE={engine} IMAGES=1 SEED={seed}"
                 );

@@ -158,11 +158,15 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --test tidy 2>&1 | $(SUMMARY)
 	@echo "All checks passed."
 
-crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n
-	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed (the first time builds the test: a minute)"
+# The simulation on each engine is a test of its own.
+SIMULATED_memory := no_power_cut_and_no_fault_breaks_a_promise
+SIMULATED_disk := no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine
+crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n; ENGINE=disk or memory for one
+	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk or memory" >&2; exit 1; }
+	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: a minute)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
-	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --test simulation -- --nocapture --exact \
-	    no_power_cut_and_no_fault_breaks_a_promise
+	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --test simulation -- --nocapture --test-threads 1 --exact \
+	    $(foreach engine,$(or $(ENGINE),memory disk),$(SIMULATED_$(engine)))
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
 	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz

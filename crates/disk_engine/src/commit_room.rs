@@ -28,10 +28,10 @@ use std::time::Duration;
 
 /// Who flushes graphs that a writer waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Flusher {
-    /// A thread that makes checkpoints.
+enum FlushedBy {
+    /// The thread that flushes in the background.
     Background,
-    /// The writer itself.
+    /// The writer itself, in a store without threads.
     Writer,
 }
 
@@ -89,13 +89,13 @@ impl DiskEngine {
         self.note_types(&commit)?;
         let clock = self.timeline().clock();
         let began = clock.now();
-        let flusher = match self.background() {
-            Background::Threads => Flusher::Background,
-            Background::Stepped => Flusher::Writer,
+        let flushed_by = match self.background() {
+            Background::Threads => FlushedBy::Background,
+            Background::Stepped => FlushedBy::Writer,
         };
-        self.keep_pace(flusher, commit.len(), patience)?;
+        self.keep_pace(flushed_by, commit.len(), patience)?;
         let patience = patience.saturating_sub(clock.now().saturating_sub(began));
-        self.make_room(commit, index_records, flusher, patience)
+        self.make_room(commit, index_records, flushed_by, patience)
     }
 
     /// Prepares a commit of the log, before the engine is shared. Nobody flushes in the background yet, so this does:
@@ -112,7 +112,7 @@ impl DiskEngine {
         // A graph whose commits are not all published waits for the next batch; the open one grows meanwhile. So it does
         // on a disk that is full: the log has all of it, and whoever reads or deletes something must open the database.
         if self.pacing().failure().is_none() {
-            match self.catch_up(Flusher::Writer, Duration::ZERO, || self.backlog().is_none()) {
+            match self.catch_up(FlushedBy::Writer, Duration::ZERO, || self.backlog().is_none()) {
                 // `limit` is a full disk's, too.
                 Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::Limit) => {
                     self.pacing().note_failure(error.to_string());
@@ -120,14 +120,14 @@ impl DiskEngine {
                 answer => drop(answer?),
             }
         }
-        self.make_room(commit, index_records, Flusher::Writer, Duration::ZERO)
+        self.make_room(commit, index_records, FlushedBy::Writer, Duration::ZERO)
     }
 
     fn make_room(
         &self,
         commit: SortedCommit,
         index_records: Vec<IndexRecord>,
-        flusher: Flusher,
+        flushed_by: FlushedBy,
         patience: Duration,
     ) -> Result<PreparedWrite> {
         let leaving = Vec::new();
@@ -136,19 +136,19 @@ impl DiskEngine {
         let left = || patience.saturating_sub(clock.now().saturating_sub(began));
         let bytes = GraphSupply::bytes_of(&commit, &index_records);
         if self.supply().is_large(&commit, bytes) {
-            let ahead = self.eased(flusher, left(), || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
+            let ahead = self.eased(flushed_by, left(), || self.budget().reserve(GRAPHS_PURPOSE, bytes))?;
             let graph = Arc::new(MemoryGraph::of_commit(commit, index_records)?);
             // In place of that, what it really takes.
             drop(ahead);
-            self.eased(flusher, left(), || graph.reserve(&**self.budget()))?;
-            let next = self.eased(flusher, left(), || self.supply().open())?;
+            self.eased(flushed_by, left(), || graph.reserve(&**self.budget()))?;
+            let next = self.eased(flushed_by, left(), || self.supply().open())?;
             let room = WriteRoom::Large(Box::new(LargeCommit { graph, next }));
             return Ok(PreparedWrite { room, leaving });
         }
         let promise = || self.tree().open_graph().promise(&commit, &index_records);
-        let prepared = Box::new(self.eased(flusher, left(), promise)?.filled(commit, index_records));
+        let prepared = Box::new(self.eased(flushed_by, left(), promise)?.filled(commit, index_records));
         self.supply().keep_ready(&self.tree().open_graph());
-        self.eased(flusher, left(), || self.tree().open_graph().reserve_with_promised(&**self.budget()))?;
+        self.eased(flushed_by, left(), || self.tree().open_graph().reserve_with_promised(&**self.budget()))?;
         Ok(PreparedWrite { room: WriteRoom::Small(prepared), leaving })
     }
 
@@ -170,18 +170,18 @@ impl DiskEngine {
     }
 
     /// Waits while the flush or the compaction is behind.
-    fn keep_pace(&self, flusher: Flusher, records: usize, patience: Duration) -> Result<()> {
-        let files = self.tree().with_current(|current| current.set.flushed_runs());
-        let slowed = self.limits().slowed(files);
+    fn keep_pace(&self, flushed_by: FlushedBy, records: usize, patience: Duration) -> Result<()> {
+        let runs = self.tree().with_current(|current| current.set.flushed_runs());
+        let slowed = self.limits().slowed(runs);
         let Some(backlog) = self.backlog() else {
-            if flusher == Flusher::Background {
+            if flushed_by == FlushedBy::Background {
                 let records = u32::try_from(records).unwrap_or(u32::MAX);
                 self.pacing().slow(&**self.timeline().clock(), slowed.saturating_mul(records), patience);
             }
             return Ok(());
         };
         self.pacing().wake_background();
-        if self.catch_up(flusher, patience, || self.backlog().is_none())? {
+        if self.catch_up(flushed_by, patience, || self.backlog().is_none())? {
             return Ok(());
         }
         Err(self.stall_error(self.backlog().unwrap_or(backlog), patience))
@@ -191,7 +191,7 @@ impl DiskEngine {
     /// again.
     fn eased<T>(
         &self,
-        flusher: Flusher,
+        flushed_by: FlushedBy,
         patience: Duration,
         mut reserve: impl FnMut() -> Result<T>,
     ) -> Result<T> {
@@ -228,7 +228,7 @@ impl DiskEngine {
                 false
             }
         };
-        self.catch_up(flusher, patience, is_done)?;
+        self.catch_up(flushed_by, patience, is_done)?;
         reserved.ok_or_else(|| {
             let failure = self.pacing().failure().map_or_else(String::new, |failure| format!(" ({failure})"));
             let text = format!(
@@ -242,12 +242,12 @@ impl DiskEngine {
     /// Waits until `is_done`, or flushes until it is, where nobody else does; whether it is then.
     fn catch_up(
         &self,
-        flusher: Flusher,
+        flushed_by: FlushedBy,
         patience: Duration,
         mut is_done: impl FnMut() -> bool,
     ) -> Result<bool> {
         let clock = &**self.timeline().clock();
-        if flusher == Flusher::Background {
+        if flushed_by == FlushedBy::Background {
             return Ok(self.pacing().wait_until(clock, patience, is_done));
         }
         if is_done() {
@@ -274,7 +274,7 @@ impl DiskEngine {
     fn stall_error(&self, backlog: Backlog, patience: Duration) -> Error {
         let what = match backlog {
             Backlog::FrozenGraphs(count) => format!("{count} memory graphs wait to be written to files"),
-            Backlog::Files(count) => format!("{count} files of level 0 wait for their compaction"),
+            Backlog::Runs(count) => format!("{count} sorted runs of level 0 wait for their compaction"),
         };
         let cause = self.pacing().failure_of(backlog).unwrap_or_else(|| {
             "the disk cannot keep up with writes, or the log's sync takes too long; try again later"

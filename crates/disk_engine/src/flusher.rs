@@ -4,9 +4,9 @@
 //! flush lock ──> oldest frozen graph, all of it readable ──> file, synced ──> install: in the set
 //! ```
 //!
-//! The background flushes, a checkpoint, and a writer who would wait for nobody: in a store without threads, and while a
-//! log is replayed. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is safe: until
-//! then a crash loses the file and not the log, which a checkpoint alone prunes.
+//! Three callers flush: the background thread; a checkpoint; and a writer that nobody else would serve, in a store without
+//! threads and during replay. No manifest names the file before the next checkpoint does (`durable/checkpoint`). That is
+//! safe: until then a crash loses the file and not the log, which a checkpoint alone prunes.
 //!
 //! Lock order: the checkpoint lock, the flush lock, latch, registry. No other lock is held while
 //! a file is written.

@@ -332,3 +332,132 @@ enum Installed {
     /// Others are that have its entries.
     Merged,
 }
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::durable::files::DatabaseFiles;
+    use crate::engine::EngineParts;
+    use crate::file_set::FileSet;
+    use crate::groups::GroupTable;
+    use crate::index_table::IndexTable;
+    use crate::pacing::PacingLimits;
+    use crate::tuning::Tuning;
+    use evergraph_graph::id::VertexId;
+    use evergraph_storage::io::environment::Background;
+    use evergraph_storage::io::error::Operation;
+    use evergraph_storage::io::failing::{FailingDirectory, Fault};
+    use evergraph_storage::io::memory::MemoryDirectory;
+    use evergraph_storage::memory_budget::MemoryBudget;
+    use evergraph_storage::timeline::clock::{Readable, Timeline};
+    use std::io::ErrorKind as IoKind;
+
+    const OPERATIONS: [Operation; 8] = [
+        Operation::Create,
+        Operation::SetLength,
+        Operation::Write,
+        Operation::Sync,
+        Operation::SyncDirectory,
+        Operation::Open,
+        Operation::Length,
+        Operation::Read,
+    ];
+    /// Entries, of which the buffer takes four.
+    const ENTRIES: u32 = 100;
+
+    fn engine(directory: &Arc<dyn Directory>) -> DiskEngine {
+        let budget = Arc::new(MemoryBudget::new(64 << 20));
+        let parts = EngineParts {
+            timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published)),
+            reader: PageReader::start(&budget, Background::Stepped).unwrap(),
+            budget,
+            files: DatabaseFiles::empty(directory),
+            set: FileSet::new(),
+            groups: GroupTable::new(),
+            indexes: IndexTable::new([], 1 << 24),
+            background: Background::Stepped,
+            compaction_threads: 1,
+            graph_bytes: Some(1 << 20),
+            limits: PacingLimits::UNCOMPACTED,
+            tuning: Tuning::default(),
+        };
+        DiskEngine::open_parts(parts).unwrap()
+    }
+
+    /// The entries that come out of a fill with many runs, which are merged, and those merged again.
+    fn fill(engine: &DiskEngine) -> Result<Vec<(Vec<u8>, ItemId)>> {
+        let subject = Subject::index(0).expect("the number is small");
+        let mut found = Vec::new();
+        let mut read = |run: &[Arc<CsrFile>]| {
+            for file in run {
+                let mut scan = EntryScan::new(file, subject..=subject)?;
+                while let Some((_, record)) = scan.entry() {
+                    found.push((record.value.to_vec(), record.item));
+                    scan.advance()?;
+                }
+            }
+            Ok(())
+        };
+        let take = |run: FileRun| {
+            let taken = read(&run);
+            remove(engine, &run);
+            taken
+        };
+        let mut fill = DiskIndexFill::new(engine, subject, Timestamp::ZERO, Box::new(take))?;
+        fill.buffer_bytes = 4 * (ENTRY_BYTES + 16);
+        for number in 0..ENTRIES {
+            fill.push(&Value::I64(i64::from(number * 37 % ENTRIES)), ItemId::Vertex(VertexId(number)))?;
+        }
+        fill.finish(None)?;
+        Box::new(fill).install()?;
+        Ok(found)
+    }
+
+    fn expected() -> Vec<(Vec<u8>, ItemId)> {
+        let entry = |number: u32| {
+            let value = ValueBytes::of(&Value::I64(i64::from(number * 37 % ENTRIES)));
+            (value.as_slice().to_vec(), ItemId::Vertex(VertexId(number)))
+        };
+        let mut entries: Vec<_> = (0..ENTRIES).map(entry).collect();
+        entries.sort();
+        entries
+    }
+
+    #[test]
+    fn a_fill_that_the_disk_fails_at_any_operation_leaves_no_file_and_succeeds_later() {
+        for operation in OPERATIONS {
+            let mut failed = 0;
+            for nth in 1.. {
+                let memory = MemoryDirectory::new("db");
+                let failing = FailingDirectory::new(Arc::new(memory.clone()));
+                let directory: Arc<dyn Directory> = Arc::new(failing.clone());
+                let engine = engine(&directory);
+                let kind =
+                    if nth % 2 == 0 && operation.changes() { IoKind::StorageFull } else { IoKind::Other };
+                failing.plan(Fault::new(operation, "", kind).nth(nth));
+                let filled = fill(&engine);
+                failing.heal();
+                let at = format!("{operation} {nth}");
+                let list = memory.list().unwrap();
+                assert!(!list.iter().any(|name| name.starts_with("csr-")), "{at}: {list:?}");
+                match filled {
+                    Ok(entries) => {
+                        assert!(entries == expected(), "{at}: other entries");
+                        break;
+                    }
+                    Err(error) => {
+                        let expected =
+                            if kind == IoKind::StorageFull { ErrorKind::Limit } else { ErrorKind::Io };
+                        assert_eq!(error.kind(), expected, "{at}: {error}");
+                        assert!(error.to_string().contains("db"), "{at}: {error}");
+                    }
+                }
+                assert!(fill(&engine).is_ok_and(|entries| entries == expected()), "{at}: not again");
+                failed += 1;
+            }
+            println!("{operation}: {failed} fills failed");
+            let is_used = !matches!(operation, Operation::SetLength | Operation::Length);
+            assert!(!is_used || failed > 20, "only {failed} of {operation}");
+        }
+    }
+}

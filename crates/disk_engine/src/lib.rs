@@ -20,7 +20,7 @@
 //! topology       the lists of a snapshot for algorithms, streamed
 //! tuning         what measurements choose otherwise: T, runs in L0, filters
 //! graph_supply   the memory graph that follows the open one; commit_room: what a commit needs ahead of the latch
-//! pacing         writers wait while the flush is behind; flusher: who does without a thread for it
+//! pacing         writers wait while the flush is behind; flusher: writes the oldest frozen graph to a file
 //! engine         its parts; transactions: all of it behind `Engine`; counters, statistics: its numbers
 //! durable        the engine as a database in a directory: manifest, opening, checkpoints
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! memory graphs that wait for their flush   2: wait, up to the patience of the commit; then `limit`
-//! sorted runs in L0                         from `files_slow` on each record is slowed, at `files_max` it waits
+//! sorted runs in L0                         from `runs_slow` on each record is slowed, at `runs_max` it waits
 //! ```
 //!
 //! Slowed commits share a timeline, on which each takes the delay of its records. A commit waits for its turn if that
@@ -10,7 +10,7 @@
 //! latency does not rise.
 //!
 //! A wait ends when something was flushed or freed. Where nobody flushes in the background, the writer does
-//! (`engine.rs`), and waits for nothing.
+//! (`commit_room.rs`), and waits for nothing.
 //!
 //! Source: disk-engine, section 4; RocksDB's write stalls, whose limits are likewise on memtables and files of L0.
 
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// How long a writer sleeps before it looks for room again, if no flush wakes it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// How long a record is slowed at the last number of files before it has to wait; a quarter of that at each one before.
+/// How long a record is slowed at the last number of runs before it has to wait; a quarter of that at each one before.
 const SLOWED_MAX: Duration = Duration::from_micros(64);
 /// The least wait of a commit that is slowed.
 const SLOWED_AT_ONCE: Duration = Duration::from_millis(1);
@@ -31,22 +31,21 @@ const SLOWED_AT_ONCE: Duration = Duration::from_millis(1);
 pub struct PacingLimits {
     /// Memory graphs that wait for their flush.
     pub frozen_graphs_max: usize,
-    /// Files in L0 from which on commits are slowed.
-    pub files_slow: usize,
-    /// Files in L0 at which commits wait.
-    pub files_max: usize,
+    /// Sorted runs in L0 from which on commits are slowed.
+    pub runs_slow: usize,
+    /// Sorted runs in L0 at which commits wait.
+    pub runs_max: usize,
 }
 
 impl PacingLimits {
-    /// Where nobody compacts in the background: two graphs, and any number of files, since a wait would never end.
-    pub const UNCOMPACTED: Self =
-        Self { frozen_graphs_max: 2, files_slow: usize::MAX, files_max: usize::MAX };
+    /// Where nobody compacts in the background: two graphs, and any number of runs, since a wait would never end.
+    pub const UNCOMPACTED: Self = Self { frozen_graphs_max: 2, runs_slow: usize::MAX, runs_max: usize::MAX };
 }
 
 impl Default for PacingLimits {
-    /// Two graphs; 8 files, 12 files.
+    /// Two graphs; 8 runs, 12 runs.
     fn default() -> Self {
-        Self { frozen_graphs_max: 2, files_slow: 8, files_max: 12 }
+        Self { frozen_graphs_max: 2, runs_slow: 8, runs_max: 12 }
     }
 }
 
@@ -55,27 +54,27 @@ impl Default for PacingLimits {
 pub enum Backlog {
     /// So many memory graphs wait for their flush.
     FrozenGraphs(usize),
-    /// So many files are in L0.
-    Files(usize),
+    /// So many sorted runs are in L0.
+    Runs(usize),
 }
 
 impl PacingLimits {
-    /// What has to shrink before a commit goes on, with so many graphs and files.
+    /// What has to shrink before a commit goes on, with so many graphs and runs.
     #[must_use]
     #[inline]
-    pub fn backlog(&self, frozen_graphs: usize, files: usize) -> Option<Backlog> {
+    pub fn backlog(&self, frozen_graphs: usize, runs: usize) -> Option<Backlog> {
         if frozen_graphs >= self.frozen_graphs_max {
             return Some(Backlog::FrozenGraphs(frozen_graphs));
         }
-        (files >= self.files_max).then_some(Backlog::Files(files))
+        (runs >= self.runs_max).then_some(Backlog::Runs(runs))
     }
 
-    /// How long each record of a commit is slowed with so many files in L0.
+    /// How long each record of a commit is slowed with so many sorted runs in L0.
     #[must_use]
     #[inline]
-    pub fn slowed(&self, files: usize) -> Duration {
-        let Some(above) = files.checked_sub(self.files_slow) else { return Duration::ZERO };
-        let steps = self.files_max.saturating_sub(self.files_slow).max(1);
+    pub fn slowed(&self, runs: usize) -> Duration {
+        let Some(above) = runs.checked_sub(self.runs_slow) else { return Duration::ZERO };
+        let steps = self.runs_max.saturating_sub(self.runs_slow).max(1);
         let steps_left = steps.saturating_sub(above + 1);
         SLOWED_MAX / (1 << (2 * steps_left).min(30))
     }
@@ -172,7 +171,7 @@ impl Pacing {
         let progress = self.progress.0.lock();
         match backlog {
             Backlog::FrozenGraphs(_) => progress.failure.clone(),
-            Backlog::Files(_) => progress.compaction_failure.clone(),
+            Backlog::Runs(_) => progress.compaction_failure.clone(),
         }
     }
 
@@ -292,12 +291,12 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn commits_slow_down_file_by_file_and_then_wait() {
+    fn commits_slow_down_run_by_run_and_then_wait() {
         let limits = PacingLimits::default();
         assert_eq!((limits.slowed(7), limits.slowed(8)), (Duration::ZERO, SLOWED_MAX / 64));
         assert_eq!(limits.slowed(10), SLOWED_MAX / 4);
         assert_eq!((limits.slowed(11), limits.slowed(50)), (SLOWED_MAX, SLOWED_MAX));
-        assert_eq!((limits.backlog(1, 11), limits.backlog(1, 12)), (None, Some(Backlog::Files(12))));
+        assert_eq!((limits.backlog(1, 11), limits.backlog(1, 12)), (None, Some(Backlog::Runs(12))));
         assert_eq!(limits.backlog(2, 0), Some(Backlog::FrozenGraphs(2)));
         let unlimited = PacingLimits::UNCOMPACTED;
         assert_eq!((unlimited.backlog(0, 1 << 20), unlimited.slowed(1 << 20)), (None, Duration::ZERO));
@@ -341,7 +340,7 @@ mod tests {
         pacing.note_compaction_failure("csr-1 is corrupt".to_owned());
         pacing.wake_writers();
         let failures =
-            || [Backlog::FrozenGraphs(2), Backlog::Files(12)].map(|backlog| pacing.failure_of(backlog));
+            || [Backlog::FrozenGraphs(2), Backlog::Runs(12)].map(|backlog| pacing.failure_of(backlog));
         assert_eq!(failures(), [None, Some("csr-1 is corrupt".to_owned())], "a flush doesn't clear it");
         pacing.note_compaction();
         assert_eq!(failures(), [None, None]);

@@ -31,8 +31,8 @@ pub struct Tuning {
 impl Default for Tuning {
     /// The engine's.
     fn default() -> Self {
-        let PickLimits { size_ratio, flushed_files, .. } = PickLimits::default();
-        Self { size_ratio, flushed_runs: flushed_files, filters: FilterChoice::default() }
+        let PickLimits { size_ratio, flushed_runs, .. } = PickLimits::default();
+        Self { size_ratio, flushed_runs, filters: FilterChoice::default() }
     }
 }
 
@@ -41,15 +41,15 @@ impl Tuning {
     #[must_use]
     pub fn pick_limits(&self, graph_bytes: u64) -> PickLimits {
         let limits = PickLimits::of_graphs(graph_bytes);
-        PickLimits { size_ratio: self.size_ratio, flushed_files: self.flushed_runs, ..limits }
+        PickLimits { size_ratio: self.size_ratio, flushed_runs: self.flushed_runs, ..limits }
     }
 
     /// When writers wait, where compactions go on in the background.
     #[must_use]
     pub fn pacing_limits(&self) -> PacingLimits {
         PacingLimits {
-            files_slow: 2 * self.flushed_runs,
-            files_max: 3 * self.flushed_runs,
+            runs_slow: 2 * self.flushed_runs,
+            runs_max: 3 * self.flushed_runs,
             ..PacingLimits::default()
         }
     }
@@ -70,8 +70,8 @@ mod tests {
     fn writers_have_as_much_time_for_other_numbers_of_runs() {
         let tuning = Tuning { size_ratio: 4, flushed_runs: 2, ..Tuning::default() };
         let (pick, pacing) = (tuning.pick_limits(16 << 20), tuning.pacing_limits());
-        assert_eq!((pick.size_ratio, pick.flushed_files), (4, 2));
+        assert_eq!((pick.size_ratio, pick.flushed_runs), (4, 2));
         assert_eq!(pick.base_bytes, PickLimits::of_graphs(16 << 20).base_bytes);
-        assert_eq!((pacing.files_slow, pacing.files_max), (4, 6));
+        assert_eq!((pacing.runs_slow, pacing.runs_max), (4, 6));
     }
 }

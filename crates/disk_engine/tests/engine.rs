@@ -374,12 +374,12 @@ fn a_compaction_that_cannot_read_lets_flushes_go_on_until_writers_are_refused_wi
     (0..4).for_each(flush);
     failing.plan(Fault::new(Operation::Read, "csr-0000000000000002", IoKind::Other).lasting());
     step(&engine);
-    assert!(engine.pacing().failure_of(Backlog::Files(12)).is_some());
+    assert!(engine.pacing().failure_of(Backlog::Runs(12)).is_some());
     (4..12).for_each(flush);
     let error = commit(&engine, &[insert_vertex(12)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     let text = error.to_string();
-    assert!(text.contains("12 files of level 0 wait for their compaction"), "{text}");
+    assert!(text.contains("12 sorted runs of level 0 wait for their compaction"), "{text}");
     assert!(text.contains("csr-0000000000000002"), "{text}");
     let pin = engine.pin(Timestamp(13));
     let view = engine.view(&pin, Timestamp(13));

@@ -117,7 +117,7 @@ fn files_beyond_the_handles_are_read_and_removed_ones_too() {
     // Pages that the cache has would be read without their file.
     let before: Vec<_> = engine.tree().current().set.iter().map(|file| file.number()).collect();
     before.iter().for_each(|number| engine.page_reader().forget_file(*number));
-    let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
+    let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
     while engine.compact_by(&limits).unwrap() {}
     let set = Arc::clone(&engine.tree().current().set);
     let is_merged = |number: &FileNumber| set.iter().all(|file| file.number() != *number);

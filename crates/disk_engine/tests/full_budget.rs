@@ -172,7 +172,7 @@ fn a_writer_flushes_the_open_graph_though_nothing_is_left_for_the_next_one() {
 #[test]
 fn a_compaction_with_memory_for_itself_alone_comes_to_its_end() {
     let engine = engine(LIMIT, 1 << 20);
-    let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
+    let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
     // So many pages that their index takes more than rounding.
     (0..2).for_each(|round| flush(&engine, &edges(round * 60_000..(round + 1) * 60_000)));
     let inputs = engine.tree().current().set.flushed().to_vec();

@@ -242,7 +242,7 @@ fn readers_through_a_flush_and_a_compaction_see_the_same_edges() {
         transaction.commit().unwrap();
     };
     let flush = || assert!(engine.flush_oldest().unwrap());
-    let limits = |flushed_files| PickLimits { flushed_files, ..PickLimits::default() };
+    let limits = |flushed_runs| PickLimits { flushed_runs, ..PickLimits::default() };
     // How many graphs there are, and how many files in L0 and below.
     let state = || {
         let current = engine.tree().current();

@@ -40,7 +40,7 @@
 //! - reopening on the same boot after a failed sync: the system may show bytes that no sync ever brings to the
 //!   disk, so that the history ends there until the power was cut.
 //!
-//! `EVERGRAPH_SIM_SEED` and `EVERGRAPH_SIM_IMAGES` choose other histories: `make crash`. A history that fails is
+//! `EVERGRAPH_SIM_SEED` and `EVERGRAPH_SIM_IMAGES` choose other histories: `make crash`, on each engine or on one. A history that fails is
 //! made smaller for `EVERGRAPH_SIM_SHRINK_SECONDS`.
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers fail as the test does")]

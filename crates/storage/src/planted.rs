@@ -181,6 +181,8 @@ bugs! {
     BuildHoldsNothing = "build-holds-nothing";
     /// An index gets the subject of one that was dropped.
     SubjectUsedTwice = "subject-used-twice";
+    /// An index that the engine keeps answers snapshots from before it was built.
+    IndexServesEarly = "index-serves-early";
 
     // Merges of the disk engine.
 

@@ -26,7 +26,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 /// The target.
 pub const TARGET: Target = Target { seeds, promise, memory: Memory { fixed: 16 << 20, per_byte: 512 } };
 
-const HEADER_BYTES: usize = 64;
+pub(super) const HEADER_BYTES: usize = 64;
 
 fn seeds() -> Vec<Vec<u8>> {
     let empty = || Manifest::empty(MemoryEngine::NAME, SegmentList::empty_section());
@@ -88,7 +88,7 @@ fn read(file: &[u8]) -> Result<(Manifest, SegmentList), CheckpointError> {
 }
 
 /// Makes lengths and checksums those of what is there.
-fn mend(file: &mut [u8]) {
+pub(super) fn mend(file: &mut [u8]) {
     let (header, rest) = file.split_at_mut(HEADER_BYTES);
     let stated = u32::from_le_bytes(header[44..48].try_into().expect("the range has four bytes"));
     let (features, body) = rest.split_at(rest.len().min(stated as usize));

@@ -12,6 +12,7 @@ pub mod column_page;
 pub mod csr_file;
 pub mod csv;
 pub mod dimacs;
+pub mod disk_manifest;
 pub mod edge_list;
 pub mod entry_page;
 pub mod filter_page;
@@ -39,7 +40,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 35] = [
+pub const ALL: [(&str, Target); 36] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -67,6 +68,7 @@ pub const ALL: [(&str, Target); 35] = [
     ("mutations", mutations::TARGET),
     ("log", log::TARGET),
     ("manifest", manifest::TARGET),
+    ("disk_manifest", disk_manifest::TARGET),
     ("salvage", salvage::TARGET),
     ("csr_file", csr_file::TARGET),
     ("vertex_page", vertex_page::TARGET),

@@ -194,7 +194,7 @@ fn writers_stop_when_a_compaction_has_no_room_and_go_on_when_it_has() {
         for error in live.write_until_refused() {
             let text = error.to_string();
             assert_eq!(error.kind(), ErrorKind::Limit, "{text}");
-            assert!(text.contains("files of level 0 wait for their compaction"), "{text}");
+            assert!(text.contains("sorted runs of level 0 wait for their compaction"), "{text}");
             assert!(text.contains(&format!("db/{prefix}")), "the file is named: {text}");
         }
         live.check(&live.open);

@@ -1,5 +1,6 @@
 //! Imported: a database on disk made of a data set's files, and which vertex has which id there.
 
+use crate::peak::LIMIT_BYTES;
 use evergraph::graph::column::ColumnData;
 use evergraph::graph::{column::Column, value::ValueType};
 use evergraph::import::options::{ImportOptions, InputFile};
@@ -18,7 +19,7 @@ pub struct Imported {
 
 /// The disk engine with the least memory that it has.
 fn options(engine: EngineKind) -> Options {
-    let memory_limit_bytes = if engine == EngineKind::Disk { 64 << 20 } else { u64::MAX };
+    let memory_limit_bytes = if engine == EngineKind::Disk { LIMIT_BYTES } else { u64::MAX };
     // What survives a power cut is tested elsewhere; here the sync would only cost time.
     let durability = Durability::None;
     Options { engine: Some(engine), durability, memory_limit_bytes, ..Options::default() }

@@ -2,6 +2,7 @@
 //! larger graphs those of DuckDB, by SQL that has the published ones right.
 
 use crate::imported::{Imported, options_for};
+use crate::peak::{PeakMemory, alone};
 use crate::snb_updates::operations;
 use evergraph::EngineKind;
 use evergraph::import::policy::OnUnknown;
@@ -72,5 +73,11 @@ fn a_network_of_a_million_edges_has_the_computed_answers() {
 
 #[test]
 fn a_network_of_a_million_edges_has_the_computed_answers_on_disk() {
-    a_network_of_a_million_edges_has_the_computed_answers_on(EngineKind::Disk);
+    alone("lsqb::a_network_of_a_million_edges_has_the_computed_answers_on_disk", || {
+        let peak = PeakMemory::begin();
+        a_network_of_a_million_edges_has_the_computed_answers_on(EngineKind::Disk);
+        if let Some(peak) = peak {
+            peak.assert_within_limit();
+        }
+    });
 }

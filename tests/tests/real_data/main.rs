@@ -13,10 +13,12 @@
 //! tinkerpop      TinkerPop's sample graphs from GraphSON and GraphML
 //! temporal       three streams of timestamped edges, at five moments each
 //! imported       (support) a database made of files, and its ids
+//! peak           (support) a test in a process of its own, whose memory is measured
 //! answers        (support) the four algorithms against answer files
 //! ```
 //!
-//! On each engine; the disk engine with a limit of 64 MiB, the least that it takes.
+//! On each engine; the disk engine with a limit of 64 MiB, the least that it takes. The largest sets' peak memory is
+//! compared with that.
 //!
 //! Where the sets are, and what happens without them: `tests/src/data.rs`.
 
@@ -29,6 +31,7 @@ mod imported;
 mod lsqb;
 mod mapped;
 mod p2p;
+mod peak;
 mod published;
 mod rome;
 mod snb;

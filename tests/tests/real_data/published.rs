@@ -2,6 +2,7 @@
 
 use crate::answers::{Answered, PUBLISHED};
 use crate::imported::{Imported, options_for};
+use crate::peak::{PeakMemory, alone};
 use evergraph::graph::cancel::CancelFlag;
 use evergraph::graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable};
 use evergraph::graph::packed_column::PackedColumnBuilder;
@@ -69,7 +70,13 @@ fn twitter_has_the_computed_answers_while_others_write() {
 
 #[test]
 fn twitter_has_the_computed_answers_while_others_write_on_disk() {
-    twitter_has_the_computed_answers_while_others_write_on(EngineKind::Disk);
+    alone("published::twitter_has_the_computed_answers_while_others_write_on_disk", || {
+        let peak = PeakMemory::begin();
+        twitter_has_the_computed_answers_while_others_write_on(EngineKind::Disk);
+        if let Some(peak) = peak {
+            peak.assert_within_limit();
+        }
+    });
 }
 
 /// The edges come in random order; the last hundredth as transactions of one edge each.
@@ -95,6 +102,8 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: 
     let properties = vec![("weight".to_owned(), ValueType::F64)];
     load.edges[0] = EdgeTable::new("EDGE", 0, 0, properties, ends.chunks(BLOCK_ROWS).map(block).collect());
 
+    // From here on, beside what the test itself holds.
+    let peak = PeakMemory::begin().filter(|_| engine == EngineKind::Disk);
     let mut imported = Imported::empty(engine);
     imported.db.load(&load, &|_| (), &CancelFlag::default()).unwrap();
     imported.read_ids();
@@ -114,6 +123,9 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: 
         Answered { snapshot: &snapshot, ids: &imported.ids, source: 72_080, direction: Direction::Out };
     answered.check_all(|name| folder.join(format!("rmat17-{name}.gz")));
     imported.assert_healthy();
+    if let Some(peak) = peak {
+        peak.assert_within_limit();
+    }
 }
 
 #[test]
@@ -123,7 +135,9 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted() {
 
 #[test]
 fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on_disk() {
-    rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(EngineKind::Disk);
+    alone("published::rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on_disk", || {
+        rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(EngineKind::Disk);
+    });
 }
 
 fn the_graphalytics_examples_have_the_published_answers_on(engine: EngineKind) {

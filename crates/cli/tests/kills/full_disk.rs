@@ -1,9 +1,12 @@
-//! A full disk: a file system of a few megabytes in memory, which the log and a ballast fill.
+//! A full disk: a file system of a few megabytes in memory, which the log and a ballast fill, or the temporary files of an
+//! import.
 
-use crate::bank::Bank;
+use crate::bank::{Bank, run};
 use crate::file_system::in_file_system;
+use crate::import::counts;
 use crate::moments::engines;
 use evergraph::EngineKind;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -41,8 +44,47 @@ fn fill(engine: EngineKind, folder: &Path) {
         bank.verify();
         // Room again: it lets the log go.
         fs::remove_file(&ballast).unwrap();
-        crate::bank::run(&mut bank.command(&["checkpoint"]));
+        run(&mut bank.command(&["checkpoint"]));
         bank.verify();
     }
     assert!(bank.booked() > 0, "nothing was written");
+}
+
+const IMPORT: &str =
+    "full_disk::an_import_whose_temporary_files_fill_a_disk_says_what_helps_and_changes_nothing";
+
+#[test]
+fn an_import_whose_temporary_files_fill_a_disk_says_what_helps_and_changes_nothing() {
+    in_file_system(IMPORT, "tmpfs -o size=256k", |folder| {
+        engines().into_iter().for_each(|engine| import(engine, folder));
+    });
+}
+
+/// Imports a table in little memory, with temporary files in `full`, and then elsewhere.
+fn import(engine: EngineKind, full: &Path) {
+    const PEOPLE: u64 = 60_000;
+    let mut bank = Bank::new(engine);
+    let people = bank.folder().join("people.csv");
+    let mut rows = String::from("id:ID,name\n");
+    (0..PEOPLE).for_each(|person| writeln!(rows, "p{person},the name of {person}").unwrap());
+    fs::write(&people, rows).unwrap();
+    let import = |bank: &Bank, temporary: &Path| {
+        let mut command = bank.command(&["--quiet", "import"]);
+        command.args(["--memory", "256KiB", "--temporary"]).arg(temporary);
+        command.arg("--nodes").arg(format!("Someone={}", people.display()));
+        command
+    };
+    let refused = import(&bank, full).output().unwrap();
+    let (code, refused) = (refused.status.code(), String::from_utf8_lossy(&refused.stderr).into_owned());
+    assert_eq!(code, Some(6), "a full disk is a limit: {refused}");
+    let folder = full.display().to_string();
+    for part in [&folder[..], "the disk is full", "--temporary", "--memory"] {
+        assert!(refused.contains(part), "`{part}` is missing: {refused}");
+    }
+    assert_eq!(fs::read_dir(full).unwrap().count(), 0, "no temporary file is left");
+    bank.verify();
+    assert_eq!(counts(&bank, "Someone", "").0, 0, "nothing of the import is there");
+    run(&mut import(&bank, bank.folder()));
+    assert_eq!(counts(&bank, "Someone", "").0, PEOPLE);
+    bank.verify();
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 const PEOPLE: u64 = 60_000;
 
 /// Vertices with the label, and edges of the type, as `stats` tells.
-fn counts(bank: &Bank, label: &str, edge_type: &str) -> (u64, u64) {
+pub fn counts(bank: &Bank, label: &str, edge_type: &str) -> (u64, u64) {
     let stats = run(&mut bank.command(&["--json", "stats"]));
     let stats: Value = serde_json::from_slice(&stats.stdout).unwrap();
     let count = |list: &str, kind: &str, name: &str, items: &str| {

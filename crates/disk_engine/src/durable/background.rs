@@ -180,3 +180,27 @@ fn flush_one(engine: &DiskEngine) -> FlushOutcome {
         }
     }
 }
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_doubles_with_each_failure_up_to_five_minutes_and_is_short_again_after_a_success() {
+        let pause = CompactionPause::new();
+        let mut now = Duration::from_secs(7);
+        assert!(!pause.is_on(now));
+        for seconds in [10, 20, 40, 80, 160, 300, 300] {
+            pause.begin(now);
+            // Another thread fails at the same time, and one a little later.
+            pause.begin(now);
+            pause.begin(now + Duration::from_secs(1));
+            now += Duration::from_secs(seconds);
+            assert!(pause.is_on(now - Duration::from_nanos(1)) && !pause.is_on(now), "{seconds} s");
+        }
+        pause.shorten();
+        pause.begin(now);
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert!(pause.is_on(after(9)) && !pause.is_on(after(10)));
+    }
+}

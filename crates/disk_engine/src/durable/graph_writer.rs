@@ -8,7 +8,7 @@
 //! A source hands out groups and lists in the order of keys, so that nothing is sorted. Every record is of the commit
 //! that is converted, as in a bulk load; nobody reads the new database before.
 
-use crate::durable::load::output::{LoadOutput, OutputLimits, Sequence};
+use crate::durable::load::output::{LoadFileLimits, LoadOutput, Sequence};
 use crate::durable::section::{FileList, file_parts};
 use crate::engine::DiskEngine;
 use crate::format::file_name::FileNumber;
@@ -37,7 +37,7 @@ pub(super) fn write_graph<V: View>(
     let next_number = || FileNumber(next_file.replace(next_file.get() + 1));
     let at = source.timestamp();
     // Nothing of a new database is in a newer level.
-    let mut output = LoadOutput::new(directory, &next_number, at, u64::MAX, OutputLimits::default());
+    let mut output = LoadOutput::new(directory, &next_number, at, u64::MAX, LoadFileLimits::default());
     for group in source.groups() {
         source.vertices(group, &mut |vertex, properties| Ok(output.push_vertex(vertex, &properties)?))?;
     }

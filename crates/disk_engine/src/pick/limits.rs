@@ -7,7 +7,7 @@ pub const FLUSHED_RUNS_MAX: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PickLimits {
     /// Sorted runs in L0 from which on they are compacted: fewer are read faster, more are written less often.
-    pub flushed_files: usize,
+    pub flushed_runs: usize,
     /// Bytes of L0 that one compaction takes, unless its first file has more.
     pub flushed_bytes_max: u64,
     /// How much larger a level is than the one above it: T.
@@ -31,8 +31,8 @@ impl PickLimits {
 }
 
 impl Default for PickLimits {
-    /// Four files of L0, at most 1 GiB of them, T = 10, a base level of 256 MiB: four flushes of 64 MiB.
+    /// Four sorted runs of L0, at most 1 GiB of them, T = 10, a base level of 256 MiB: four flushes of 64 MiB.
     fn default() -> Self {
-        Self { flushed_files: 4, flushed_bytes_max: 1 << 30, size_ratio: 10, base_bytes: 256 << 20 }
+        Self { flushed_runs: 4, flushed_bytes_max: 1 << 30, size_ratio: 10, base_bytes: 256 << 20 }
     }
 }

@@ -111,8 +111,8 @@ pub fn pick_beside<F: KeyedFile>(
         [] => set.flushed_runs(),
         _ => sorted_runs(&picker.staying(0)),
     };
-    if flushed >= limits.flushed_files.max(1) {
-        due.push(LevelScore { level: 0, has: flushed as u64, wants: limits.flushed_files.max(1) as u64 });
+    if flushed >= limits.flushed_runs.max(1) {
+        due.push(LevelScore { level: 0, has: flushed as u64, wants: limits.flushed_runs.max(1) as u64 });
     }
     for level in sizes.base..BOTTOMMOST {
         let (has, wants) = (sizes.bytes[level] - picker.leaving_bytes(level), sizes.targets[level]);

@@ -69,7 +69,7 @@ fn set_of(flushed: &[Sketch], deeper: &[Vec<Sketch>]) -> FileSet<StoredFile> {
 }
 
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 3, flushed_bytes_max: 250, size_ratio: 4, base_bytes: 60 };
+    PickLimits { flushed_runs: 3, flushed_bytes_max: 250, size_ratio: 4, base_bytes: 60 };
 
 fn keys(file: &StoredFile) -> std::ops::RangeInclusive<u8> {
     file.first_key[0]..=file.last_key[0]
@@ -179,7 +179,7 @@ proptest! {
             output.topology.bytes = picked.inputs.iter().map(|file| file.bytes()).sum();
             set = set.with_compacted(&picked.inputs, picked.output_level, &[Arc::new(output)]).unwrap();
         }
-        prop_assert!(set.flushed_runs() < LIMITS.flushed_files);
+        prop_assert!(set.flushed_runs() < LIMITS.flushed_runs);
         let sizes = LevelSizes::of(&set, &LIMITS);
         for level in sizes.base..BOTTOMMOST {
             prop_assert!(sizes.bytes[level] <= sizes.targets[level], "level {}", level);

@@ -24,7 +24,7 @@ const PURPOSE: &str = "in lists with properties";
 
 /// The in lists of every vertex.
 pub(super) enum IncomingLists {
-    InMemory(HeldLists),
+    InMemory(IncomingArrays),
     Spilled(SpilledLists),
 }
 
@@ -45,7 +45,7 @@ impl IncomingLists {
     where
         V: FnMut(OutPass, &mut dyn FnMut(u32, Piece<'_>) -> Result<()>) -> Result<()>,
     {
-        let made = match (HeldLists::build(&mut out, budget).map(Self::InMemory), spill) {
+        let made = match (IncomingArrays::build(&mut out, budget).map(Self::InMemory), spill) {
             (Err(error), Some(folder)) if error.kind() == ErrorKind::Limit => {
                 SpilledLists::build(&mut out, budget, folder, cancel).map(Self::Spilled)
             }
@@ -162,7 +162,7 @@ where
 }
 
 /// Lists in memory.
-pub(super) struct HeldLists {
+pub(super) struct IncomingArrays {
     /// Where the list of each vertex begins, and where the last one's ends.
     starts: Vec<u64>,
     sources: Vec<u32>,
@@ -171,7 +171,7 @@ pub(super) struct HeldLists {
     _reservations: [Reservation; 2],
 }
 
-impl HeldLists {
+impl IncomingArrays {
     fn build<V>(out: &mut OutLists<V>, budget: &dyn Budget) -> Result<Self>
     where
         V: FnMut(OutPass, &mut dyn FnMut(u32, Piece<'_>) -> Result<()>) -> Result<()>,

@@ -1,4 +1,4 @@
-//! Out lists: what in lists with weights or filters are made of.
+//! Out lists: the input from which weighted or filtered in-lists are built.
 
 /// What a pass over the out lists reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,7 +9,7 @@ pub(super) enum OutPass {
     Weights,
 }
 
-/// A graph whose out lists are visited as often as one wants.
+/// A graph whose out-lists can be visited repeatedly.
 pub(super) struct OutLists<V> {
     /// One more than the highest vertex.
     pub bound: u32,

@@ -16,7 +16,7 @@ fn picked_compactions_keep_what_is_read_and_come_to_an_end() {
     for seed in 100..104 {
         let (history, mut tree, _) = flushed(&mut SplitMix64::new(seed), 900);
         let limits =
-            PickLimits { flushed_files: 2, flushed_bytes_max: 400_000, size_ratio: 2, base_bytes: 60_000 };
+            PickLimits { flushed_runs: 2, flushed_bytes_max: 400_000, size_ratio: 2, base_bytes: 60_000 };
         let mut set: FileSet<CsrFile> = FileSet::new();
         for file in tree.levels[0].clone().into_iter().rev() {
             set = set.with_flushed(file, |_| false);

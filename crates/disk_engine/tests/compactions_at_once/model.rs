@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Two runs of L0 are due; levels are small.
 pub const LIMITS: PickLimits =
-    PickLimits { flushed_files: 2, flushed_bytes_max: 1000, size_ratio: 3, base_bytes: 60 };
+    PickLimits { flushed_runs: 2, flushed_bytes_max: 1000, size_ratio: 3, base_bytes: 60 };
 /// Bytes of a record.
 const RECORD_BYTES: u64 = 4;
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Two files of L0 are due, and every level below has more than it should.
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
 
 /// Flushes what was committed, without a manifest that names it.
 fn flush(database: &Database) -> Result<(), Error> {

@@ -4,21 +4,87 @@ use crate::support::{Database, Graph, files, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::error::{ErrorKind, Result};
-use evergraph_graph::id::Direction;
+use evergraph_graph::id::{Direction, EdgeId, VertexId};
+use evergraph_graph::index::IndexKind;
+use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::Report;
 use evergraph_storage::durable_engine::DurableEngine as _;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::options::Durability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const HEAD_BYTES: u64 = 4096;
 const PAGE_BYTES: u64 = 16 << 10;
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+
+const NAME: IndexRequest<'static> =
+    IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Hash, unique: false };
+const WEIGHT: IndexRequest<'static> = IndexRequest {
+    owner: OwnerName::EdgeType("KNOWS"),
+    key: "weight",
+    kind: IndexKind::Ordered,
+    unique: false,
+};
+
+/// What indexes say: the holders of each name, and of one that nobody has; edges in the order of weights.
+#[derive(PartialEq, Debug)]
+struct LookUps {
+    named: Vec<Vec<VertexId>>,
+    weighted: Vec<(Value, EdgeId)>,
+}
+
+/// Names of `graph` in order, and one that nobody has.
+fn names(graph: &Graph) -> Vec<Value> {
+    let names: BTreeSet<Value> = graph.vertices.values().flatten().map(|(_, value)| value.clone()).collect();
+    names.into_iter().chain([Value::from("nobody")]).collect()
+}
+
+/// What the indexes must say, by `graph` alone.
+fn found_by_hand(graph: &Graph) -> LookUps {
+    let holds = |values: &[(_, Value)], name: &Value| values.iter().any(|(_, value)| value == name);
+    let holders = |name: &Value| {
+        let holders = graph.vertices.iter().filter(|(_, values)| holds(values, name));
+        holders.map(|(vertex, _)| *vertex).collect()
+    };
+    let mut weighted: Vec<_> = graph
+        .edges
+        .iter()
+        .flat_map(|(edge, values)| values.iter().map(|(_, weight)| (weight.clone(), *edge)))
+        .collect();
+    weighted.sort();
+    LookUps { named: names(graph).iter().map(holders).collect(), weighted }
+}
+
+/// What the indexes say, or the first error of each of the two.
+fn look_up(
+    view: &impl GraphView,
+    names: &[Value],
+) -> (Result<Vec<Vec<VertexId>>>, Result<Vec<(Value, EdgeId)>>) {
+    let catalogue = view.catalogue();
+    let (label, name) = (catalogue.label("Person").unwrap(), catalogue.key("name").unwrap());
+    let (edge_type, weight) = (catalogue.edge_type("KNOWS").unwrap(), catalogue.key("weight").unwrap());
+    let holders = |value: &Value| {
+        let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
+        let values = std::slice::from_ref(value);
+        view.look_up_vertices(label, name, values, &mut cursor, usize::MAX, &mut found)?;
+        Ok(found.items)
+    };
+    let weighted = || {
+        let (mut found, mut cursor) = (OrderedMatches::default(), RangeCursor::default());
+        while !cursor.done {
+            view.range_edges(edge_type, weight, &ValueRange::ALL, &mut cursor, 20, &mut found)?;
+        }
+        Ok(found.values.into_iter().zip(found.items).collect())
+    };
+    (names.iter().map(holders).collect(), weighted())
+}
 
 /// What a view shows, or its first error.
 fn read<V: GraphView>(view: &V) -> Result<Graph> {
@@ -56,6 +122,9 @@ fn check(directory: &MemoryDirectory) -> Report {
 fn a_flipped_bit_is_never_a_wrong_answer_and_is_found() {
     let directory = MemoryDirectory::new("db");
     let mut database = Database::open(Arc::new(directory.clone()), Durability::Sync, 12).unwrap();
+    for request in [NAME, WEIGHT] {
+        database.open.store().create_index(&request, &mut |_| Ok(())).unwrap();
+    }
     for round in 0..4 {
         assert!(database.commit_some(50));
         database.checkpoint().unwrap();
@@ -65,7 +134,8 @@ fn a_flipped_bit_is_never_a_wrong_answer_and_is_found() {
         }
     }
     let wanted = database.newest().clone();
-    let (mut refused, mut failed, mut unseen) = (0, 0, 0);
+    let (names, by_hand) = (names(&wanted), found_by_hand(&wanted));
+    let (mut refused, mut failed, mut unfound, mut unseen) = (0, 0, 0, 0);
     for name in files(&directory) {
         let bytes = directory.open(&name, OpenMode::Read).unwrap().len().unwrap();
         let pages = (bytes - HEAD_BYTES) / PAGE_BYTES;
@@ -83,37 +153,49 @@ fn a_flipped_bit_is_never_a_wrong_answer_and_is_found() {
             let report = check(&image);
             let is_found = report.findings.iter().any(|finding| finding.problem.contains(&name));
             assert!(is_found, "{at}: {report:?}");
-            let error = match open(Arc::new(image), Durability::Sync) {
+            let mut errors = Vec::new();
+            match open(Arc::new(image), Durability::Sync) {
                 Err(error) => {
                     refused += 1;
                     assert!(
                         offset < HEAD_BYTES || offset >= end,
                         "{at}: pages are read when they are asked for: {error}"
                     );
-                    error
+                    errors.push(error);
                 }
                 Ok(again) => {
                     let snapshot = again.store().snapshot();
                     match read(&snapshot) {
-                        Ok(graph) => {
-                            unseen += 1;
-                            assert_eq!(graph, wanted, "{at}");
-                            continue;
-                        }
+                        Ok(graph) => assert_eq!(graph, wanted, "{at}"),
                         Err(error) => {
                             failed += 1;
                             // It is not cached, and a second reader is told the same.
                             let second = read(&snapshot).unwrap_err();
                             assert_eq!(second.to_string(), error.to_string(), "{at}");
-                            error
+                            errors.push(error);
                         }
                     }
+                    let of_graph = errors.len();
+                    let (named, weighted) = look_up(&snapshot, &names);
+                    match named {
+                        Ok(named) => assert_eq!(named, by_hand.named, "{at}"),
+                        Err(error) => errors.push(error),
+                    }
+                    match weighted {
+                        Ok(weighted) => assert_eq!(weighted, by_hand.weighted, "{at}"),
+                        Err(error) => errors.push(error),
+                    }
+                    unfound += u64::from(of_graph == 0 && !errors.is_empty());
+                    unseen += u64::from(errors.is_empty());
                 }
-            };
-            assert_eq!(error.kind(), ErrorKind::Corrupt, "{at}: {error}");
-            let text = error.to_string();
-            assert!(text.contains(&name) && text.contains("corrupt at byte"), "{at}: {text}");
-            if (HEAD_BYTES..end).contains(&offset) {
+            }
+            for error in errors {
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{at}: {error}");
+                let text = error.to_string();
+                assert!(text.contains(&name) && text.contains("corrupt at byte"), "{at}: {text}");
+                if !(HEAD_BYTES..end).contains(&offset) {
+                    continue;
+                }
                 let named: u64 = text
                     .split("corrupt at byte ")
                     .nth(1)
@@ -131,5 +213,6 @@ fn a_flipped_bit_is_never_a_wrong_answer_and_is_found() {
             }
         }
     }
-    assert!(refused > 20 && failed > 20, "{refused} refused, {failed} failed, {unseen} unseen");
+    let counts = format!("{refused} refused, {failed} failed, {unfound} in indexes alone, {unseen} unseen");
+    assert!(refused > 20 && failed > 20 && unfound >= 20, "{counts}");
 }

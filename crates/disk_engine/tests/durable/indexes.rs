@@ -4,10 +4,11 @@
 //! ```text
 //! random     steps of all kinds, in any order; commits, flushes and compactions also while an index is built
 //! power      cut at every operation of builds, a drop and checkpoints
+//! faults     each operation of a build fails, or finds the disk full
 //! steered    one history for each fault of the model that a random one meets rarely
 //! ```
 
-use crate::support::{Database, cut_at_every_operation, go_on, open};
+use crate::support::{Database, cut_at_every_operation, files, go_on, open};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::catalogue::Owner;
@@ -20,17 +21,20 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
 use evergraph_storage::indexing::{IndexProgress, IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::OpenStore;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
+use std::io::ErrorKind as IoKind;
 use std::sync::Arc;
 
 /// One file of L0 is due, and every level below has more than it should.
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
 
 const AGE: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "age", kind: IndexKind::Ordered, unique: false };
@@ -396,6 +400,22 @@ fn an_index_that_is_built_again_has_nothing_of_the_one_before() {
     assert!(open.check(&mut |_, _, _| go_on(())).unwrap().is_healthy());
 }
 
+/// Its catalogue names an index of this property, which was dropped since.
+#[test]
+fn a_snapshot_from_before_an_index_was_built_again_is_answered_without_it() {
+    let (_directory, open, person) = one_person();
+    let store = open.store();
+    build(store, || {}).unwrap();
+    let before = store.snapshot();
+    store.drop_index(AGE.owner, AGE.key, None).unwrap();
+    let mut amid = None;
+    build(store, || amid = Some(store.snapshot())).unwrap();
+    assert_eq!(aged_seven(&before), [person], "the files that it pinned have no entries");
+    check_people(&before, &[AGE]);
+    assert_eq!(amid.unwrap().catalogue().indexes().count(), 0, "who began amid the build knows of no index");
+    assert_eq!(aged_seven(&store.snapshot()), [person]);
+}
+
 #[test]
 fn opening_builds_no_index_that_a_checkpoint_has_and_drops_the_entries_of_others() {
     let (directory, open, person) = one_person();
@@ -444,4 +464,91 @@ fn indexed_work(database: &mut Database) -> bool {
 fn a_power_cut_at_any_operation_leaves_indexes_that_say_what_the_graph_is() {
     let stopped = cut_at_every_operation(9, indexed_work);
     assert!(stopped > 40, "only {stopped} operations failed");
+}
+
+/// Operations of a build that may fail. Removals are not among them: a file that stays goes at the next opening.
+const BUILD_OPERATIONS: [Operation; 8] = [
+    Operation::Create,
+    Operation::SetLength,
+    Operation::Write,
+    Operation::Sync,
+    Operation::SyncDirectory,
+    Operation::Open,
+    Operation::Length,
+    Operation::Read,
+];
+
+/// Builds the index of weights in a database that has commits, files and another index. Commits that come when the build
+/// has begun are compacted to the bottommost level: the run of the scan is merged with that file. Then `before_the_scan`.
+fn build_beside_commits(open: &OpenStore<DiskEngine>, mut before_the_scan: impl FnMut()) -> Result<bool> {
+    let store = open.store();
+    let mut calls = 0;
+    store.create_index(&WEIGHT, &mut |_| {
+        calls += 1;
+        if calls == 1 {
+            let mut random = SplitMix64::new(17);
+            (0..20).for_each(|_| commit(store, &mut random));
+            flush(store);
+            compact(store);
+            before_the_scan();
+        }
+        Ok(())
+    })
+}
+
+/// Builds on a disk whose `nth` `operation` on a file of the engine fails; whether the build failed for that. Then nothing
+/// is left of it, and it succeeds on a disk that is mended.
+fn build_on_a_failing_disk(original: &MemoryDirectory, fault: (Operation, IoKind, u64)) -> bool {
+    let directory = original.power_cut();
+    let failing = FailingDirectory::new(Arc::new(directory.clone()));
+    let open = open(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let (operation, kind, nth) = fault;
+    let prefix = if operation == Operation::SyncDirectory { "" } else { "csr-" };
+    let mut before = Vec::new();
+    let built = build_beside_commits(&open, || {
+        before = files(&directory);
+        failing.plan(Fault::new(operation, prefix, kind).nth(nth));
+    });
+    failing.heal();
+    let Err(error) = built else { return false };
+    let at = format!("{operation} {nth}, {kind:?}: {error}");
+    let expected = if kind == IoKind::StorageFull { ErrorKind::Limit } else { ErrorKind::Io };
+    assert_eq!(error.kind(), expected, "{at}");
+    assert!(error.to_string().contains("db/csr-") || prefix.is_empty(), "{at}");
+    assert_eq!(files(&directory), before, "{at}: what was written is removed");
+    assert_eq!(open.store().indexes().len(), 1, "{at}: it is not said to be there");
+    commit(open.store(), &mut SplitMix64::new(nth));
+    assert!(build_beside_commits(&open, || ()).unwrap(), "{at}");
+    // Compares each index with a scan.
+    let check = |open: &OpenStore<DiskEngine>| {
+        let report = open.check(&mut |_, _, _| go_on(())).unwrap();
+        assert!(report.is_healthy(), "{at}: {report:?}");
+    };
+    check(&open);
+    check(&self::open(Arc::new(directory.power_cut()), Durability::Sync).unwrap());
+    true
+}
+
+#[test]
+fn a_build_that_the_disk_fails_at_any_operation_leaves_nothing_and_succeeds_later() {
+    let directory = MemoryDirectory::new("db");
+    let open = open(Arc::new(directory.clone()), Durability::Sync).unwrap();
+    let mut random = SplitMix64::new(31);
+    (0..30).for_each(|_| commit(open.store(), &mut random));
+    open.store().create_index(&NAME, &mut |_| Ok(())).unwrap();
+    (0..30).for_each(|_| commit(open.store(), &mut random));
+    open.checkpoint(&mut |progress| go_on(progress)).unwrap();
+    drop(open);
+    let mut failed = 0;
+    for operation in BUILD_OPERATIONS {
+        let kinds =
+            if operation.changes() { &[IoKind::Other, IoKind::StorageFull][..] } else { &[IoKind::Other] };
+        for kind in kinds {
+            let of_operation =
+                (1..).take_while(|nth| build_on_a_failing_disk(&directory, (operation, *kind, *nth))).count();
+            println!("{operation}, {kind:?}: {of_operation} builds failed");
+            failed += of_operation;
+        }
+    }
+    assert!(failed >= 20, "only {failed} builds failed");
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 const HEAD_BYTES: u64 = 4096;
 const PAGE_BYTES: u64 = 16 << 10;
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
 
 /// A database with files of a level, of L0, and commits in the log.
 fn database(directory: &MemoryDirectory, seed: u64) -> Database {

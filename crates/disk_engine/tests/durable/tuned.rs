@@ -19,7 +19,7 @@ use evergraph_storage::open::OpenStore;
 use std::sync::Arc;
 
 const LIMITS: PickLimits =
-    PickLimits { flushed_files: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    PickLimits { flushed_runs: 1, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
 const NAMES: IndexRequest<'static> =
     IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Hash, unique: false };
 

@@ -2,6 +2,7 @@
 
 use crate::model::{Model, dump};
 use crate::naive_engine::NaiveEngine;
+use crate::test_store::on_every_engine;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{ErrorKind, Result};
@@ -19,20 +20,6 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::open::{BackgroundStep, OpenOptions, OpenStore, check, salvage};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-
-/// Runs a test on every durable engine.
-macro_rules! on_every_engine {
-    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: DurableEngine>() $body:block)*) => {$(
-        $(#[$attribute])*
-        #[test]
-        fn $name() {
-            fn body<$engine: DurableEngine>() $body
-            body::<NaiveEngine>();
-            body::<MemoryEngine>();
-            body::<DiskEngine>();
-        }
-    )*};
-}
 
 fn open<E: DurableEngine>(directory: &MemoryDirectory) -> Result<OpenStore<E>> {
     OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default())
@@ -288,6 +275,7 @@ fn damage_is_found_and_the_rest_is_saved<E: DurableEngine>() {
 fn damage_is_found_and_the_rest_is_saved_on_engines_that_salvage() {
     damage_is_found_and_the_rest_is_saved::<NaiveEngine>();
     damage_is_found_and_the_rest_is_saved::<MemoryEngine>();
+    damage_is_found_and_the_rest_is_saved::<DiskEngine>();
 }
 
 /// Opens, checks and saves a database of engine `A` as one of engine `B`; each refusal.

@@ -2,7 +2,8 @@
 //! wasn't listed, since nobody had committed when it began to commit.
 
 use crate::naive_engine::NaiveEngine;
-use crate::test_store::empty;
+use crate::test_store::{HookedEngine, LateHook};
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::{Committed, Transaction as _};
@@ -10,9 +11,12 @@ use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
 use evergraph_storage::store::Store;
 use evergraph_storage::transaction::handle::Transaction;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-struct Graph {
-    store: Store<NaiveEngine>,
+struct Graph<E: HookedEngine> {
+    store: Store<E>,
+    hook: Box<dyn Fn(LateHook)>,
     follows: TypeId,
     knows: TypeId,
     age: KeyId,
@@ -20,38 +24,46 @@ struct Graph {
 }
 
 /// Three vertices, and two edge types between them: a simple one and one with parallel edges.
-fn graph() -> Graph {
-    let store = empty::<NaiveEngine>();
+fn graph<E: HookedEngine>() -> Graph<E> {
+    let (store, hook) = E::hooked();
     let mut setup = store.begin();
     let (label, age) = (setup.label("Person").unwrap(), setup.key("age").unwrap());
     let (follows, knows) = (setup.declare_simple_type("FOLLOWS").unwrap(), setup.edge_type("KNOWS").unwrap());
     let people = [36, 41, 20].map(|years| setup.add_vertex(label, &[(age, Value::I64(years))]).unwrap());
     setup.commit().unwrap();
-    Graph { store, follows, knows, age, people }
+    Graph { store, hook, follows, knows, age, people }
 }
 
 /// Commits `write` while `late` commits in between.
-fn with_late_commit(
-    graph: &Graph,
-    write: impl FnOnce(&mut Transaction<NaiveEngine>),
-    late: impl Fn(&mut Transaction<NaiveEngine>) -> Result<()> + Send + 'static,
+fn with_late_commit<E: HookedEngine>(
+    graph: &Graph<E>,
+    write: impl FnOnce(&mut Transaction<E>),
+    late: impl Fn(&mut Transaction<E>) -> Result<()> + Send + 'static,
 ) -> Result<Committed> {
     let mut transaction = graph.store.begin();
     write(&mut transaction);
     let beside = graph.store.clone();
-    graph.store.engine().before_the_next_latch(move || beside.transact(&late).unwrap());
-    transaction.commit()
+    let (began, is_late) = (graph.store.snapshot().timestamp(), Arc::new(AtomicBool::new(false)));
+    let done = Arc::clone(&is_late);
+    (graph.hook)(Box::new(move || {
+        beside.transact(&late).unwrap();
+        assert!(beside.snapshot().timestamp() > began);
+        done.store(true, Ordering::Relaxed);
+    }));
+    let committed = transaction.commit();
+    assert!(is_late.load(Ordering::Relaxed), "nobody committed in between");
+    committed
 }
 
-#[test]
-fn a_late_commit_of_the_same_item_is_a_conflict() {
-    let Graph { follows, age, people: [ada, bob, eve], .. } = graph();
-    type Write = fn(&mut Transaction<NaiveEngine>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
-    let put: Write = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
-    let delete: Write = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
-    let set: Write = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
+type Write<E> = fn(&mut Transaction<E>, TypeId, KeyId, [VertexId; 3]) -> Result<()>;
+
+fn late_of_the_same_conflicts<E: HookedEngine>() {
+    let Graph { follows, age, people: [ada, bob, eve], .. } = graph::<E>();
+    let put: Write<E> = |tx, follows, _, [ada, bob, _]| tx.put_edge(ada, follows, bob, &[]).map(drop);
+    let delete: Write<E> = |tx, _, _, [_, bob, _]| tx.delete_vertex(bob);
+    let set: Write<E> = |tx, _, age, [ada, ..]| tx.set_vertex_property(ada, age, Some(Value::I64(1)));
     for (write, late) in [(put, put), (put, delete), (delete, put), (set, set), (delete, delete)] {
-        let graph = graph();
+        let graph = graph::<E>();
         let people = [ada, bob, eve];
         let conflict = with_late_commit(
             &graph,
@@ -62,9 +74,8 @@ fn a_late_commit_of_the_same_item_is_a_conflict() {
     }
 }
 
-#[test]
-fn a_late_commit_of_something_else_is_none() {
-    let graph = graph();
+fn late_of_something_else_commits<E: HookedEngine>() {
+    let graph = graph::<E>();
     let Graph { follows, knows, age, people: [ada, bob, eve], .. } = graph;
     let committed = with_late_commit(
         &graph,
@@ -83,9 +94,8 @@ fn a_late_commit_of_something_else_is_none() {
     assert_eq!(degrees, [1, 1]);
 }
 
-#[test]
-fn an_edge_whose_name_a_late_commit_took_gets_another_one() {
-    let graph = graph();
+fn a_taken_name_is_replaced<E: HookedEngine>() {
+    let graph = graph::<E>();
     let Graph { knows, people: [ada, bob, _], .. } = graph;
     let committed = with_late_commit(
         &graph,
@@ -96,4 +106,22 @@ fn an_edge_whose_name_a_late_commit_took_gets_another_one() {
     );
     let edge = |discriminator| EdgeId { source: ada, edge_type: knows, target: bob, discriminator };
     assert_eq!(committed.unwrap().renamed, [(edge(0), edge(1))]);
+}
+
+#[test]
+fn a_late_commit_of_the_same_item_is_a_conflict() {
+    late_of_the_same_conflicts::<NaiveEngine>();
+    late_of_the_same_conflicts::<DiskEngine>();
+}
+
+#[test]
+fn a_late_commit_of_something_else_is_none() {
+    late_of_something_else_commits::<NaiveEngine>();
+    late_of_something_else_commits::<DiskEngine>();
+}
+
+#[test]
+fn an_edge_whose_name_a_late_commit_took_gets_another_one() {
+    a_taken_name_is_replaced::<NaiveEngine>();
+    a_taken_name_is_replaced::<DiskEngine>();
 }

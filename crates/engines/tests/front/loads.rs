@@ -1,9 +1,12 @@
-//! Bulk loads into a store that has data, against the naive answer: what was there, and each row.
+//! Bulk loads into a store that has data, against the naive answer: what was there, and each row. On every engine.
 //!
-//! What was there comes from random transactions, merges and checkpoints; snapshots and writers from
-//! before the load stay open over it. Power cuts at every operation leave all of the load or nothing.
+//! What was there comes from random transactions, background work and checkpoints; snapshots and writers from before the
+//! load stay open over it. Power cuts at every operation leave all of the load or nothing; a full disk refuses it.
 
 use crate::model::{Model, dump};
+use crate::naive_engine::NaiveEngine;
+use crate::test_store::TestEngine;
+use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -12,8 +15,10 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::engine::MemoryEngine;
+use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
@@ -31,13 +36,29 @@ fn below(random: &mut SplitMix64, bound: usize) -> usize {
     (random.next_u64() % bound.max(1) as u64) as usize
 }
 
-fn open(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<MemoryEngine>> {
-    OpenStore::<MemoryEngine>::open(directory, &OpenOptions { durability, ..OpenOptions::default() })
+/// An engine that databases of these tests use.
+trait LoadedEngine: TestEngine + DurableEngine {
+    /// How many histories are run in mode `none`, and in mode `sync`.
+    const HISTORIES: [u64; 2] = [20, 10];
+}
+
+impl LoadedEngine for NaiveEngine {}
+
+impl LoadedEngine for MemoryEngine {
+    const HISTORIES: [u64; 2] = [60, 30];
+}
+
+impl LoadedEngine for DiskEngine {}
+
+fn open<E: LoadedEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<E>> {
+    // A memory graph takes an eighth: little enough to be made at each opening.
+    let options = OpenOptions { durability, memory_limit_bytes: 64 << 20, ..OpenOptions::default() };
+    OpenStore::<E>::open(directory, &options)
 }
 
 /// Two labels, the names of the first unique; two types, the second simple; properties of all;
 /// two more indexes.
-fn name_everything(store: &Store<MemoryEngine>) -> Result<()> {
+fn name_everything<E: LoadedEngine>(store: &Store<E>) -> Result<()> {
     store.transact(|tx| {
         LABELS.iter().try_for_each(|name| tx.label(name).map(drop))?;
         tx.edge_type(TYPES[0])?;
@@ -52,12 +73,12 @@ fn name_everything(store: &Store<MemoryEngine>) -> Result<()> {
     Ok(())
 }
 
-fn state(store: &Store<MemoryEngine>) -> Model {
+fn state<E: LoadedEngine>(store: &Store<E>) -> Model {
     dump(&store.snapshot(), 100)
 }
 
 /// One transaction that changes a few things of `model`.
-fn change(store: &Store<MemoryEngine>, random: &mut SplitMix64) -> Result<()> {
+fn change<E: LoadedEngine>(store: &Store<E>, random: &mut SplitMix64) -> Result<()> {
     let model = state(store);
     let vertices: Vec<VertexId> = model.vertices.keys().copied().collect();
     let edges: Vec<EdgeId> = model.edges.keys().copied().collect();
@@ -164,11 +185,11 @@ fn naive(before: &Model, load: &Load, first_vertices: &[VertexId]) -> Option<Mod
     Some(after)
 }
 
-fn checkpoint(open: &OpenStore<MemoryEngine>) -> Result<()> {
+fn checkpoint<E: LoadedEngine>(open: &OpenStore<E>) -> Result<()> {
     open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop)
 }
 
-fn check_healthy(open: &OpenStore<MemoryEngine>) {
+fn check_healthy<E: LoadedEngine>(open: &OpenStore<E>) {
     let report = open.check(&mut |_, _, _| ControlFlow::Continue(())).unwrap();
     assert!(report.is_healthy(), "{report:?}");
 }
@@ -182,10 +203,10 @@ struct Covered {
 }
 
 /// Random history, load, and what comes after it.
-fn run(seed: u64, durability: Durability, covered: &mut Covered) {
+fn run<E: LoadedEngine>(seed: u64, durability: Durability, covered: &mut Covered) {
     let mut random = SplitMix64::new(seed);
     let directory = MemoryDirectory::new("db");
-    let open_store = open(Arc::new(directory.clone()), durability).unwrap();
+    let open_store = open::<E>(Arc::new(directory.clone()), durability).unwrap();
     let store = open_store.store();
     name_everything(store).unwrap();
     let mut snapshots = Vec::new();
@@ -194,7 +215,7 @@ fn run(seed: u64, durability: Durability, covered: &mut Covered) {
         for _ in 0..below(&mut random, 25) {
             change(store, &mut random).unwrap();
             match below(&mut random, 10) {
-                0 => store.engine().merge_everything(),
+                0 => store.engine().maintain(),
                 1 => checkpoint(&open_store).unwrap(),
                 2 => snapshots.push((store.snapshot(), state(store))),
                 3 => writers.push(store.begin()),
@@ -238,7 +259,7 @@ fn run(seed: u64, durability: Durability, covered: &mut Covered) {
         covered.kept += u64::from(!snapshots.is_empty());
         check_healthy(&open_store);
         if is_durable {
-            let cut = open(Arc::new(directory.power_cut()), durability).unwrap();
+            let cut = open::<E>(Arc::new(directory.power_cut()), durability).unwrap();
             assert_eq!(state(cut.store()), after, "seed {seed}: reopened");
         }
         if below(&mut random, 2) == 0 {
@@ -248,28 +269,41 @@ fn run(seed: u64, durability: Durability, covered: &mut Covered) {
     for _ in 0..10 {
         change(store, &mut random).unwrap();
     }
-    store.engine().merge_everything();
+    store.engine().maintain();
     check_healthy(&open_store);
     let model = state(store);
     open_store.close().unwrap();
     drop((snapshots, writers, open_store));
-    assert_eq!(state(open(Arc::new(directory), durability).unwrap().store()), model, "seed {seed}");
+    assert_eq!(state(open::<E>(Arc::new(directory), durability).unwrap().store()), model, "seed {seed}");
+}
+
+fn a_load_is_the_data_and_every_row<E: LoadedEngine>() {
+    let (mut covered, [without, with]) = (Covered::default(), E::HISTORIES);
+    (0..without).for_each(|seed| run::<E>(seed, Durability::None, &mut covered));
+    (without..without + with).for_each(|seed| run::<E>(seed, Durability::Sync, &mut covered));
+    assert!(covered.loads > without && covered.refused > without / 12, "{covered:?}");
+    assert!(covered.conflicts > without / 6 && covered.kept > without / 6, "{covered:?}");
 }
 
 #[test]
 fn a_load_into_data_is_the_data_and_every_row() {
-    let mut covered = Covered::default();
-    (0..60).for_each(|seed| run(seed, Durability::None, &mut covered));
-    (60..90).for_each(|seed| run(seed, Durability::Sync, &mut covered));
-    assert!(covered.loads > 100 && covered.refused > 5, "{covered:?}");
-    assert!(covered.conflicts > 10 && covered.kept > 10, "{covered:?}");
+    a_load_is_the_data_and_every_row::<MemoryEngine>();
 }
 
-/// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
-/// nothing failed.
-fn load_until(operation: u64) -> Option<()> {
+#[test]
+fn a_load_into_data_on_the_disk_engine_is_the_data_and_every_row() {
+    a_load_is_the_data_and_every_row::<DiskEngine>();
+}
+
+#[test]
+fn a_load_into_data_on_the_naive_engine_is_the_data_and_every_row() {
+    a_load_is_the_data_and_every_row::<NaiveEngine>();
+}
+
+/// A closed database, what it shows, and a load that fits into it.
+fn data_and_load<E: LoadedEngine>() -> (MemoryDirectory, Model, Load) {
     let directory = MemoryDirectory::new("db");
-    let first = open(Arc::new(directory.clone()), Durability::Sync).unwrap();
+    let first = open::<E>(Arc::new(directory.clone()), Durability::Sync).unwrap();
     name_everything(first.store()).unwrap();
     let mut random = SplitMix64::new(11);
     (0..30).for_each(|_| change(first.store(), &mut random).unwrap());
@@ -283,10 +317,27 @@ fn load_until(operation: u64) -> Option<()> {
         let touches = load.edges_count() > 8 && load.vertices_count() > 3;
         (touches && naive(&before, &load, &[VertexId(1 << 30); 2]).is_some()).then_some(load)
     });
-    let load = load.unwrap();
+    (directory, before, load.unwrap())
+}
+
+/// What `before` is with all of `load`, whose vertices `found` has under their new ids.
+fn after(before: &Model, load: &Load, found: &Model) -> Option<Model> {
+    let first = |label: usize| {
+        let is_new = |entry: &(&VertexId, &(LabelId, _))| {
+            usize::from(entry.1.0.0) == label && !before.vertices.contains_key(entry.0)
+        };
+        found.vertices.iter().find(is_new).map_or(VertexId(1 << 30), |entry| *entry.0)
+    };
+    naive(before, load, &[first(0), first(1)])
+}
+
+/// The same load into the same data on a disk that fails from its `operation`th change on. `None` once
+/// nothing failed.
+fn load_until<E: LoadedEngine>(operation: u64) -> Option<()> {
+    let (directory, before, load) = data_and_load::<E>();
     let failing = FailingDirectory::new(Arc::new(directory.clone()));
     failing.plan(Fault::any_change(std::io::ErrorKind::Other).nth(operation).lasting());
-    let made: Result<_> = open(Arc::new(failing), Durability::Sync).and_then(|open| {
+    let made: Result<_> = open::<E>(Arc::new(failing), Durability::Sync).and_then(|open| {
         let loaded = open.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(&open));
         loaded.map_err(|error: Error| error)
     });
@@ -297,18 +348,12 @@ fn load_until(operation: u64) -> Option<()> {
             2 => CrashOutcome::Lost,
             _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
         });
-        let again = open(Arc::new(image), Durability::Sync)
+        let again = open::<E>(Arc::new(image), Durability::Sync)
             .unwrap_or_else(|error| panic!("operation {operation}, image {seed}: {error}"));
         let found = state(again.store());
         let is_before = found == before;
         if !is_before {
-            let first = |label: usize| {
-                let is_new = |entry: &(&VertexId, &(LabelId, _))| {
-                    usize::from(entry.1.0.0) == label && !before.vertices.contains_key(entry.0)
-                };
-                found.vertices.iter().find(is_new).map_or(VertexId(1 << 30), |entry| *entry.0)
-            };
-            let after = naive(&before, &load, &[first(0), first(1)]);
+            let after = after(&before, &load, &found);
             assert_eq!(Some(found), after, "operation {operation}, image {seed}");
         }
         assert!(!(is_before && made.is_ok()), "operation {operation}, image {seed}: a load is lost");
@@ -317,25 +362,82 @@ fn load_until(operation: u64) -> Option<()> {
     made.err().map(|_| ())
 }
 
-#[test]
-fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
-    let failed = (1..200).take_while(|operation| load_until(*operation).is_some()).count();
+fn a_power_cut_leaves_all_or_nothing<E: LoadedEngine>() {
+    let failed = (1..200).take_while(|operation| load_until::<E>(*operation).is_some()).count();
     assert!((10..199).contains(&failed), "{failed} operations failed");
 }
 
 #[test]
-fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
+fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
+    a_power_cut_leaves_all_or_nothing::<NaiveEngine>();
+    a_power_cut_leaves_all_or_nothing::<MemoryEngine>();
+    a_power_cut_leaves_all_or_nothing::<DiskEngine>();
+}
+
+/// A load on a disk that is full from its `operation`th change on, and then has room. Whether it was full.
+fn load_on_a_full_disk<E: LoadedEngine>(operation: u64) -> bool {
+    let (directory, before, load) = data_and_load::<E>();
+    let failing = FailingDirectory::new(Arc::new(directory));
+    let mut open_store = open::<E>(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let make = |open_store: &OpenStore<E>| {
+        open_store.store().load(&load, &mut |_| Ok(()), &mut || checkpoint(open_store)).map(drop)
+    };
+    failing.plan(Fault::any_change(std::io::ErrorKind::StorageFull).nth(operation).lasting());
+    let made = make(&open_store);
+    failing.heal();
+    let at = format!("operation {operation}");
+    let Err(error) = made else { return false };
+    assert!(error.to_string().contains("db/") || error.to_string().contains("db:"), "{at}: {error}");
+    assert!(matches!(error.kind(), ErrorKind::Limit | ErrorKind::Io), "{at}: {error}");
+    // Readers see what was there, or all of a load that has no manifest: then the database is to be reopened.
+    let found = state(open_store.store());
+    let is_whole = found != before;
+    if is_whole {
+        assert_eq!(Some(&found), after(&before, &load, &found).as_ref(), "{at}");
+    }
+    let commit = open_store.store().transact(|tx| tx.add_vertex(LabelId(1), &[]));
+    match commit.map(drop) {
+        Ok(()) => assert!(!is_whole, "{at}: who failed to make a load durable goes on"),
+        Err(error) => {
+            assert!(error.to_string().contains("reopen the database"), "{at}: {error}");
+            drop(open_store);
+            open_store = open(Arc::new(failing), Durability::Sync).unwrap();
+        }
+    }
+    let now = state(open_store.store());
+    if now.vertices.len() <= before.vertices.len() + 1 {
+        make(&open_store).unwrap_or_else(|error| panic!("{at}, with room: {error}"));
+        let found = state(open_store.store());
+        assert_eq!(Some(&found), after(&now, &load, &found).as_ref(), "{at}, with room");
+    }
+    check_healthy(&open_store);
+    true
+}
+
+fn a_full_disk_refuses_a_load<E: LoadedEngine>() {
+    let full = (1..200).take_while(|operation| load_on_a_full_disk::<E>(*operation)).count();
+    assert!((5..199).contains(&full), "{full} operations failed");
+}
+
+#[test]
+fn a_load_on_a_full_disk_is_refused_and_succeeds_when_there_is_room() {
+    a_full_disk_refuses_a_load::<NaiveEngine>();
+    a_full_disk_refuses_a_load::<MemoryEngine>();
+    a_full_disk_refuses_a_load::<DiskEngine>();
+}
+
+fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u64) {
     let directory = MemoryDirectory::new("db");
-    let first = open(Arc::new(directory.clone()), Durability::None).unwrap();
+    let first = open::<E>(Arc::new(directory.clone()), Durability::None).unwrap();
     let store = first.store();
     name_everything(store).unwrap();
     let mut random = SplitMix64::new(3);
     (0..60).for_each(|_| change(store, &mut random).unwrap());
     let mut image = None;
     let mut loaded = false;
-    // The load comes when some groups of the checkpoint are written; its own bodies never get there.
+    // The load comes while the checkpoint is made; nothing makes it durable but that.
     let made = first.checkpoint(&mut |now| {
-        if now.groups_done == 1 && !loaded {
+        if now.groups_done >= groups_done && !loaded {
             loaded = true;
             let before = state(store);
             let load = (0..).map(|seed| random_load(&before, &mut SplitMix64::new(seed))).find(|load| {
@@ -352,6 +454,35 @@ fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
     made.unwrap();
     assert!(loaded);
     let after = state(store);
-    assert_eq!(state(open(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
-    check_healthy(&open(Arc::new(image.unwrap()), Durability::None).unwrap());
+    assert_eq!(state(open::<E>(Arc::new(directory.power_cut()), Durability::None).unwrap().store()), after);
+    check_healthy(&open::<E>(Arc::new(image.unwrap()), Durability::None).unwrap());
+}
+
+#[test]
+fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
+    // When some groups are written.
+    a_checkpoint_is_overtaken_by_a_load::<MemoryEngine>(1);
+    a_checkpoint_is_overtaken_by_a_load::<DiskEngine>(0);
+}
+
+#[test]
+fn a_disk_that_is_full_when_a_load_is_installed_does_not_fail_for_what_was_there_before() {
+    let failing = FailingDirectory::new(Arc::new(MemoryDirectory::new("db")));
+    let first = open::<DiskEngine>(Arc::new(failing.clone()), Durability::Sync).unwrap();
+    let store = first.store();
+    name_everything(store).unwrap();
+    let mut random = SplitMix64::new(3);
+    (0..20).for_each(|_| change(store, &mut random).unwrap());
+    let before = state(store);
+    let load = (0..)
+        .map(|seed| random_load(&before, &mut SplitMix64::new(seed)))
+        .find(|load| load.edges_count() > 8 && naive(&before, load, &[VertexId(1 << 30); 2]).is_some());
+    let made = store.load(&load.unwrap(), &mut |_| Ok(()), &mut || {
+        failing.plan(Fault::new(Operation::Create, "csr-", std::io::ErrorKind::StorageFull).lasting());
+        checkpoint(&first)
+    });
+    made.unwrap();
+    failing.heal();
+    change(store, &mut random).unwrap();
+    check_healthy(&first);
 }

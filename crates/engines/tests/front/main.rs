@@ -1,5 +1,5 @@
 //! The front of a store, behind which engines differ: what transactions, snapshots and indexes
-//! promise, on a naive engine and on the memory engine.
+//! promise, on a naive engine, the memory engine and the disk engine.
 //!
 //! ```text
 //! rules                 one promise a test

@@ -7,7 +7,7 @@
 
 use crate::naive_engine::{KeepingEngine, NaiveEngine};
 use crate::oracle::some_ranges;
-use crate::test_store::{TestEngine, empty};
+use crate::test_store::{TestEngine, empty, on_every_engine};
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
@@ -545,37 +545,39 @@ fn a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else() {
     reads_conflict_with_what_they_depend_on::<DiskEngine>();
 }
 
-#[test]
-fn more_reads_than_are_told_apart_conflict_with_any_change_of_their_segment() {
-    let (store, names) = prepared::<MemoryEngine>();
-    let mut setup = store.begin();
-    let many: Vec<_> = (0..4000).map(|_| setup.add_vertex(names.person, &[]).unwrap()).collect();
-    let elsewhere = setup.add_vertex(names.post, &[]).unwrap();
-    setup.commit().unwrap();
-    let commits_after_reading = |keys: &[KeyId]| {
-        let mut reader = store.begin_with(Isolation::Serializable);
-        for key in keys {
-            let mut column = Column::new(ValueType::Any);
-            reader.vertex_properties(&many[1..], *key, &mut column).unwrap();
-        }
-        reader.set_vertex_property(elsewhere, names.age, None).unwrap();
-        let mut rival = store.begin();
-        rival.set_vertex_property(many[0], names.age, Some(value(1))).unwrap();
-        rival.commit().unwrap();
-        reader.commit().is_ok()
-    };
-    assert!(commits_after_reading(&[names.age]));
-    assert!(!commits_after_reading(&[names.age, names.name]));
+on_every_engine! {
+    fn more_reads_than_are_told_apart_conflict_with_any_change_of_their_segment<E: TestEngine>() {
+        let (store, names) = prepared::<E>();
+        let mut setup = store.begin();
+        let many: Vec<_> = (0..4000).map(|_| setup.add_vertex(names.person, &[]).unwrap()).collect();
+        let elsewhere = setup.add_vertex(names.post, &[]).unwrap();
+        setup.commit().unwrap();
+        let commits_after_reading = |keys: &[KeyId]| {
+            let mut reader = store.begin_with(Isolation::Serializable);
+            for key in keys {
+                let mut column = Column::new(ValueType::Any);
+                reader.vertex_properties(&many[1..], *key, &mut column).unwrap();
+            }
+            reader.set_vertex_property(elsewhere, names.age, None).unwrap();
+            let mut rival = store.begin();
+            rival.set_vertex_property(many[0], names.age, Some(value(1))).unwrap();
+            rival.commit().unwrap();
+            reader.commit().is_ok()
+        };
+        assert!(commits_after_reading(&[names.age]));
+        assert!(!commits_after_reading(&[names.age, names.name]));
+    }
 }
 
-#[test]
-fn a_look_up_in_an_index_that_was_dropped_conflicts() {
-    let (store, names) = prepared::<MemoryEngine>();
-    let mut reader = store.begin_with(Isolation::Serializable);
-    ask(&reader, &names, Question::VerticesOf(3));
-    reader.set_vertex_property(VertexId(1), names.name, Some(Value::from("e"))).unwrap();
-    store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
-    run_rival(&store, &names, Rival::Write(Write::Set(0, 3)));
-    let error = reader.commit().unwrap_err();
-    assert!(error.is_conflict() && error.to_string().contains("dropped"), "{error}");
+on_every_engine! {
+    fn a_look_up_in_an_index_that_was_dropped_conflicts<E: TestEngine>() {
+        let (store, names) = prepared::<E>();
+        let mut reader = store.begin_with(Isolation::Serializable);
+        ask(&reader, &names, Question::VerticesOf(3));
+        reader.set_vertex_property(VertexId(1), names.name, Some(Value::from("e"))).unwrap();
+        store.drop_index(OwnerName::Label("Person"), "age", None).unwrap();
+        run_rival(&store, &names, Rival::Write(Write::Set(0, 3)));
+        let error = reader.commit().unwrap_err();
+        assert!(error.is_conflict() && error.to_string().contains("dropped"), "{error}");
+    }
 }

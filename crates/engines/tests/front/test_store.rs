@@ -18,11 +18,27 @@ use evergraph_storage::log::recovery;
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
-use evergraph_storage::sync::RwLock;
+use evergraph_storage::sync::{Mutex, RwLock};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::transaction::replay::Replay;
 use evergraph_storage::vertex_ids::VertexIds;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes tests of functions that are generic over an engine: each runs on every engine.
+macro_rules! on_every_engine {
+    ($($(#[$attribute:meta])* fn $name:ident<$engine:ident: $bound:ident>() $body:block)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            fn body<$engine: $bound>() $body
+            body::<crate::naive_engine::NaiveEngine>();
+            body::<evergraph_memory_engine::engine::MemoryEngine>();
+            body::<evergraph_disk_engine::engine::DiskEngine>();
+        }
+    )*};
+}
+pub(crate) use on_every_engine;
 
 /// An engine that tests run on.
 pub trait TestEngine: Engine {
@@ -64,7 +80,7 @@ impl TestEngine for DiskEngine {
     fn maintain(&self) {
         self.freeze_open().expect("a budget for two small graphs");
         while self.flush_oldest().expect("a directory in memory takes every file") {}
-        let limits = PickLimits { flushed_files: 2, ..PickLimits::default() };
+        let limits = PickLimits { flushed_runs: 2, ..PickLimits::default() };
         while self.compact_by(&limits).expect("files are sound, and take little memory") {}
     }
 }
@@ -72,6 +88,58 @@ impl TestEngine for DiskEngine {
 /// An empty store that syncs nothing.
 pub fn empty<E: TestEngine>() -> Store<E> {
     open(&MemoryDirectory::new("db"), Durability::None).expect("an empty directory opens")
+}
+
+/// What a commit runs once, when its writes are resolved and it has not taken the latch.
+pub type LateHook = Box<dyn FnOnce() + Send>;
+
+/// An engine under which a commit can be stopped when its writes are resolved and it has not taken the latch.
+pub trait HookedEngine: TestEngine {
+    /// An empty store that syncs nothing, and what gives the next commit its hook.
+    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>);
+}
+
+impl HookedEngine for NaiveEngine {
+    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>) {
+        let store = empty::<Self>();
+        let hooked = store.clone();
+        (store, Box::new(move |hook| hooked.engine().before_the_next_latch(hook)))
+    }
+}
+
+impl HookedEngine for DiskEngine {
+    /// Its `prepare` asks the clock how long it may wait; nothing before it does, in a transaction without a timeout.
+    fn hooked() -> (Store<Self>, Box<dyn Fn(LateHook)>) {
+        let clock = Arc::new(HookedClock { time: SystemClock::new(), hook: Mutex::new(None) });
+        let store = empty_with::<Self>(StoreOptions::default(), Arc::<HookedClock>::clone(&clock));
+        (store, Box::new(move |hook| *clock.hook.lock() = Some(hook)))
+    }
+}
+
+/// The machine's clock, which runs a hook when it is asked next.
+struct HookedClock {
+    time: SystemClock,
+    hook: Mutex<Option<LateHook>>,
+}
+
+impl std::fmt::Debug for HookedClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.time.fmt(f)
+    }
+}
+
+impl Clock for HookedClock {
+    fn now(&self) -> Duration {
+        let hook = self.hook.lock().take();
+        if let Some(hook) = hook {
+            hook();
+        }
+        self.time.now()
+    }
+
+    fn wall(&self) -> i64 {
+        self.time.wall()
+    }
 }
 
 /// The store whose log lies in `directory`.

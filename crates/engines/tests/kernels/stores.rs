@@ -115,7 +115,7 @@ impl Pair {
 
 /// After some transactions, what was written becomes a file of L0; after others, files of L0 become a level.
 fn settle(disk: &OpenStore<DiskEngine>, transaction: usize) {
-    let limits = PickLimits { flushed_files: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
+    let limits = PickLimits { flushed_runs: 2, flushed_bytes_max: 1 << 30, size_ratio: 2, base_bytes: 1 };
     if transaction % 4 != 3 {
         disk.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
     }

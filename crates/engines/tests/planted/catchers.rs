@@ -5,7 +5,7 @@
 //! the bug; and one history of the simulation, if it finds the
 //! bug as well: a bug that two independent harnesses catch proves something of both. Which history that is
 //! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
-//! IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
+//! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
 use crate::harness::file_name;
 use evergraph_storage::planted::Bug;
@@ -204,6 +204,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         BuildHoldsNothing => ("schedules_indexes", INDEX, &["nothing stale is left", "row "]),
 
         SubjectUsedTwice => ("durable", SUBJECT, &["another index has other entries"]),
+        IndexServesEarly => ("durable", BUILT_AGAIN, &["the files that it pinned have no entries"]),
 
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
@@ -230,8 +231,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             &["the file is missing"],
         ),
         LoadSeenEarly => (
-            "loads",
-            "a_load_into_data_is_the_data_and_every_row",
+            "front",
+            "loads::a_load_into_data_on_the_disk_engine_is_the_data_and_every_row",
             &["seen before it is durable", "a snapshot from before"],
         ),
     };
@@ -264,6 +265,7 @@ const READS_CONFLICT: &str =
     "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";
 
 const SUBJECT: &str = "indexes::an_index_that_is_built_again_has_nothing_of_the_one_before";
+const BUILT_AGAIN: &str = "indexes::a_snapshot_from_before_an_index_was_built_again_is_answered_without_it";
 
 const BEGIN: &str = "a_merge_beside_a_begin_leaves_the_reader_its_layer";
 const TAIL: &str = "a_tail_that_fills_and_becomes_a_run_shows_each_reader_its_prefix";

@@ -20,6 +20,8 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
 /// A promise that was broken.
 pub struct Miss {
+    /// The name of the engine.
+    pub engine: &'static str,
     pub seed: u64,
     pub text: String,
     pub place: Place,
@@ -40,7 +42,7 @@ impl fmt::Display for Miss {
         for step in &self.plan.steps {
             writeln!(f, "    {step:?}")?;
         }
-        writeln!(f, "  replay: make crash IMAGES=1 SEED={}", self.seed)
+        writeln!(f, "  replay: make crash ENGINE={} IMAGES=1 SEED={}", self.engine, self.seed)
     }
 }
 
@@ -82,7 +84,8 @@ fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
 /// Plays the plan of `seed`; its trace.
 pub fn play_seed<E: SimulatedEngine>(seed: u64, tally: &mut Tally) -> Result<u64, Box<Miss>> {
     let (plan, mut place) = (Plan::of::<E>(seed), Place::default());
-    play::<E>(&plan, tally, &mut place).map_err(|text| Box::new(Miss { seed, text, place, plan }))
+    play::<E>(&plan, tally, &mut place)
+        .map_err(|text| Box::new(Miss { engine: E::NEW, seed, text, place, plan }))
 }
 
 /// Plays seeds from `seed` on until `images` images were judged. Tells how far it is every few seconds. For a
@@ -120,7 +123,10 @@ pub fn run<E: SimulatedEngine>(seed: u64, images: u64, shrink_for: Duration) -> 
             std::thread::park_timeout(Duration::from_millis(50));
             if let Some((seed, _)) = playing.lock().iter().find(|(_, began)| began.elapsed() > STUCK_AFTER) {
                 // A thread cannot be ended from outside; the process can.
-                eprintln!("seed {seed}: stuck for {STUCK_AFTER:?}; replay: make crash IMAGES=1 SEED={seed}");
+                let engine = E::NEW;
+                eprintln!(
+                    "seed {seed}: stuck for {STUCK_AFTER:?}; replay: make crash ENGINE={engine} IMAGES=1 SEED={seed}"
+                );
                 std::process::exit(1);
             }
             if told.elapsed() >= PROGRESS_EVERY {

@@ -1,6 +1,6 @@
 //! Built load: a load whose files are durable and open, until it is installed or given up.
 
-use crate::durable::load::output::{LoadFiles, OutputLimits};
+use crate::durable::load::output::{LoadFileLimits, LoadFiles};
 use crate::durable::load::present::last_present;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::write::{LoadWrite, WrittenLoad};
@@ -86,13 +86,13 @@ impl<F: KeyedFile> BuiltLoad<F> {
         context: &LoadContext<'_, F, L>,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
-        Self::build_within(plan, context, OutputLimits::default().within(plan.memory_bytes), done)
+        Self::build_within(plan, context, LoadFileLimits::default().within(plan.memory_bytes), done)
     }
 
     pub(super) fn build_within<L: ReadSource>(
         plan: &LoadPlan<'_>,
         context: &LoadContext<'_, F, L>,
-        limits: OutputLimits,
+        limits: LoadFileLimits,
         done: &mut OnLoadProgress<'_>,
     ) -> Result<Self> {
         let LoadContext { directory, next_number, sources, newest, groups, set, filters, open } = *context;

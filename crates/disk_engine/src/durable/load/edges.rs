@@ -9,7 +9,7 @@
 //! in part          stable counting sort by target: each list is sorted already; written
 //! ```
 
-use crate::durable::load::ends::{Counts, Ends};
+use crate::durable::load::ends::{Counts, ResolvedEdgeTable};
 use crate::durable::load::output::{LoadOutput, Sequence};
 use crate::durable::load::parts::{Part, Parts, starts};
 use crate::durable::load::present::LastPresent;
@@ -39,7 +39,7 @@ pub(super) struct TypeLoad<'a, 'o> {
     /// Whether at most one edge may lead from a vertex to another.
     pub is_simple: bool,
     /// Its tables.
-    pub tables: Vec<Ends<'a>>,
+    pub tables: Vec<ResolvedEdgeTable<'a>>,
     /// What sorting may take.
     pub memory_bytes: u64,
     /// Whether a group is one of the load's own.
@@ -99,7 +99,7 @@ impl TypeLoad<'_, '_> {
     }
 
     fn has_properties(&self) -> bool {
-        self.tables.iter().any(|ends| !ends.keys.is_empty())
+        self.tables.iter().any(|table| !table.keys.is_empty())
     }
 
     fn sequence(&self, group: GroupId) -> Sequence {
@@ -109,15 +109,15 @@ impl TypeLoad<'_, '_> {
     /// Puts every edge into the bucket of its source.
     fn gather(&self, parts: &Parts, buckets: &mut Buckets<'_>, done: &mut OnLoadProgress<'_>) -> Result<()> {
         let has_properties = self.has_properties();
-        for ends in &self.tables {
-            ends.for_each_block(&mut |block| {
+        for table in &self.tables {
+            table.for_each_block(&mut |block| {
                 for (row, (source, target)) in block.sources.iter().zip(&block.targets).enumerate() {
-                    let (source, target) = (ends.source.vertex(*source), ends.target.vertex(*target));
+                    let (source, target) = (table.source.vertex(*source), table.target.vertex(*target));
                     buckets.push(parts.part_of(source), |bytes| {
                         bytes.extend_from_slice(&source.0.to_le_bytes());
                         bytes.extend_from_slice(&target.0.to_le_bytes());
                         if has_properties {
-                            put_properties(block, row, &ends.keys, bytes);
+                            put_properties(block, row, &table.keys, bytes);
                         }
                     })?;
                 }
@@ -198,7 +198,7 @@ impl TypeLoad<'_, '_> {
         if self.is_simple {
             let text = format!(
                 "edge type `{}` is simple, and the load would add a second edge of it from {source} to {target}",
-                self.tables.first().map_or("", |ends| &ends.table.edge_type)
+                self.tables.first().map_or("", |resolved| &resolved.table.edge_type)
             );
             return Err(Error::invalid(text));
         }

@@ -30,8 +30,8 @@ impl<'a> End<'a> {
     }
 }
 
-/// A table of edges.
-pub(super) struct Ends<'a> {
+/// A table of edges whose ends are resolved: from a row, or a vertex that was there before, to its number.
+pub(super) struct ResolvedEdgeTable<'a> {
     /// The table.
     pub table: &'a EdgeTable,
     /// Where its edges begin.
@@ -42,7 +42,7 @@ pub(super) struct Ends<'a> {
     pub keys: Vec<(KeyId, usize)>,
 }
 
-impl<'a> Ends<'a> {
+impl<'a> ResolvedEdgeTable<'a> {
     /// The tables of `edge_type`.
     pub(super) fn of_type(plan: &LoadPlan<'a>, edge_type: TypeId) -> Vec<Self> {
         let with_types = plan.load.edges.iter().zip(&plan.numbers.types);
@@ -94,7 +94,7 @@ const IN_EDGE_BYTES: u64 = 10 + 6;
 
 impl Counts {
     /// Counts all edges of `tables`. Cost: one pass over the blocks.
-    pub(super) fn of(tables: &[Ends<'_>]) -> Result<Self> {
+    pub(super) fn of(tables: &[ResolvedEdgeTable<'_>]) -> Result<Self> {
         let mut counts = Self::default();
         let count = |counts: &mut Vec<u64>, vertex: VertexId| {
             let group = vertex.group().0 as usize;
@@ -103,10 +103,10 @@ impl Counts {
             }
             counts[group] += 1;
         };
-        for ends in tables {
-            ends.for_each_block(&mut |block| {
-                block.sources.iter().for_each(|end| count(&mut counts.sources, ends.source.vertex(*end)));
-                block.targets.iter().for_each(|end| count(&mut counts.targets, ends.target.vertex(*end)));
+        for table in tables {
+            table.for_each_block(&mut |block| {
+                block.sources.iter().for_each(|end| count(&mut counts.sources, table.source.vertex(*end)));
+                block.targets.iter().for_each(|end| count(&mut counts.targets, table.target.vertex(*end)));
                 counts.edges += block.rows() as u64;
                 counts.column_bytes +=
                     block.columns.iter().flatten().map(|column| column.heap_bytes() as u64).sum::<u64>();

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 /// Where a load's files are cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OutputLimits {
+pub(crate) struct LoadFileLimits {
     /// About how long a file gets, in bytes.
     pub file_bytes: u64,
     /// At how many bytes of columns that wait in memory for the end of their subject a file is cut, too.
@@ -43,14 +43,14 @@ pub(crate) struct OutputLimits {
     pub small_records: u64,
 }
 
-impl Default for OutputLimits {
+impl Default for LoadFileLimits {
     /// 64 MiB, 8 MiB of columns, and about as many records as a memory graph of 64 MiB has.
     fn default() -> Self {
         Self { file_bytes: 64 << 20, waiting_bytes: 8 << 20, small_records: 1 << 20 }
     }
 }
 
-impl OutputLimits {
+impl LoadFileLimits {
     /// The same, where columns may take a quarter of `memory_bytes`, 64 KiB to 32 MiB, while they wait.
     pub(super) fn within(self, memory_bytes: u64) -> Self {
         Self { waiting_bytes: (memory_bytes / 4).clamp(64 << 10, 32 << 20), ..self }
@@ -128,7 +128,7 @@ pub(crate) struct LoadOutput<'a> {
     directory: &'a Arc<dyn Directory>,
     next_number: &'a dyn Fn() -> FileNumber,
     timestamp: Timestamp,
-    limits: OutputLimits,
+    limits: LoadFileLimits,
     is_small: bool,
     newest: Option<FileWriter>,
     bottom: Option<FileWriter>,
@@ -145,7 +145,7 @@ impl<'a> LoadOutput<'a> {
         next_number: &'a dyn Fn() -> FileNumber,
         timestamp: Timestamp,
         records: u64,
-        limits: OutputLimits,
+        limits: LoadFileLimits,
     ) -> Self {
         Self {
             directory,
@@ -218,7 +218,7 @@ impl<'a> LoadOutput<'a> {
                 (&mut self.bottom, std::mem::replace(&mut self.bottom_subject, subject) != subject)
             }
         };
-        let OutputLimits { file_bytes, waiting_bytes, .. } = self.limits;
+        let LoadFileLimits { file_bytes, waiting_bytes, .. } = self.limits;
         let is_full =
             |writer: &FileWriter| writer.bytes() >= file_bytes || writer.waiting_bytes() >= waiting_bytes;
         if let Some(full) = writer.take_if(|writer| is_behind || is_full(writer)) {

@@ -4,7 +4,7 @@
 
 use crate::durable::check::files::check_stored;
 use crate::durable::load::built::{BuiltLoad, LoadContext};
-use crate::durable::load::output::OutputLimits;
+use crate::durable::load::output::LoadFileLimits;
 use crate::file::csr_file::CsrFile;
 use crate::file::page_reader::PageReader;
 use crate::file_set::FileSet;
@@ -76,7 +76,7 @@ impl Database {
     fn build(
         &self,
         (load, numbers): (&Load, &Numbers),
-        (memory_bytes, limits): (u64, OutputLimits),
+        (memory_bytes, limits): (u64, LoadFileLimits),
         done: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<BuiltLoad<CsrFile>> {
         let plan = LoadPlan { load, numbers, memory_bytes, indexed: HashSet::from([TYPES[0]]) };
@@ -251,13 +251,13 @@ fn compare(view: &impl View, model: &Model) {
     }
 }
 
-fn any_limits() -> impl Strategy<Value = (u64, OutputLimits)> {
+fn any_limits() -> impl Strategy<Value = (u64, LoadFileLimits)> {
     let memory = prop_oneof![Just(0u64), Just(100_000), Just(u64::MAX)];
     let small = prop_oneof![Just(0u64), Just(u64::MAX)];
     let file_bytes = prop_oneof![Just(20_000), Just(64 << 20)];
     let waiting = prop_oneof![Just(20_000), Just(64 << 20)];
     (memory, small, file_bytes, waiting).prop_map(|(memory, small_records, file_bytes, waiting_bytes)| {
-        (memory, OutputLimits { file_bytes, waiting_bytes, small_records })
+        (memory, LoadFileLimits { file_bytes, waiting_bytes, small_records })
     })
 }
 
@@ -317,7 +317,7 @@ fn many_edges_are_sorted_in_spilled_parts_and_cut_into_files() {
     }
     let of_type = numbers.types.iter().position(|edge_type| *edge_type == TYPES[1]).unwrap();
     load.edges[of_type] = EdgeTable::new("T1", 0, 0, Vec::new(), vec![EdgeBlock::bare(pairs)]);
-    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0, ..OutputLimits::default() });
+    let limits = (0, LoadFileLimits { file_bytes: 20_000, small_records: 0, ..LoadFileLimits::default() });
     let built = database.build((&load, &numbers), limits, &mut |_| Ok(())).unwrap();
     database.install(&load, &numbers, &built);
     drop(built);
@@ -335,7 +335,7 @@ fn columns_that_wait_in_memory_cut_a_file_where_the_load_has_little() {
     let files = |memory_bytes: u64| {
         let (database, mut model) = (Database::new(), Model::default());
         let (load, numbers) = drawn((0, 5), [200_000, 1], &[], &[], &mut model);
-        let limits = OutputLimits { small_records: 0, ..OutputLimits::default() }.within(memory_bytes);
+        let limits = LoadFileLimits { small_records: 0, ..LoadFileLimits::default() }.within(memory_bytes);
         let built = database.build((&load, &numbers), (memory_bytes, limits), &mut |_| Ok(())).unwrap();
         built.sources().len()
     };
@@ -348,7 +348,7 @@ fn a_load_that_is_cancelled_or_given_up_leaves_no_file() {
     let database = Database::new();
     let edges: Vec<DrawnEdge> = (0..50).map(|at| (at % 2, at, at * 7, Some(at as i64))).collect();
     let (load, numbers) = drawn((0, 5), [5000, 9], &[], &edges, &mut Model::default());
-    let limits = (0, OutputLimits { file_bytes: 20_000, small_records: 0, ..OutputLimits::default() });
+    let limits = (0, LoadFileLimits { file_bytes: 20_000, small_records: 0, ..LoadFileLimits::default() });
     let mut cancelled = 0;
     loop {
         let mut calls = 0;
@@ -378,7 +378,7 @@ fn a_second_edge_of_a_simple_type_is_refused_by_name() {
     let mut model = Model::default();
     let (load, mut numbers) = drawn((0, 5), [2, 1], &[], &[(1, 0, 0, None)], &mut model);
     numbers.simple.insert(TYPES[1]);
-    let limits = (u64::MAX, OutputLimits::default());
+    let limits = (u64::MAX, LoadFileLimits::default());
     let built = database.build((&load, &numbers), limits, &mut |_| Ok(())).unwrap();
     database.install(&load, &numbers, &built);
     let existing: Vec<VertexId> = model.vertices.keys().copied().collect();
@@ -400,7 +400,7 @@ fn more_parallel_edges_than_discriminators_are_refused_by_name() {
     let (mut load, numbers) = drawn((0, 5), [1, 1], &[], &[], &mut Model::default());
     let many = EdgeBlock::bare(std::iter::repeat_n((0, 0), 65_537));
     load.edges[0] = EdgeTable::new("T0", 0, 0, Vec::new(), vec![many]);
-    let limits = (u64::MAX, OutputLimits::default());
+    let limits = (u64::MAX, LoadFileLimits::default());
     let error = database.build((&load, &numbers), limits, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(error.to_string().contains("more than 65,536 parallel edges"), "{error}");

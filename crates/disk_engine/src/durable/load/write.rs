@@ -1,8 +1,8 @@
 //! Write: a load's vertices and edges become files, in key order.
 
 use crate::durable::load::edges::TypeLoad;
-use crate::durable::load::ends::Ends;
-use crate::durable::load::output::{LoadFiles, LoadOutput, OutputLimits};
+use crate::durable::load::ends::ResolvedEdgeTable;
+use crate::durable::load::output::{LoadFileLimits, LoadFiles, LoadOutput};
 use crate::durable::load::present::LastPresent;
 use crate::durable::load::touched::TouchedSegments;
 use crate::durable::load::vertices::write_vertices;
@@ -28,7 +28,7 @@ pub(super) struct LoadWrite<'a> {
     /// The edges that are there.
     pub present: &'a LastPresent<'a>,
     /// Where its files are cut.
-    pub limits: OutputLimits,
+    pub limits: LoadFileLimits,
     /// Which filters they get.
     pub filters: FilterChoice,
 }
@@ -68,7 +68,7 @@ impl LoadWrite<'_> {
             let of_type = TypeLoad {
                 edge_type,
                 is_simple: plan.numbers.simple.contains(&edge_type),
-                tables: Ends::of_type(plan, edge_type),
+                tables: ResolvedEdgeTable::of_type(plan, edge_type),
                 memory_bytes: plan.memory_bytes,
                 is_new: &|group| groups.contains_key(&group),
                 present: self.present,

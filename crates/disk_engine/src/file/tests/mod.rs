@@ -5,5 +5,6 @@
 
 pub(crate) mod answers;
 mod damage;
+mod damaged_entries;
 pub(crate) mod model;
 mod scans;

@@ -78,7 +78,7 @@ impl PageScan {
         let (unread, ahead) = (pages.start, VecDeque::new());
         let mut scan =
             Self { file: Arc::clone(file), size, rest: pages, unread, ahead, window_first, window };
-        scan.read_ahead();
+        scan.read_ahead(AlignedBuffer::default());
         scan
     }
 
@@ -93,8 +93,8 @@ impl PageScan {
         let indexed = self.file.topology_index.pages()[self.rest.start];
         if self.place_in_window(indexed.page).is_none() {
             let (first, read) = self.ahead.pop_front().expect("all pages that are left are read ahead");
-            // Before the wait, so that a scan holds no more than it says.
-            self.window = AlignedBuffer::default();
+            // For the next read: an allocator keeps holes where large aligned buffers come and go.
+            let used = std::mem::take(&mut self.window);
             match read.wait() {
                 Ok(window) => (self.window_first, self.window) = (first, window),
                 Err(error) => {
@@ -102,7 +102,7 @@ impl PageScan {
                     return Err(error.into());
                 }
             }
-            self.read_ahead();
+            self.read_ahead(used);
         }
         self.rest.start += 1;
         let place = self.place_in_window(indexed.page).expect("reads cover the pages in their order");
@@ -119,14 +119,17 @@ impl PageScan {
         (place < self.window.len()).then_some(place)
     }
 
-    fn read_ahead(&mut self) {
+    /// Begins reads until enough are under way, the first of them into `used`, if that is as long.
+    fn read_ahead(&mut self, mut used: AlignedBuffer) {
         let pages = self.file.topology_index.pages();
         while self.ahead.len() < self.size.reads_ahead && self.unread < self.rest.end {
             let wanted = &pages[self.unread..self.rest.end];
             let first = wanted[0].page;
             let count = wanted.partition_point(|indexed| indexed.page.0 - first.0 < self.size.read_pages);
             let length = (wanted[count - 1].page.0 - first.0 + 1) as usize * PAGE_BYTES;
-            let (file, buffer) = (Arc::clone(self.file.topology.handle()), AlignedBuffer::zeroed(length));
+            let used = Some(std::mem::take(&mut used)).filter(|used| used.len() == length);
+            let buffer = used.unwrap_or_else(|| AlignedBuffer::zeroed(length));
+            let file = Arc::clone(self.file.topology.handle());
             let read = PageRead { file, offset: first.offset(), buffer };
             self.ahead.push_back((first, self.file.reader.pool().begin(read)));
             self.unread += count;

@@ -236,6 +236,25 @@ fn workers_that_share_a_window_read_each_page_once_and_fill_a_cache_that_has_roo
     }
 }
 
+/// A breadth-first search with a limit of 64 MiB had 171 MiB of memory where 58 were in use: buffers of each span were
+/// allocated anew, and left holes.
+#[test]
+fn spans_take_the_buffers_of_those_that_left() {
+    let model = Model::random(7, FileStamps::Unstamped, HistorySize::Large);
+    let file = model.open(&directory(), &reader(0, Background::Stepped));
+    let window = Arc::new(SharedWindow::new(&Unlimited, 1, 4).unwrap());
+    let [low, high] = [(subjects()[0], 0), (subjects()[2], u32::MAX)]
+        .map(|(subject, vertex)| ListId { subject, vertex: VertexId(vertex) });
+    let expected = expected(&model, |list| low <= list && list <= high);
+    for _ in 0..20 {
+        let scan = FileScan::sharing(&file, low..=high, &window).unwrap();
+        assert!(scanned(scan, FileStamps::Unstamped) == expected);
+    }
+    let pages = file.topology_index().pages().len();
+    let (allocated, spans_max) = window.buffers();
+    assert!(pages > spans_max && allocated <= spans_max + 1, "{allocated} buffers, {pages} pages");
+}
+
 #[test]
 fn a_window_takes_what_the_budget_has_and_gives_it_back() {
     let bytes_of = |limit: u64, streams, pages| {

@@ -33,11 +33,16 @@ const WEIGHT: IndexRequest<'static> = IndexRequest {
     unique: false,
 };
 
-/// What indexes say: the holders of each name, and of one that nobody has; edges in the order of weights.
+/// The holders of each name, and of one that nobody has.
+type Holders = Vec<Vec<VertexId>>;
+/// Edges in the order of weights.
+type Weighted = Vec<(Value, EdgeId)>;
+
+/// What indexes say.
 #[derive(PartialEq, Debug)]
 struct LookUps {
-    named: Vec<Vec<VertexId>>,
-    weighted: Vec<(Value, EdgeId)>,
+    named: Holders,
+    weighted: Weighted,
 }
 
 /// Names of `graph` in order, and one that nobody has.
@@ -63,10 +68,7 @@ fn found_by_hand(graph: &Graph) -> LookUps {
 }
 
 /// What the indexes say, or the first error of each of the two.
-fn look_up(
-    view: &impl GraphView,
-    names: &[Value],
-) -> (Result<Vec<Vec<VertexId>>>, Result<Vec<(Value, EdgeId)>>) {
+fn look_up(view: &impl GraphView, names: &[Value]) -> (Result<Holders>, Result<Weighted>) {
     let catalogue = view.catalogue();
     let (label, name) = (catalogue.label("Person").unwrap(), catalogue.key("name").unwrap());
     let (edge_type, weight) = (catalogue.edge_type("KNOWS").unwrap(), catalogue.key("weight").unwrap());

@@ -369,7 +369,8 @@ mod tests {
         let budget = Arc::new(MemoryBudget::new(64 << 20));
         let parts = EngineParts {
             timeline: Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published)),
-            reader: PageReader::start(&budget, Background::Stepped).unwrap(),
+            reader: PageReader::start(&budget, Background::Stepped)
+                .expect("the budget has room for its buffers"),
             budget,
             files: DatabaseFiles::empty(directory),
             set: FileSet::new(),
@@ -381,7 +382,7 @@ mod tests {
             limits: PacingLimits::UNCOMPACTED,
             tuning: Tuning::default(),
         };
-        DiskEngine::open_parts(parts).unwrap()
+        DiskEngine::open_parts(parts).expect("nothing is there that could be damaged")
     }
 
     /// The entries that come out of a fill with many runs, which are merged, and those merged again.

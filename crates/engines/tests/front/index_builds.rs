@@ -445,7 +445,7 @@ on_every_engine! {
         // With its threads: a writer can't flush what is not durable yet.
         let opened = OpenStore::<E>::open(Arc::new(MemoryDirectory::new("db")), &options).unwrap();
         let store = opened.store();
-        let people = ages(&store, 0..2);
+        let people = ages(store, 0..2);
         let writers: Vec<_> = people
             .into_iter()
             .map(|person| {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A task that waits owns no thread. Ready tasks of one owner (a connection) queue up; owners take turns, so that an
-//! owner with many tasks delays the others by one slice each time. A task gives its thread back by itself; one that
+//! owner with many tasks delays the others by one slice each time. Short tasks, which never used up the fifth of a slice that they begin with, go before
+//! long ones, of which one has its turn after every three short ones. A task gives its thread back by itself; one that
 //! does not for several slices (a step that sorts, counts or groups before its first result) is counted out, and a
 //! spare thread takes its place while others wait.
 //!
@@ -18,12 +19,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Slices after which a task that has not given its thread back is counted out.
 const OVERRUN_SLICES: u32 = 4;
+
+/// The part of a slice that a task is short for: of many new tasks, all come soon to know which are long.
+const SHORT_PART: u32 = 5;
+
+/// Short tasks in a row, while long ones wait.
+const SHORT_IN_A_ROW: u32 = 3;
 
 /// What a thread does in slices.
 pub trait Work: Send {
@@ -93,9 +101,10 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    /// Owners with ready tasks, each once.
-    turns: VecDeque<OwnerId>,
-    ready: HashMap<OwnerId, VecDeque<Arc<Task>>>,
+    short: Turns,
+    long: Turns,
+    /// Short tasks that were taken since the last long one.
+    short_in_a_row: u32,
     /// By the number of the thread, when its slice began and whether it is counted out.
     running: HashMap<u64, (Instant, bool)>,
     /// Workers, and the monitor.
@@ -107,7 +116,17 @@ struct Queue {
     is_stopping: bool,
 }
 
+/// Ready tasks by owner.
+#[derive(Default)]
+struct Turns {
+    /// Owners with ready tasks, each once.
+    owners: VecDeque<OwnerId>,
+    tasks: HashMap<OwnerId, VecDeque<Arc<Task>>>,
+}
+
 struct Task {
+    /// Whether it used up a slice. Relaxed: it publishes nothing, and the queue's lock orders it.
+    is_long: AtomicBool,
     owner: OwnerId,
     state: Mutex<TaskState>,
     /// `None` once it is done.
@@ -174,7 +193,7 @@ impl Scheduler {
     /// A task of `owner` that waits until it is woken.
     #[must_use]
     pub fn create(&self, owner: OwnerId, work: Box<dyn Work>) -> TaskHandle {
-        let task = Task { owner, state: Mutex::new(TaskState::Waiting), work: Mutex::new(Some(work)) };
+        let task = Task { is_long: AtomicBool::new(false), owner, state: Mutex::new(TaskState::Waiting), work: Mutex::new(Some(work)) };
         TaskHandle { task: Arc::new(task), shared: Arc::downgrade(&self.shared) }
     }
 
@@ -183,8 +202,8 @@ impl Scheduler {
         let (threads, left) = {
             let mut queue = lock(&self.shared.queue);
             queue.is_stopping = true;
-            queue.turns.clear();
-            (std::mem::take(&mut queue.threads), std::mem::take(&mut queue.ready))
+            let left = (std::mem::take(&mut queue.short), std::mem::take(&mut queue.long));
+            (std::mem::take(&mut queue.threads), left)
         };
         self.shared.ready.notify_all();
         self.shared.short_of_workers.notify_all();
@@ -211,12 +230,9 @@ impl Shared {
             drop(queue);
             return drop(task);
         }
-        let owner = task.owner;
-        let tasks = queue.ready.entry(owner).or_default();
-        tasks.push_back(task);
-        if tasks.len() == 1 {
-            queue.turns.push_back(owner);
-        }
+        let is_long = task.is_long.load(Ordering::Relaxed);
+        let turns = if is_long { &mut queue.long } else { &mut queue.short };
+        turns.push(task);
         if queue.idle_count > 0 {
             self.ready.notify_one();
         } else {
@@ -263,7 +279,7 @@ impl Shared {
             }
             if let Some(task) = queue.take() {
                 queue.running.insert(number, (Instant::now(), false));
-                if !queue.turns.is_empty() && queue.idle_count == 0 {
+                if !queue.is_empty() && queue.idle_count == 0 {
                     self.short_of_workers.notify_one();
                 }
                 return Some(task);
@@ -275,7 +291,9 @@ impl Shared {
     }
 
     fn run(self: &Arc<Self>, task: &Arc<Task>) -> Progress {
-        let slice = Slice { end: Instant::now() + self.options.slice };
+        let is_long = task.is_long.load(Ordering::Relaxed);
+        let part = if is_long { 1 } else { SHORT_PART };
+        let slice = Slice { end: Instant::now() + self.options.slice / part };
         let handle = TaskHandle { task: Arc::clone(task), shared: Arc::downgrade(self) };
         let mut work = lock(&task.work);
         let Some(running) = work.as_mut() else { return Progress::Done };
@@ -308,7 +326,10 @@ impl Shared {
                 *state = TaskState::Ended;
                 return;
             }
-            Progress::Ready => true,
+            Progress::Ready => {
+                task.is_long.store(true, Ordering::Relaxed);
+                true
+            }
             Progress::Waiting => *state == TaskState::RunningAndWoken,
         };
         if is_ready {
@@ -324,7 +345,7 @@ impl Shared {
         let overrun = self.options.slice * OVERRUN_SLICES;
         let mut queue = lock(&self.queue);
         while !queue.is_stopping {
-            if queue.turns.is_empty() || queue.idle_count > 0 {
+            if queue.is_empty() || queue.idle_count > 0 {
                 queue = self.short_of_workers.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
@@ -352,15 +373,42 @@ impl Shared {
 }
 
 impl Queue {
+    fn is_empty(&self) -> bool {
+        self.short.owners.is_empty() && self.long.owners.is_empty()
+    }
+
+    fn take(&mut self) -> Option<Arc<Task>> {
+        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW;
+        if prefers_long || self.short.owners.is_empty() {
+            if let Some(task) = self.long.take() {
+                self.short_in_a_row = 0;
+                return Some(task);
+            }
+        }
+        self.short_in_a_row = self.short_in_a_row.saturating_add(1);
+        self.short.take()
+    }
+}
+
+impl Turns {
+    fn push(&mut self, task: Arc<Task>) {
+        let owner = task.owner;
+        let tasks = self.tasks.entry(owner).or_default();
+        tasks.push_back(task);
+        if tasks.len() == 1 {
+            self.owners.push_back(owner);
+        }
+    }
+
     /// The first task of the owner whose turn it is; its others wait for its next turn.
     fn take(&mut self) -> Option<Arc<Task>> {
-        let owner = self.turns.pop_front()?;
-        let tasks = self.ready.get_mut(&owner).expect("an owner that has a turn has tasks");
+        let owner = self.owners.pop_front()?;
+        let tasks = self.tasks.get_mut(&owner).expect("an owner that has a turn has tasks");
         let task = tasks.pop_front().expect("an owner that has a turn has tasks");
         if tasks.is_empty() {
-            self.ready.remove(&owner);
+            self.tasks.remove(&owner);
         } else {
-            self.turns.push_back(owner);
+            self.owners.push_back(owner);
         }
         Some(task)
     }
@@ -373,7 +421,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     const OPTIONS: SchedulerOptions =
@@ -431,6 +479,18 @@ mod tests {
         scheduler.create(OwnerId(2), heavy(1, "short", sender)).wake();
         assert_eq!(wait(&receiver), "short");
         scheduler.stop();
+    }
+
+    #[test]
+    fn long_tasks_have_their_turn_however_many_short_ones_come() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (sender, receiver) = channel();
+        for _ in 0..200 {
+            scheduler.create(OwnerId(2), heavy(1, "short", sender.clone())).wake();
+        }
+        scheduler.create(OwnerId(1), heavy(5, "long", sender)).wake();
+        let before = (0..).take_while(|_| wait(&receiver) == "short").count();
+        assert!((4..40).contains(&before), "{before}");
     }
 
     #[test]

@@ -100,8 +100,7 @@ impl Server {
             .map_err(|error| failed("start threads", error))?;
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
         let shared = Arc::new(Shared { core, phase: phase_seen, connections: Mutex::default() });
-        let listener = runtime
-            .block_on(TcpListener::bind(address))
+        let listener = listen(address, &runtime)
             .map_err(|error| failed(&format!("listen on {address}"), error))?;
         let address = listener.local_addr().map_err(|error| failed("listen", error))?;
         let router = Router::new()
@@ -150,7 +149,9 @@ impl Server {
         let left: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         left.iter().for_each(|connection| connection.close());
         wait(CLOSE_TIME, || left.iter().all(|connection| connection.requests_count() == 0));
-        runtime.shutdown_timeout(CLOSE_TIME);
+        // On a thread that carries no messages itself, wherever the server is stopped.
+        let ending = thread::spawn(move || runtime.shutdown_timeout(CLOSE_TIME));
+        let _ = ending.join();
         shared.core.scheduler.stop();
     }
 }
@@ -210,6 +211,13 @@ async fn upgrade(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -
             websocket::serve(socket, connection, options.requests_max, phase).await;
             shared.connections().remove(&key);
         })
+}
+
+fn listen(address: SocketAddr, runtime: &Runtime) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let _context = runtime.enter();
+    TcpListener::from_std(listener)
 }
 
 /// Waits until `is_done`, at most for `time`.

@@ -106,7 +106,12 @@ impl Client {
         self.socket.send(message).await.expect("it is sent");
     }
 
-    /// The next message that is no pong.
+    /// Sends a message that the server may refuse before it has all of it.
+    pub async fn try_send_message(&mut self, message: Message) {
+        let _ = self.socket.send(message).await;
+    }
+
+    /// The next message; `None` at the end of the connection.
     pub async fn message(&mut self) -> Option<Message> {
         tokio::time::timeout(ANSWER_TIME, self.socket.next()).await.expect("an answer in time")?.ok()
     }

@@ -32,7 +32,6 @@ async fn a_transaction_is_committed_or_rolled_back_and_then_closed() {
     assert_eq!(client.eval_in("b", "g.addV('Point')").await.code, 200);
     assert_eq!(client.ask(close("b")).await.code, 204, "closing rolls back");
     assert_eq!(count(&database), 1);
-    server.stop();
 }
 
 #[tokio::test]
@@ -54,7 +53,6 @@ async fn requests_of_a_session_run_in_order_even_if_they_are_pipelined() {
         }
     }
     assert_eq!(count(&database), 50);
-    server.stop();
 }
 
 #[tokio::test]
@@ -74,7 +72,6 @@ async fn of_two_transactions_that_write_the_same_the_second_meets_a_conflict() {
     assert!(refused.message.contains("conflict"), "{}", refused.message);
     assert_eq!(second.ask(transaction("rollback", "b")).await.code, 204);
     assert_eq!(database.gremlin("g.V().values('at')").one::<i64>().unwrap(), 1);
-    server.stop();
 }
 
 #[tokio::test]
@@ -117,7 +114,6 @@ async fn after_a_failed_write_only_a_rollback_works() {
     assert_eq!(client.ask(transaction("rollback", "a")).await.code, 204);
     assert_eq!(client.eval_in("a", "g.V().count()").await.number(), 0);
     assert_eq!(count(&database), 0);
-    server.stop();
 }
 
 #[tokio::test]
@@ -137,7 +133,6 @@ async fn a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free() {
     }
     assert_eq!(client.ask(transaction("commit", "a")).await.code, 204);
     assert_eq!(database.gremlin("g.V().values('at')").one::<i64>().unwrap(), 2);
-    server.stop();
 }
 
 #[tokio::test]
@@ -154,7 +149,6 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
     assert_eq!(client.ask(transaction("commit", "a")).await.code, 597);
     assert_eq!(client.ask(close("a")).await.code, 204);
     assert_eq!(count(&database), 0);
-    server.stop();
 }
 
 #[tokio::test]
@@ -171,11 +165,11 @@ async fn commits_on_disk_are_durable_when_they_are_answered() {
     let mut client = Client::connect(server.address()).await;
     let mut ids = std::collections::HashSet::new();
     for _ in 0..64 {
-        ids.insert(client.send(Format::GraphBinary, eval("g.addV('Point').none()", Default::default())).await);
+        ids.insert(client.send(Format::GraphBinary, eval("g.addV('Point')", Default::default())).await);
     }
     while !ids.is_empty() {
         let response = client.response(Format::GraphBinary).await;
-        assert_eq!(response.code, 204, "{}", response.message);
+        assert_eq!(response.code, 200, "{}", response.message);
         assert!(ids.remove(&response.id.unwrap()));
     }
     assert_eq!(client.eval_in("s", "g.addV('Point')").await.code, 200);

@@ -41,6 +41,13 @@ impl Failure {
         Self::new(Status::ServerErrorTimeout, ErrorKind::Limit, message.into())
     }
 
+    /// The server has a defect, which its log describes.
+    #[must_use]
+    pub fn internal() -> Self {
+        let message = "the server failed at this request because of a defect, which its log describes".to_owned();
+        Self { status: Status::ServerError, message, attributes: Attributes::new().with_unknown_outcome() }
+    }
+
     /// A commit of which nobody knows whether it was written.
     #[must_use]
     pub fn of_unknown_outcome(error: &Error) -> Self {

@@ -14,7 +14,7 @@ use crate::options::ServerOptions;
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::result_chunk::{ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
-use crate::session::Session;
+use crate::session::{Session, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
@@ -266,7 +266,7 @@ impl RequestTask {
             let results = transaction.target()?.results(task)?;
             self.state = State::Streaming(Box::new(stream(Some(results), task.writes())));
         } else if task.writes() {
-            let transaction = self.context.database.begin_with(isolation.unwrap_or(Isolation::Snapshot));
+            let transaction = self.context.database.begin_with(transaction_options(isolation));
             let transaction = SharedTransaction::new(transaction);
             let results = transaction.target()?.results(task)?;
             self.state = State::Collecting(Box::new(Collection {
@@ -460,10 +460,7 @@ impl Work for RequestTask {
     }
 
     fn panicked(&mut self) {
-        let error = Error::new(ErrorKind::Corrupt, "the server failed at this request, and says more in its log");
-        let mut failure = Failure::from(error);
-        failure.attributes = failure.attributes.with_unknown_outcome();
-        self.fail(&failure);
+        self.fail(&Failure::internal());
     }
 }
 

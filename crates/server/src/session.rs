@@ -15,7 +15,7 @@ use evergraph::Database;
 use evergraph::shared_transaction::SharedTransaction;
 use evergraph::transaction::Transaction;
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::transaction::Isolation;
+use evergraph_graph::transaction::{Isolation, TransactionOptions};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,8 @@ enum SessionTransaction {
     None,
     Open {
         transaction: SharedTransaction,
-        isolation: Isolation,
+        /// `None`: the default of the database.
+        isolation: Option<Isolation>,
         began: Instant,
         last_used: Instant,
     },
@@ -49,10 +50,10 @@ impl Session {
         match &mut *state {
             SessionTransaction::Broken(why) => Err(broken(why)),
             SessionTransaction::Open { transaction, isolation: own, last_used, .. } => {
-                if let Some(isolation) = isolation.filter(|isolation| isolation != own) {
+                if let Some(isolation) = isolation.filter(|isolation| Some(*isolation) != *own) {
                     return Err(Error::invalid(format!(
-                        "this transaction has the isolation level {}: only its first query can choose {}",
-                        own.name(),
+                        "this transaction has {}: only its first query can choose {}",
+                        own.map_or("the database's default isolation level", Isolation::name),
                         isolation.name()
                     )));
                 }
@@ -60,8 +61,7 @@ impl Session {
                 Ok(transaction.clone())
             }
             SessionTransaction::None => {
-                let isolation = isolation.unwrap_or(Isolation::Snapshot);
-                let transaction = SharedTransaction::new(database.begin_with(isolation));
+                let transaction = SharedTransaction::new(database.begin_with(transaction_options(isolation)));
                 let now = Instant::now();
                 let open = transaction.clone();
                 *state =
@@ -143,6 +143,12 @@ impl Session {
     fn state(&self) -> MutexGuard<'_, SessionTransaction> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A transaction at this isolation level, or at the database's default.
+#[must_use]
+pub fn transaction_options(isolation: Option<Isolation>) -> TransactionOptions {
+    isolation.map_or_else(TransactionOptions::default, TransactionOptions::from)
 }
 
 fn end(state: SessionTransaction) {

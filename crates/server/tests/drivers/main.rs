@@ -25,7 +25,7 @@ fn gremlinpython_queries_writes_and_meets_errors_as_with_any_server() {
     let database = Arc::new(Database::open(folder.path().join("social.eg")).unwrap());
     let address = "127.0.0.1:0".parse().unwrap();
     let server = Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers/gremlin_python.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers/python_checks.py");
     let mut command = Command::new(&python);
     command.arg(&script).arg(format!("ws://{}/gremlin", server.address()));
     command.env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");

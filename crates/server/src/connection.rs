@@ -51,8 +51,8 @@ pub struct ServerCore {
 
 /// The requests and sessions of one client.
 ///
-/// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and of
-/// `session_owners` are taken.
+/// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and
+/// of `session_owners` are taken.
 pub struct Connection {
     core: Arc<ServerCore>,
     number: u64,
@@ -153,7 +153,9 @@ impl Connection {
                 (QueryText::Text(gremlin, bindings), options)
             }
             Operation::Authentication { .. } => {
-                return Err(Failure::arguments("this server has no users yet: connect without user and password"));
+                return Err(Failure::arguments(
+                    "this server has no users yet: connect without user and password",
+                ));
             }
             Operation::Close { session } => {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
@@ -193,7 +195,8 @@ impl Connection {
             if &*alias.alias != "g" || !known.contains(&&*alias.name) {
                 let guess = did_you_mean(&alias.name, known);
                 return Err(Failure::arguments(format!(
-                    "the argument `aliases`: `g` as a name of `g` or {name:?} expected, found {:?} as a name of {:?}{guess}",
+                    "the argument `aliases`: `g` as a name of `g` or {name:?} expected, found {:?} as a name of \
+                     {:?}{guess}",
                     alias.alias, alias.name
                 )));
             }
@@ -312,7 +315,8 @@ impl Connection {
         let now = Instant::now();
         let (late, sessions) = {
             let state = self.state();
-            let late = state.requests.values().filter(|request| request.deadline.is_some_and(|end| end <= now));
+            let late =
+                state.requests.values().filter(|request| request.deadline.is_some_and(|end| end <= now));
             let late: Vec<TaskHandle> = late.map(|request| request.task.clone()).collect();
             let sessions: Vec<(Arc<Session>, bool)> = state
                 .sessions

@@ -44,7 +44,8 @@ impl Failure {
     /// The server has a defect, which its log describes.
     #[must_use]
     pub fn internal() -> Self {
-        let message = "the server failed at this request because of a defect, which its log describes".to_owned();
+        let message =
+            "the server failed at this request because of a defect, which its log describes".to_owned();
         Self { status: Status::ServerError, message, attributes: Attributes::new().with_unknown_outcome() }
     }
 

@@ -7,9 +7,9 @@
 //!     └───────────── outbox, bounded <── frames ───┘
 //! ```
 //!
-//! Queries run on workers, never on network threads. A query that waits, for its client to read or for the disk, owns no
-//! thread; one that runs gives its thread back after a slice of time. So clients that do not read hold nothing but memory,
-//! within bounds, and a heavy query delays others by slices.
+//! Queries run on workers, never on network threads. A query that waits, for its client to read or for the disk, owns
+//! no thread; one that runs gives its thread back after a slice of time. So clients that do not read hold nothing but
+//! memory, within bounds, and a heavy query delays others by slices.
 //!
 //! ```
 //! use evergraph::Database;

@@ -56,7 +56,16 @@ mod tests {
         for host in ["localhost", "LOCALHOST:8182", "127.0.0.1", "127.0.0.53:1", "[::1]", "[::1]:8182"] {
             assert_eq!(refusal(Some(host), None), None, "{host}");
         }
-        let foreign = ["evil.example", "localhost.evil.example", "", ":8182", "10.0.0.1", "127.0.0.1:x", "[::1", "[::1]x"];
+        let foreign = [
+            "evil.example",
+            "localhost.evil.example",
+            "",
+            ":8182",
+            "10.0.0.1",
+            "127.0.0.1:x",
+            "[::1",
+            "[::1]x",
+        ];
         for host in foreign {
             assert!(refusal(Some(host), None).is_some(), "{host}");
         }

@@ -217,9 +217,10 @@ impl RequestTask {
             QueryText::Text(text, bindings) => (QuerySource::Text(text), bindings),
             QueryText::Bytecode(bytecode) => (QuerySource::Bytecode(bytecode), &none),
         };
-        let timeout = self.context.deadline.map_or(Duration::MAX, |deadline| {
-            deadline.saturating_duration_since(Instant::now())
-        });
+        let timeout = self
+            .context
+            .deadline
+            .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         let limits =
             Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
         let cancel = &self.context.cancel;
@@ -231,7 +232,10 @@ impl RequestTask {
             }
         }?;
         if let Some(io) = task.plan().io() {
-            let text = format!("a client may not read or write files of the server, and this query names {}", io.path);
+            let text = format!(
+                "a client may not read or write files of the server, and this query names {}",
+                io.path
+            );
             return Err(Error::invalid(text).into());
         }
         Ok(task)
@@ -364,8 +368,7 @@ impl RequestTask {
             let chunks = stream.chunks.into_iter().map(|chunk| chunk.renamed(&renamed)).collect();
             Stream { chunks, ..stream }
         });
-        self.state =
-            State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
+        self.state = State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
         let task = task.clone();
         pending.when_acknowledged(move |committed| {
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
@@ -440,7 +443,9 @@ impl Work for RequestTask {
             }
             let step = match &self.state {
                 // Its own limits speak first, in words that say which query it was.
-                State::Streaming(stream) if stream.is_full => self.check_time().and_then(|()| self.step(task)),
+                State::Streaming(stream) if stream.is_full => {
+                    self.check_time().and_then(|()| self.step(task))
+                }
                 _ => self.step(task),
             };
             match step {

@@ -42,7 +42,13 @@ impl ResultChunk {
         let elements = results.elements(traversers.iter().map(|traverser| &traverser.item), detail)?;
         let catalogue = results.catalogue();
         let former_edges = HashMap::new();
-        Ok(Some(Self { traversers: traversers.into_iter(), current: None, elements, catalogue, former_edges }))
+        Ok(Some(Self {
+            traversers: traversers.into_iter(),
+            current: None,
+            elements,
+            catalogue,
+            former_edges,
+        }))
     }
 
     /// Bytes of its results in memory, without elements.
@@ -59,7 +65,8 @@ impl ResultChunk {
             return self;
         }
         let new_names: HashMap<_, _> = renamed.iter().copied().collect();
-        let rename = |traverser: Traverser| Traverser { item: after_commit(&traverser.item, &new_names), ..traverser };
+        let rename =
+            |traverser: Traverser| Traverser { item: after_commit(&traverser.item, &new_names), ..traverser };
         self.traversers = self.traversers.map(rename).collect::<Vec<_>>().into_iter();
         self.former_edges = renamed.iter().map(|(before, after)| (*after, *before)).collect();
         self

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! A task that waits owns no thread. Ready tasks of one owner (a connection) queue up; owners take turns, so that an
-//! owner with many tasks delays the others by one slice each time. Short tasks, which never used up the fifth of a slice that they begin with, go before
-//! long ones, of which one has its turn after every three short ones. A task gives its thread back by itself; one that
+//! owner with many tasks delays the others by one slice each time. Short tasks, which never used up the fifth of a slice
+//! that they begin with, go before long ones, of which one has its turn after every three short ones. A task gives its thread back by itself; one that
 //! does not for several slices (a step that sorts, counts or groups before its first result) is counted out, and a
 //! spare thread takes its place while others wait.
 //!
@@ -193,7 +193,12 @@ impl Scheduler {
     /// A task of `owner` that waits until it is woken.
     #[must_use]
     pub fn create(&self, owner: OwnerId, work: Box<dyn Work>) -> TaskHandle {
-        let task = Task { is_long: AtomicBool::new(false), owner, state: Mutex::new(TaskState::Waiting), work: Mutex::new(Some(work)) };
+        let task = Task {
+            is_long: AtomicBool::new(false),
+            owner,
+            state: Mutex::new(TaskState::Waiting),
+            work: Mutex::new(Some(work)),
+        };
         TaskHandle { task: Arc::new(task), shared: Arc::downgrade(&self.shared) }
     }
 

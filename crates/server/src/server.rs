@@ -100,8 +100,8 @@ impl Server {
             .map_err(|error| failed("start threads", error))?;
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
         let shared = Arc::new(Shared { core, phase: phase_seen, connections: Mutex::default() });
-        let listener = listen(address, &runtime)
-            .map_err(|error| failed(&format!("listen on {address}"), error))?;
+        let listener =
+            listen(address, &runtime).map_err(|error| failed(&format!("listen on {address}"), error))?;
         let address = listener.local_addr().map_err(|error| failed("listen", error))?;
         let router = Router::new()
             .route("/gremlin", get(upgrade))
@@ -138,9 +138,8 @@ impl Server {
     fn end(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         self.phase.send_replace(ServerPhase::Finishing);
-        let is_done = |connection: &Arc<Connection>| {
-            connection.requests_count() == 0 && connection.outbox().is_empty()
-        };
+        let is_done =
+            |connection: &Arc<Connection>| connection.requests_count() == 0 && connection.outbox().is_empty();
         let shared = Arc::clone(&self.shared);
         wait(shared.core.options.stop_grace, || shared.connections().values().all(is_done));
         self.phase.send_replace(ServerPhase::Closing);

@@ -45,7 +45,11 @@ impl Session {
     ///
     /// # Errors
     /// `invalid` for a broken one, and for another isolation level than it has.
-    pub fn transaction(&self, database: &Database, isolation: Option<Isolation>) -> Result<SharedTransaction> {
+    pub fn transaction(
+        &self,
+        database: &Database,
+        isolation: Option<Isolation>,
+    ) -> Result<SharedTransaction> {
         let mut state = self.state();
         match &mut *state {
             SessionTransaction::Broken(why) => Err(broken(why)),
@@ -158,7 +162,9 @@ fn end(state: SessionTransaction) {
 }
 
 fn broken(why: &str) -> Error {
-    Error::invalid(format!("the transaction was rolled back, because {why}: roll back, and begin another one"))
+    Error::invalid(format!(
+        "the transaction was rolled back, because {why}: roll back, and begin another one"
+    ))
 }
 
 #[cfg(test)]

@@ -132,7 +132,9 @@ impl Client {
             let mut last = self.response(format).await;
             assert_eq!(last.id, Some(id), "{}", last.message);
             frames += 1;
-            results.extend(std::mem::take(&mut last.results).into_iter().map(|result| (result.value, result.bulk)));
+            results.extend(
+                std::mem::take(&mut last.results).into_iter().map(|result| (result.value, result.bulk)),
+            );
             if last.code != 206 {
                 return Answer { code: last.code, message: last.message.to_string(), last, results, frames };
             }

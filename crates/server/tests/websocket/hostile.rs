@@ -44,7 +44,9 @@ async fn a_message_that_is_too_long_ends_the_connection() {
 async fn pages_of_other_sites_are_refused() {
     let (_database, server) = serve(ServerOptions::default());
     let address = server.address();
-    for (header, value) in [("Origin", "https://evil.example"), ("Origin", "null"), ("Host", "evil.example:8182")] {
+    for (header, value) in
+        [("Origin", "https://evil.example"), ("Origin", "null"), ("Host", "evil.example:8182")]
+    {
         assert_eq!(Client::connect_with(address, header, value).await.err(), Some(403), "{header}: {value}");
     }
     for (header, value) in [("Origin", "http://localhost:8182"), ("Host", "localhost")] {

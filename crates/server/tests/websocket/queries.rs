@@ -42,7 +42,11 @@ async fn elements_come_with_or_without_properties_and_a_write_answers_what_it_wr
     assert_eq!((&*vertex.label, vertex.properties.len()), ("person", 1));
     let edge = "g.addE('knows').from(__.V()).to(__.V()).property('since', 1)";
     let edges = client.eval(edge).await;
-    assert!(matches!(&edges.results[0].0, ResultValue::Edge(edge) if edge.properties.len() == 1), "{}", edges.message);
+    assert!(
+        matches!(&edges.results[0].0, ResultValue::Edge(edge) if edge.properties.len() == 1),
+        "{}",
+        edges.message
+    );
     let tokens = QueryOptions {
         materialize_properties: Some(MaterializeProperties::Tokens),
         ..QueryOptions::default()
@@ -88,7 +92,9 @@ async fn a_thousand_clients_that_do_not_read_delay_no_look_up() {
     let mut readers = Vec::new();
     for _ in 0..1000 {
         let mut reader = Client::connect(server.address()).await;
-        reader.send(Format::GraphBinary, eval("g.V().as('a').V().as('b').select('a')", QueryOptions::default())).await;
+        reader
+            .send(Format::GraphBinary, eval("g.V().as('a').V().as('b').select('a')", QueryOptions::default()))
+            .await;
         readers.push(reader);
     }
     let mut client = Client::connect(server.address()).await;
@@ -136,7 +142,8 @@ async fn time_limits_hold_for_those_that_compute_and_those_that_do_not_read() {
     let (database, server) = serve(options);
     add_points(&database, 1000);
     let mut client = Client::connect(server.address()).await;
-    let limit = |milliseconds| QueryOptions { evaluation_timeout_ms: Some(milliseconds), ..QueryOptions::default() };
+    let limit =
+        |milliseconds| QueryOptions { evaluation_timeout_ms: Some(milliseconds), ..QueryOptions::default() };
     let endless = "g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))";
     for milliseconds in [50, 100_000] {
         let began = Instant::now();

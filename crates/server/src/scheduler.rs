@@ -10,9 +10,9 @@
 //!
 //! A task that waits owns no thread. Ready tasks of one owner (a connection) queue up; owners take turns, so that an
 //! owner with many tasks delays the others by one slice each time. Short tasks, which never used up the fifth of a slice
-//! that they begin with, go before long ones, of which one has its turn after every three short ones. A task gives its thread back by itself; one that
-//! does not for several slices (a step that sorts, counts or groups before its first result) is counted out, and a
-//! spare thread takes its place while others wait.
+//! that they begin with, go before long ones, of which one has its turn after every three short ones. A task gives its
+//! thread back by itself; one that does not for several slices (a step that sorts, counts or groups before its first
+//! result) is counted out, and a spare thread takes its place while others wait.
 //!
 //! Threads are those of the standard library; nothing here knows a network.
 

@@ -252,8 +252,9 @@ impl RequestTask {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
             _ => ResultForm::Bare,
         };
-        let mut limits = FrameLimits::default();
-        limits.results_max = options.batch_size.unwrap_or(limits.results_max);
+        let limits = FrameLimits::default();
+        let results_max = options.batch_size.unwrap_or(limits.results_max);
+        let limits = FrameLimits { results_max, ..limits };
         let encoder = || FrameEncoder::new(self.reply.format, self.reply.id, form, limits, parts);
         let stream = |results, writes| Stream {
             results,

@@ -384,11 +384,11 @@ impl Queue {
 
     fn take(&mut self) -> Option<Arc<Task>> {
         let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW;
-        if prefers_long || self.short.owners.is_empty() {
-            if let Some(task) = self.long.take() {
-                self.short_in_a_row = 0;
-                return Some(task);
-            }
+        if (prefers_long || self.short.owners.is_empty())
+            && let Some(task) = self.long.take()
+        {
+            self.short_in_a_row = 0;
+            return Some(task);
         }
         self.short_in_a_row = self.short_in_a_row.saturating_add(1);
         self.short.take()

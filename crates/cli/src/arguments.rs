@@ -16,6 +16,7 @@ use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
+use crate::command::serve::ServeArguments;
 use crate::command::shell::arguments::ShellArguments;
 use crate::command::stats::execute::StatsArguments;
 use crate::usage::with_negative_numbers;
@@ -141,6 +142,8 @@ pub enum Command {
     Query(QueryArguments),
     /// Query and change a database with Gremlin, interactively or by script.
     Shell(ShellArguments),
+    /// Serve a database to Gremlin drivers on this machine.
+    Serve(ServeArguments),
     /// Run an algorithm on a database.
     Run(RunArguments),
     /// Show the contents of a database, and its size in memory and on disk.

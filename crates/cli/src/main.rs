@@ -143,6 +143,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Export(arguments) => command::export::execute(arguments, context)?,
         Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
         Command::Shell(arguments) => return command::shell::execute::execute(arguments, context),
+        Command::Serve(arguments) => command::serve::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),

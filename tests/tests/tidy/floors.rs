@@ -20,7 +20,7 @@ pub const CRATES: Floors = &[
     &["evergraph-engines", "evergraph-files", "evergraph-protocol"],
     &["evergraph-analysis"],
     &["evergraph"],
-    &["evergraph-measure", "evergraph-terminal"],
+    &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
     &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
@@ -179,6 +179,17 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["algorithm"],
             &["entries"],
             &["table", "graph"],
+        ],
+    ),
+    (
+        "crates/server/src",
+        &[
+            &["failure", "loopback", "options", "result_chunk", "scheduler", "session"],
+            &["outbox"],
+            &["request_task"],
+            &["connection"],
+            &["websocket"],
+            &["server"],
         ],
     ),
     (

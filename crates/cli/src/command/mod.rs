@@ -15,5 +15,6 @@ pub mod man;
 pub mod query;
 pub mod run;
 pub mod salvage;
+pub mod serve;
 pub mod shell;
 pub mod stats;

@@ -2,11 +2,12 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "import",
     "export",
     "query",
     "shell",
+    "serve",
     "run",
     "stats",
     "check",

@@ -18,6 +18,7 @@ mod output;
 mod queries;
 mod safety;
 mod scripts;
+mod serve;
 mod settings;
 mod shell;
 mod stats;

@@ -262,7 +262,8 @@ impl QueryTarget for DatabaseTarget<'_> {
 }
 
 /// `item` with the edges in it as they are called since the commit.
-fn after_commit(item: &Item, renamed: &HashMap<EdgeId, EdgeId>) -> Item {
+#[must_use]
+pub fn after_commit(item: &Item, renamed: &HashMap<EdgeId, EdgeId>) -> Item {
     let name = |edge: &EdgeId| *renamed.get(edge).unwrap_or(edge);
     let all = |items: &[Item]| items.iter().map(|item| after_commit(item, renamed)).collect::<Vec<_>>();
     let pair = |(key, value): &(Item, Item)| (after_commit(key, renamed), after_commit(value, renamed));

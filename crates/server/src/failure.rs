@@ -1,0 +1,129 @@
+//! Failure: an error as status, message and attributes of a response.
+
+use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_protocol::error::EncodeError;
+use evergraph_protocol::request::error::RequestError;
+use evergraph_protocol::response::attributes::Attributes;
+use evergraph_protocol::response::status::Status;
+use evergraph_query::error::{StopReason, TextError};
+use std::error::Error as StdError;
+
+/// Why a request failed, as its client reads it. There is never a stack trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    /// The status of the response.
+    pub status: Status,
+    /// For people.
+    pub message: String,
+    /// For programs.
+    pub attributes: Attributes,
+}
+
+impl Failure {
+    fn new(status: Status, kind: ErrorKind, message: String) -> Self {
+        // A driver that drops attributes, or half of the code, still has the word.
+        let message = match kind {
+            ErrorKind::Conflict if !message.contains("conflict") => format!("conflict: {message}"),
+            _ => message,
+        };
+        Self { status, message, attributes: Attributes::new().with_kind(kind) }
+    }
+
+    /// The arguments of a request are wrong.
+    #[must_use]
+    pub fn arguments(message: impl Into<String>) -> Self {
+        Self::new(Status::InvalidRequestArguments, ErrorKind::Invalid, message.into())
+    }
+
+    /// The time of a request is over.
+    #[must_use]
+    pub fn timeout(message: impl Into<String>) -> Self {
+        Self::new(Status::ServerErrorTimeout, ErrorKind::Limit, message.into())
+    }
+
+    /// The server has a defect, which its log describes.
+    #[must_use]
+    pub fn internal() -> Self {
+        let message =
+            "the server failed at this request because of a defect, which its log describes".to_owned();
+        Self { status: Status::ServerError, message, attributes: Attributes::new().with_unknown_outcome() }
+    }
+
+    /// A commit of which nobody knows whether it was written.
+    #[must_use]
+    pub fn of_unknown_outcome(error: &Error) -> Self {
+        let failure = Self::from(error);
+        Self { attributes: failure.attributes.with_unknown_outcome(), ..failure }
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let status = match StopReason::of(error) {
+            Some(StopReason::Fail(_)) => Status::ServerErrorFailStep,
+            Some(StopReason::Timeout) => Status::ServerErrorTimeout,
+            _ => Status::of(error.kind()),
+        };
+        let mut failure = Self::new(status, error.kind(), error.to_string());
+        if let Some(place) = text_error(error).and_then(|error| error.place) {
+            failure.attributes = failure.attributes.with_place(place);
+        }
+        failure
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        Self::new(error.status, error.kind, error.message)
+    }
+}
+
+impl From<EncodeError> for Failure {
+    fn from(error: EncodeError) -> Self {
+        match &error {
+            EncodeError::Read(read) => Self::from(read),
+            _ => Self::new(error.status(), error.kind(), error.to_string()),
+        }
+    }
+}
+
+/// The error of a text behind `error`.
+fn text_error(error: &Error) -> Option<&TextError> {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if let Some(found) = cause.downcast_ref() {
+            return Some(found);
+        }
+        next = cause.source();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evergraph::Database;
+    use evergraph_query::error::LineColumn;
+
+    #[test]
+    fn errors_have_the_status_the_kind_and_the_place_that_drivers_expect() {
+        let db = Database::in_memory().unwrap();
+        let of = |text: &str| Failure::from(db.gremlin(text).run().unwrap_err());
+        let wrong = of("g.V().otu()");
+        assert_eq!(wrong.status, Status::ServerErrorEvaluation);
+        assert_eq!(wrong.attributes.place(), Some(LineColumn { line: 1, column: 7 }));
+        assert_eq!(of("g.inject(1).fail('no')").status, Status::ServerErrorFailStep);
+        let conflict = Failure::from(Error::conflict("vertex 7 was changed"));
+        assert_eq!(conflict.status, Status::ServerErrorTemporary);
+        assert!(conflict.message.contains("conflict"));
+        assert_eq!(conflict.attributes.get("kind").and_then(|kind| kind.as_str()), Some("conflict"));
+        let lost = Failure::of_unknown_outcome(&Error::new(ErrorKind::Io, "sync the log"));
+        assert!(lost.attributes.has_unknown_outcome());
+    }
+}

@@ -1,0 +1,39 @@
+//! Server: Gremlin Server's protocol over WebSocket, for one database, on this machine only.
+//!
+//! ```text
+//! network threads (tokio)                      workers (std)
+//! websocket ──> connection ── request_task ──> scheduler ──> results of evergraph::gremlin
+//!     ^                                            │
+//!     └───────────── outbox, bounded <── frames ───┘
+//! ```
+//!
+//! Queries run on workers, never on network threads. A query that waits, for its client to read or for the disk, owns
+//! no thread; one that runs gives its thread back after a slice of time. So clients that do not read hold nothing but
+//! memory, within bounds, and a heavy query delays others by slices.
+//!
+//! ```
+//! use evergraph::Database;
+//! use evergraph_server::options::ServerOptions;
+//! use evergraph_server::server::Server;
+//! use std::sync::Arc;
+//!
+//! let db = Arc::new(Database::in_memory()?);
+//! let server = Server::start(db, "social", "127.0.0.1:0".parse().expect("it is one"), ServerOptions::default())?;
+//! println!("ws://{}/gremlin", server.address());
+//! server.stop();
+//! # Ok::<(), evergraph::Error>(())
+//! ```
+//!
+//! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
+
+pub mod connection;
+pub mod failure;
+pub mod loopback;
+pub mod options;
+pub mod outbox;
+pub mod request_task;
+mod result_chunk;
+pub mod scheduler;
+pub mod server;
+pub mod session;
+pub mod websocket;

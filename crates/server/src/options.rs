@@ -1,0 +1,46 @@
+//! Options: limits of a server, and their defaults.
+
+use std::time::Duration;
+
+/// How a server works.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ServerOptions {
+    /// Threads that run queries; 0 for one a core.
+    pub workers: usize,
+    /// How long a query runs before others have their turn.
+    pub slice: Duration,
+    /// How long a query may take, until its client has read its last result. A request may ask for less.
+    pub query_timeout: Duration,
+    /// Bytes that a query may hold beside the graph.
+    pub query_memory_bytes: u64,
+    /// Bytes of results that wait for the client, a connection.
+    pub outbox_bytes_max: usize,
+    /// Requests of a connection that are not answered yet; further ones are read when one is.
+    pub requests_max: usize,
+    /// Connections; further ones are refused.
+    pub connections_max: usize,
+    /// How long a transaction may stay open without a request.
+    pub transaction_idle_max: Duration,
+    /// How long a transaction may stay open.
+    pub transaction_time_max: Duration,
+    /// How long requests may go on when the server stops.
+    pub stop_grace: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            workers: 0,
+            slice: Duration::from_millis(5),
+            query_timeout: Duration::from_secs(60),
+            query_memory_bytes: 1 << 30,
+            outbox_bytes_max: 256 << 10,
+            requests_max: 256,
+            connections_max: 4096,
+            transaction_idle_max: Duration::from_secs(60),
+            transaction_time_max: Duration::from_secs(600),
+            stop_grace: Duration::from_secs(5),
+        }
+    }
+}

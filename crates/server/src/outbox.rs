@@ -1,0 +1,139 @@
+//! Outbox: the frames of a connection that its client has not read yet, bounded by their bytes.
+//!
+//! ```text
+//! tasks ── push ──> frames ── next ──> network, one frame at a time
+//!   ^                  │
+//!   └── woken when half of the room is free again
+//! ```
+//!
+//! A task asks for room before it makes a frame, so that at most one frame a task lies above the bound. Errors and
+//! answers without results are small, and always taken.
+
+use crate::scheduler::TaskHandle;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// A message to a client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// Its bytes; of a text they are UTF-8.
+    pub bytes: Vec<u8>,
+    /// How it is sent.
+    pub kind: FrameKind,
+}
+
+/// How a message is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameKind {
+    /// As a binary message.
+    Binary,
+    /// As a text message.
+    Text,
+}
+
+/// The frames that a client has not read yet.
+pub struct Outbox {
+    bytes_max: usize,
+    state: Mutex<State>,
+    /// A frame was added, or the outbox was closed.
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    frames: VecDeque<Frame>,
+    /// Of the frames here, and of the one that is being sent.
+    bytes: usize,
+    waiting: Vec<TaskHandle>,
+    is_closed: bool,
+}
+
+impl Outbox {
+    /// An outbox in which tasks find room below `bytes_max`.
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Whether a task may add a frame now; if not, `task` is woken when it may.
+    #[must_use]
+    pub fn has_room(&self, task: &TaskHandle) -> bool {
+        let mut state = self.state();
+        if state.is_closed || state.bytes < self.bytes_max {
+            return true;
+        }
+        state.waiting.push(task.clone());
+        false
+    }
+
+    /// Adds a frame, whether there is room or not. Of a closed outbox it is dropped.
+    pub fn push(&self, frame: Frame) {
+        let mut state = self.state();
+        if state.is_closed {
+            return;
+        }
+        state.bytes += frame.bytes.len();
+        state.frames.push_back(frame);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The next frame, when there is one; `None` once the outbox is closed. One caller at a time.
+    pub async fn next(&self) -> Option<Frame> {
+        loop {
+            let changed = self.changed.notified();
+            {
+                let mut state = self.state();
+                if state.is_closed {
+                    return None;
+                }
+                if let Some(frame) = state.frames.pop_front() {
+                    return Some(frame);
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// A frame of so many bytes is on its way: what waited for room goes on when half of it is free.
+    pub fn sent(&self, bytes: usize) {
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_sub(bytes);
+        if state.bytes > self.bytes_max / 2 {
+            return;
+        }
+        let woken = std::mem::take(&mut state.waiting);
+        drop(state);
+        woken.iter().for_each(TaskHandle::wake);
+    }
+
+    /// Whether all frames were sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.state().bytes == 0
+    }
+
+    /// Forgets all frames, and takes none any more: nobody reads them.
+    pub fn close(&self) {
+        let (frames, woken) = {
+            let mut state = self.state();
+            state.is_closed = true;
+            state.bytes = 0;
+            (std::mem::take(&mut state.frames), std::mem::take(&mut state.waiting))
+        };
+        drop(frames);
+        woken.iter().for_each(TaskHandle::wake);
+        self.changed.notify_one();
+    }
+
+    /// Whether it was closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state().is_closed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,516 @@
+//! Request task: a request on its way to its answer, as a state machine that runs in slices.
+//!
+//! ```text
+//!        ┌──> Streaming ─────────────────────────────────────────> done   reads; queries of a session
+//! Begun ─┼──> Collecting ──> Committing ──> Streaming ───────────> done   writes outside of sessions
+//!        └──> Committing ────────────────────────────────────────> done   commit of a session
+//! ```
+//!
+//! It waits without a thread in two places: for its client to read, and for the disk. Results of a write outside of a
+//! session are sent once their commit is durable, so that what a client has seen is never taken back.
+
+use crate::failure::Failure;
+use crate::options::ServerOptions;
+use crate::outbox::{Frame, FrameKind, Outbox};
+use crate::result_chunk::{ChunkState, ResultChunk};
+use crate::scheduler::{Progress, Slice, TaskHandle, Work};
+use crate::session::{Session, transaction_options};
+use evergraph::Database;
+use evergraph::gremlin::elements::ElementDetail;
+use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+use evergraph::gremlin::query::{Limits, QuerySource};
+use evergraph::gremlin::results::Results;
+use evergraph::gremlin::task::Task;
+use evergraph::shared_transaction::SharedTransaction;
+use evergraph::transaction::Transaction;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::id::EdgeId;
+use evergraph_graph::transaction::{Committed, Isolation};
+use evergraph_graph::value::Value;
+use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
+use evergraph_protocol::response::attributes::Attributes;
+use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
+use evergraph_protocol::response::status::Status;
+use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_query::gremlin::bytecode::Bytecode;
+use evergraph_query::value::element_id::edge_id_text;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How answers to a request are sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Reply {
+    /// The request.
+    pub id: Uuid,
+    /// Its format.
+    pub format: Format,
+    /// Whether it came as a binary or as a text message.
+    pub kind: FrameKind,
+}
+
+impl Reply {
+    /// An answer without results.
+    #[must_use]
+    pub fn frame(&self, status: Status, message: Option<&str>, attributes: &Attributes) -> Frame {
+        let bytes = encode_response(self.format, Some(self.id), status, message, attributes);
+        Frame { bytes, kind: self.kind }
+    }
+
+    /// The answer to a request that failed.
+    #[must_use]
+    pub fn failure(&self, failure: &Failure) -> Frame {
+        self.frame(failure.status, Some(&failure.message), &failure.attributes)
+    }
+}
+
+/// What is to be done.
+pub enum Job {
+    /// Run a query.
+    Query {
+        /// What it says.
+        query: QueryText,
+        /// Where and how it runs.
+        options: QueryOptions,
+    },
+    /// Commit the transaction of the session.
+    Commit,
+    /// Roll it back.
+    RollBack,
+}
+
+/// A query as a client said it.
+pub enum QueryText {
+    /// A text and its variables.
+    Text(Box<str>, Bindings),
+    /// Bytecode.
+    Bytecode(Bytecode),
+}
+
+/// What a request needs of the server and of its connection.
+#[derive(Clone)]
+pub struct RequestContext {
+    /// The database.
+    pub database: Arc<Database>,
+    /// Limits.
+    pub options: ServerOptions,
+    /// Where answers go.
+    pub outbox: Arc<Outbox>,
+    /// Stops it.
+    pub cancel: CancelFlag,
+    /// When its time is over.
+    pub deadline: Option<Instant>,
+    /// Called when it is answered, or given up.
+    pub done: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// A request on its way to its answer.
+pub struct RequestTask {
+    context: RequestContext,
+    reply: Reply,
+    job: Job,
+    session: Option<Arc<Session>>,
+    state: State,
+    is_done: bool,
+}
+
+enum State {
+    Begun,
+    Streaming(Box<Stream>),
+    Collecting(Box<Collection>),
+    Committing(Box<Commit>),
+    Ended,
+}
+
+/// Results on their way into frames.
+struct Stream {
+    /// `None` for results that were collected.
+    results: Option<Results<'static>>,
+    chunks: VecDeque<ResultChunk>,
+    detail: ElementDetail,
+    encoder: FrameEncoder,
+    /// Whether the frame can take no more.
+    is_full: bool,
+    has_results: bool,
+    /// Of a query of a session that writes: it breaks the transaction if it fails.
+    writes: bool,
+}
+
+/// Results of a write, until it is committed.
+struct Collection {
+    transaction: SharedTransaction,
+    results: Results<'static>,
+    chunks: VecDeque<ResultChunk>,
+    bytes: u64,
+    /// Finds results that cannot be sent while nothing is committed yet.
+    trial: FrameEncoder,
+    stream: Stream,
+}
+
+struct Commit {
+    outcome: Arc<Mutex<Option<evergraph_graph::error::Result<Committed>>>>,
+    /// What is sent when it is durable; `None` for a commit of a session.
+    stream: Option<Stream>,
+    renamed: Vec<(EdgeId, EdgeId)>,
+}
+
+/// What a step led to.
+enum Step {
+    Continue,
+    Wait,
+    End,
+}
+
+impl RequestTask {
+    /// A request that nothing was done for. `session` is the one that it runs in.
+    #[must_use]
+    pub fn new(context: RequestContext, reply: Reply, job: Job, session: Option<Arc<Session>>) -> Self {
+        Self { context, reply, job, session, state: State::Begun, is_done: false }
+    }
+
+    fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Begun => self.begin(task),
+            State::Streaming(stream) => self.stream(stream, task),
+            State::Collecting(collection) => self.collect(collection, task),
+            State::Committing(commit) => Ok(self.await_commit(commit)),
+            State::Ended => Ok(Step::End),
+        }
+    }
+
+    fn begin(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
+        match &self.job {
+            Job::Query { query, options } => {
+                let options = options.clone();
+                let prepared = self.plan(query)?;
+                self.begin_query(&prepared, &options)
+            }
+            Job::RollBack => {
+                if let Some(session) = &self.session {
+                    session.roll_back();
+                }
+                self.answer_nothing(&Attributes::new())
+            }
+            Job::Commit => {
+                let transaction = match &self.session {
+                    Some(session) => session.take()?,
+                    None => None,
+                };
+                match transaction {
+                    Some(transaction) => self.commit(transaction, None, task),
+                    None => self.answer_nothing(&Attributes::new()),
+                }
+            }
+        }
+    }
+
+    fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
+        let open = match &self.session {
+            Some(session) => session.open_transaction()?,
+            None => None,
+        };
+        let none = Bindings::new();
+        let (source, bindings) = match query {
+            QueryText::Text(text, bindings) => (QuerySource::Text(text), bindings),
+            QueryText::Bytecode(bytecode) => (QuerySource::Bytecode(bytecode), &none),
+        };
+        let timeout = self
+            .context
+            .deadline
+            .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let limits =
+            Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
+        let cancel = &self.context.cancel;
+        let task = match open {
+            Some(open) => open.ask(source)?.bindings(bindings.clone()).limits(limits).cancel(cancel).task(),
+            None => {
+                let query = self.context.database.ask(source);
+                query.bindings(bindings.clone()).limits(limits).cancel(cancel).task()
+            }
+        }?;
+        if let Some(io) = task.plan().io() {
+            let text = format!(
+                "a client may not read or write files of the server, and this query names {}",
+                io.path
+            );
+            return Err(Error::invalid(text).into());
+        }
+        Ok(task)
+    }
+
+    fn begin_query(&mut self, task: &Task, options: &QueryOptions) -> Result<Step, Failure> {
+        let isolation = isolation(task)?;
+        let parts = options.materialize_properties.unwrap_or_default();
+        let detail = match parts {
+            MaterializeProperties::All => ElementDetail::Properties,
+            MaterializeProperties::Tokens => ElementDetail::Labels,
+        };
+        let form = match self.job {
+            Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
+            _ => ResultForm::Bare,
+        };
+        let limits = FrameLimits::default();
+        let results_max = options.batch_size.unwrap_or(limits.results_max);
+        let limits = FrameLimits { results_max, ..limits };
+        let encoder = || FrameEncoder::new(self.reply.format, self.reply.id, form, limits, parts);
+        let stream = |results, writes| Stream {
+            results,
+            chunks: VecDeque::new(),
+            detail,
+            encoder: encoder(),
+            is_full: false,
+            has_results: false,
+            writes,
+        };
+        let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
+        if let Some(session) = self.session.as_ref().filter(|_| !manages) {
+            let transaction = session.transaction(&self.context.database, isolation)?;
+            let results = transaction.target()?.results(task)?;
+            self.state = State::Streaming(Box::new(stream(Some(results), task.writes())));
+        } else if task.writes() {
+            let transaction = self.context.database.begin_with(transaction_options(isolation));
+            let transaction = SharedTransaction::new(transaction);
+            let results = transaction.target()?.results(task)?;
+            self.state = State::Collecting(Box::new(Collection {
+                transaction,
+                results,
+                chunks: VecDeque::new(),
+                bytes: 0,
+                trial: encoder(),
+                stream: stream(None, false),
+            }));
+        } else {
+            let snapshot = Arc::new(self.context.database.snapshot());
+            let results = SharedSnapshotTarget::new(snapshot).results(task)?;
+            self.state = State::Streaming(Box::new(stream(Some(results), false)));
+        }
+        Ok(Step::Continue)
+    }
+
+    fn stream(&mut self, mut stream: Box<Stream>, task: &TaskHandle) -> Result<Step, Failure> {
+        let writes = stream.writes;
+        let streamed = self.stream_on(&mut stream, task);
+        match &streamed {
+            Ok(Step::End) => {}
+            Ok(_) => self.state = State::Streaming(stream),
+            Err(failure) => {
+                // The transaction is given back before anybody rolls it back.
+                drop(stream);
+                if let Some(session) = self.session.as_ref().filter(|_| writes) {
+                    session.break_off(&format!("a query failed while writing in it ({})", failure.message));
+                }
+            }
+        }
+        streamed
+    }
+
+    fn stream_on(&self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
+        if stream.is_full {
+            if !self.context.outbox.has_room(task) {
+                return Ok(Step::Wait);
+            }
+            self.send(stream.encoder.finish(Status::PartialContent, &Attributes::new()));
+            stream.is_full = false;
+        }
+        if stream.chunks.is_empty()
+            && let Some(results) = &mut stream.results
+            && let Some(chunk) = ResultChunk::next(results, stream.detail)?
+        {
+            stream.chunks.push_back(chunk);
+        }
+        let Some(chunk) = stream.chunks.front_mut() else {
+            let status = if stream.has_results { Status::Success } else { Status::NoContent };
+            // The transaction of a session is given back before the client asks for more.
+            stream.results = None;
+            self.send(stream.encoder.finish(status, &Attributes::new()));
+            return Ok(Step::End);
+        };
+        stream.has_results = true;
+        match chunk.write(&mut stream.encoder)? {
+            ChunkState::Empty => drop(stream.chunks.pop_front()),
+            ChunkState::FrameIsFull => stream.is_full = true,
+        }
+        Ok(Step::Continue)
+    }
+
+    fn collect(&mut self, mut collection: Box<Collection>, task: &TaskHandle) -> Result<Step, Failure> {
+        let detail = collection.stream.detail;
+        if let Some(chunk) = ResultChunk::next(&mut collection.results, detail)? {
+            chunk.try_out(&mut collection.trial)?;
+            collection.bytes += chunk.size_bytes();
+            if collection.bytes > self.context.options.query_memory_bytes {
+                let text = "the results of a write are kept until it is committed, and these take more memory than a \
+                            query may: end it with none() or count(), or write less at a time";
+                return Err(Error::new(ErrorKind::Limit, text).into());
+            }
+            collection.chunks.push_back(chunk);
+            self.state = State::Collecting(collection);
+            return Ok(Step::Continue);
+        }
+        let Collection { transaction, results, chunks, mut stream, .. } = *collection;
+        drop(results);
+        stream.chunks = chunks;
+        self.commit(transaction.take()?, Some(stream), task)
+    }
+
+    fn commit(
+        &mut self,
+        transaction: Transaction,
+        stream: Option<Stream>,
+        task: &TaskHandle,
+    ) -> Result<Step, Failure> {
+        let pending = transaction.publish()?;
+        let renamed = pending.committed().renamed.clone();
+        let outcome = Arc::new(Mutex::new(None));
+        let stream = stream.map(|stream| {
+            let chunks = stream.chunks.into_iter().map(|chunk| chunk.renamed(&renamed)).collect();
+            Stream { chunks, ..stream }
+        });
+        self.state = State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
+        let task = task.clone();
+        pending.when_acknowledged(move |committed| {
+            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
+            task.wake();
+        });
+        Ok(Step::Continue)
+    }
+
+    fn await_commit(&mut self, commit: Box<Commit>) -> Step {
+        let outcome = commit.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match outcome {
+            None => {
+                self.state = State::Committing(commit);
+                Step::Wait
+            }
+            Some(Err(error)) => {
+                self.context.outbox.push(self.reply.failure(&Failure::of_unknown_outcome(&error)));
+                Step::End
+            }
+            Some(Ok(_)) => match commit.stream {
+                Some(stream) => {
+                    self.state = State::Streaming(Box::new(stream));
+                    Step::Continue
+                }
+                None => {
+                    let attributes = renamed_attribute(&commit.renamed);
+                    self.context.outbox.push(self.reply.frame(Status::NoContent, None, &attributes));
+                    Step::End
+                }
+            },
+        }
+    }
+
+    fn answer_nothing(&self, attributes: &Attributes) -> Result<Step, Failure> {
+        self.context.outbox.push(self.reply.frame(Status::NoContent, None, attributes));
+        Ok(Step::End)
+    }
+
+    fn send(&self, bytes: Vec<u8>) {
+        self.context.outbox.push(Frame { bytes, kind: self.reply.kind });
+    }
+
+    /// A failure if its time is over. A commit has none: it is written or not, whatever the clock says.
+    fn check_time(&self) -> Result<(), Failure> {
+        let is_commit = matches!(self.state, State::Committing(_)) || !matches!(self.job, Job::Query { .. });
+        let is_late = self.context.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_late && !is_commit {
+            let text = "the time limit of the query was reached before its client had read its results";
+            return Err(Failure::timeout(text));
+        }
+        Ok(())
+    }
+
+    /// Drops what it holds and says so, once.
+    fn end(&mut self) {
+        self.state = State::Ended;
+        if let Some(session) = &self.session {
+            session.touch();
+        }
+        if !std::mem::replace(&mut self.is_done, true) {
+            (self.context.done)();
+        }
+    }
+}
+
+impl Work for RequestTask {
+    fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
+        loop {
+            if self.context.outbox.is_closed() {
+                self.end();
+                return Progress::Done;
+            }
+            let step = match &self.state {
+                // Its own limits speak first, in words that say which query it was.
+                State::Streaming(stream) if stream.is_full => {
+                    self.check_time().and_then(|()| self.step(task))
+                }
+                _ => self.step(task),
+            };
+            match step {
+                Ok(Step::Continue) if slice.is_over() => return Progress::Ready,
+                Ok(Step::Continue) => {}
+                Ok(Step::Wait) => return Progress::Waiting,
+                Ok(Step::End) => {
+                    self.end();
+                    return Progress::Done;
+                }
+                Err(failure) => {
+                    self.fail(&failure);
+                    return Progress::Done;
+                }
+            }
+        }
+    }
+
+    fn panicked(&mut self) {
+        self.fail(&Failure::internal());
+    }
+}
+
+impl RequestTask {
+    fn fail(&mut self, failure: &Failure) {
+        let breaks = match &self.state {
+            State::Streaming(stream) => stream.writes,
+            _ => false,
+        };
+        self.state = State::Ended;
+        if let Some(session) = self.session.as_ref().filter(|_| breaks) {
+            session.break_off(&format!("a query failed while writing in it ({})", failure.message));
+        }
+        self.context.outbox.push(self.reply.failure(failure));
+        self.end();
+    }
+}
+
+impl Drop for RequestTask {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The isolation level that the query chooses with `with('isolation', ...)`.
+fn isolation(task: &Task) -> Result<Option<Isolation>, Failure> {
+    let chosen = task.plan().options.iter().rev().find(|(key, _)| &**key == "isolation");
+    let Some((_, chosen)) = chosen else { return Ok(None) };
+    let name = chosen.as_value().and_then(Value::as_str).unwrap_or_default();
+    let known = [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == name);
+    match known {
+        Some(isolation) => Ok(Some(isolation)),
+        None => Err(Error::invalid("with('isolation', ...) takes 'snapshot' or 'serializable'").into()),
+    }
+}
+
+/// The edges that a commit gave other names: pairs of ids, before and after.
+fn renamed_attribute(renamed: &[(EdgeId, EdgeId)]) -> Attributes {
+    if renamed.is_empty() {
+        return Attributes::new();
+    }
+    let pairs: Vec<String> = renamed
+        .iter()
+        .map(|(before, after)| format!("{} {}", edge_id_text(*before), edge_id_text(*after)))
+        .collect();
+    Attributes::new().with("renamedEdges", pairs.join("\n"))
+}

@@ -1,0 +1,150 @@
+//! Result chunk: some results with the elements in them, on their way into frames.
+
+use evergraph::graph::catalogue::Catalogue;
+use evergraph::gremlin::elements::{ElementData, ElementDetail, Elements};
+use evergraph::gremlin::graph::after_commit;
+use evergraph::gremlin::results::{Results, Traverser};
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
+use evergraph_protocol::error::EncodeError;
+use evergraph_protocol::response::attributes::Attributes;
+use evergraph_protocol::response::frame::FrameEncoder;
+use evergraph_protocol::response::status::Status;
+use evergraph_protocol::result::element_reader::{ElementReader, PropertyView};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Results in a chunk: their elements are read together, by column.
+const RESULTS_MAX: usize = 256;
+
+/// Some results, and labels and properties of the elements in them.
+pub struct ResultChunk {
+    traversers: std::vec::IntoIter<Traverser>,
+    /// The result that the next frame goes on with.
+    current: Option<Traverser>,
+    elements: Elements,
+    /// What numbers the keys of properties.
+    catalogue: Arc<Catalogue>,
+    /// By the name of an edge since the commit, the one before.
+    former_edges: HashMap<EdgeId, EdgeId>,
+}
+
+impl ResultChunk {
+    /// The next results; `None` if there are no more. At most one batch is computed.
+    ///
+    /// # Errors
+    /// Errors of the query.
+    pub fn next(results: &mut Results<'_>, detail: ElementDetail) -> Result<Option<Self>> {
+        let traversers = results.next_traversers(RESULTS_MAX)?;
+        if traversers.is_empty() {
+            return Ok(None);
+        }
+        let elements = results.elements(traversers.iter().map(|traverser| &traverser.item), detail)?;
+        let catalogue = results.catalogue();
+        let former_edges = HashMap::new();
+        Ok(Some(Self {
+            traversers: traversers.into_iter(),
+            current: None,
+            elements,
+            catalogue,
+            former_edges,
+        }))
+    }
+
+    /// Bytes of its results in memory, without elements.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        let bytes = |traverser: &Traverser| size_of::<Traverser>() + traverser.item.heap_bytes();
+        self.traversers.as_slice().iter().map(bytes).sum::<usize>() as u64
+    }
+
+    /// Gives edges the names that they have since a commit, which lists those before and after.
+    #[must_use]
+    pub fn renamed(mut self, renamed: &[(EdgeId, EdgeId)]) -> Self {
+        if renamed.is_empty() {
+            return self;
+        }
+        let new_names: HashMap<_, _> = renamed.iter().copied().collect();
+        let rename =
+            |traverser: Traverser| Traverser { item: after_commit(&traverser.item, &new_names), ..traverser };
+        self.traversers = self.traversers.map(rename).collect::<Vec<_>>().into_iter();
+        self.former_edges = renamed.iter().map(|(before, after)| (*after, *before)).collect();
+        self
+    }
+
+    /// Puts results into the frame of `encoder` until it is full or there are none left here.
+    ///
+    /// # Errors
+    /// If a result cannot be sent.
+    pub fn write(&mut self, encoder: &mut FrameEncoder) -> std::result::Result<ChunkState, EncodeError> {
+        while let Some(traverser) = self.current.take().or_else(|| self.traversers.next()) {
+            let left = encoder.push(&traverser.item, traverser.bulk, &*self)?;
+            if left > 0 {
+                self.current = Some(Traverser { bulk: left, ..traverser });
+                return Ok(ChunkState::FrameIsFull);
+            }
+        }
+        Ok(ChunkState::Empty)
+    }
+
+    /// Whether all of it can be sent, with `encoder`, which sends nothing.
+    ///
+    /// # Errors
+    /// As [`ResultChunk::write`].
+    pub fn try_out(&self, encoder: &mut FrameEncoder) -> std::result::Result<(), EncodeError> {
+        for traverser in self.traversers.as_slice() {
+            if encoder.push(&traverser.item, 1, self)? > 0 {
+                let _ = encoder.finish(Status::PartialContent, &Attributes::new());
+                encoder.push(&traverser.item, 1, self)?;
+            }
+        }
+        let _ = encoder.finish(Status::PartialContent, &Attributes::new());
+        Ok(())
+    }
+
+    fn edge(&self, edge: EdgeId) -> Option<&ElementData> {
+        self.elements.edge(self.former_edges.get(&edge).copied().unwrap_or(edge))
+    }
+
+    fn visit(&self, element: Option<&ElementData>, visit: &mut dyn FnMut(PropertyView<'_>)) {
+        for property in element.into_iter().flat_map(|element| &element.properties) {
+            let Some(key) = self.catalogue.key(&property.key) else { continue };
+            let meta = &property.meta_properties;
+            let properties = (!meta.as_slice().is_empty()).then_some(meta);
+            visit(PropertyView { key, value: &property.value, nth: property.nth, properties });
+        }
+    }
+}
+
+/// What is left of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChunkState {
+    /// Nothing.
+    Empty,
+    /// Something, for the next frame.
+    FrameIsFull,
+}
+
+impl ElementReader for ResultChunk {
+    fn vertex_label(&self, vertex: VertexId) -> Result<Option<Arc<str>>> {
+        Ok(self.elements.vertex(vertex).map(|vertex| Arc::clone(&vertex.label)))
+    }
+
+    fn edge_type_name(&self, edge_type: TypeId) -> Arc<str> {
+        self.elements.edge_type_name(edge_type)
+    }
+
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        self.catalogue.key_name(key)
+    }
+
+    fn vertex_properties(&self, vertex: VertexId, visit: &mut dyn FnMut(PropertyView<'_>)) -> Result<()> {
+        self.visit(self.elements.vertex(vertex), visit);
+        Ok(())
+    }
+
+    fn edge_properties(&self, edge: EdgeId, visit: &mut dyn FnMut(PropertyView<'_>)) -> Result<()> {
+        self.visit(self.edge(edge), visit);
+        Ok(())
+    }
+}

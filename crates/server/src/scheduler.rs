@@ -1,0 +1,595 @@
+//! Scheduler: a pool of threads that runs tasks in slices of time, each owner in turn.
+//!
+//! ```text
+//!            wake                 its turn              Done
+//! Waiting ─────────> Ready ──────────────────> Running ───────> Ended
+//!    ^                 ^                          │
+//!    │                 └──── slice is over ───────┤
+//!    └──────────────────── nothing to do yet ─────┘
+//! ```
+//!
+//! A task that waits owns no thread. Ready tasks of one owner (a connection) queue up; owners take turns, so that an
+//! owner with many tasks delays the others by one slice each time. Short tasks, which never used up the fifth of a slice
+//! that they begin with, go before long ones, of which one has its turn after every three short ones. A task gives its
+//! thread back by itself; one that does not for several slices (a step that sorts, counts or groups before its first
+//! result) is counted out, and a spare thread takes its place while others wait.
+//!
+//! Threads are those of the standard library; nothing here knows a network.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Slices after which a task that has not given its thread back is counted out.
+const OVERRUN_SLICES: u32 = 4;
+
+/// The part of a slice that a task is short for: of many new tasks, all come soon to know which are long.
+const SHORT_PART: u32 = 5;
+
+/// Short tasks in a row, while long ones wait.
+const SHORT_IN_A_ROW: u32 = 3;
+
+/// What a thread does in slices.
+pub trait Work: Send {
+    /// Works until there is nothing to do, or until `slice` is over, if it can stop there. `task` wakes it again.
+    fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress;
+
+    /// Called once in place of another slice if `run` panicked.
+    fn panicked(&mut self);
+}
+
+/// What a slice of work led to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// There is more to do.
+    Ready,
+    /// There is nothing to do until somebody wakes the task.
+    Waiting,
+    /// It is done, and never runs again.
+    Done,
+}
+
+/// The time that a task may work at a stretch.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    end: Instant,
+}
+
+impl Slice {
+    /// Whether others should have their turn.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.end
+    }
+}
+
+/// Who a task belongs to: owners take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OwnerId(pub u64);
+
+/// How a scheduler works.
+#[derive(Clone, Copy, Debug)]
+pub struct SchedulerOptions {
+    /// Threads, at least one.
+    pub workers: usize,
+    /// Threads that may take the place of those whose tasks do not give them back.
+    pub spare_workers_max: usize,
+    /// How long a task works at a stretch.
+    pub slice: Duration,
+}
+
+/// A pool of threads that runs tasks in slices.
+///
+/// Concurrency: one lock around the queue, held to move a task in or out; each task has a lock of its own for its state.
+/// The order is task, then queue. Nothing runs while either is held.
+pub struct Scheduler {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: SchedulerOptions,
+    queue: Mutex<Queue>,
+    /// A task is ready, or the scheduler stops.
+    ready: Condvar,
+    /// A task is ready and no thread is free, or the scheduler stops.
+    short_of_workers: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    short: Turns,
+    long: Turns,
+    /// Short tasks that were taken since the last long one.
+    short_in_a_row: u32,
+    /// By the number of the thread, when its slice began and whether it is counted out.
+    running: HashMap<u64, (Instant, bool)>,
+    /// Workers, and the monitor.
+    threads: Vec<JoinHandle<()>>,
+    next_thread: u64,
+    threads_count: usize,
+    idle_count: usize,
+    overrun_count: usize,
+    is_stopping: bool,
+}
+
+/// Ready tasks by owner.
+#[derive(Default)]
+struct Turns {
+    /// Owners with ready tasks, each once.
+    owners: VecDeque<OwnerId>,
+    tasks: HashMap<OwnerId, VecDeque<Arc<Task>>>,
+}
+
+struct Task {
+    /// Whether it used up a slice. Relaxed: it publishes nothing, and the queue's lock orders it.
+    is_long: AtomicBool,
+    owner: OwnerId,
+    state: Mutex<TaskState>,
+    /// `None` once it is done.
+    work: Mutex<Option<Box<dyn Work>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TaskState {
+    Waiting,
+    Ready,
+    Running,
+    /// Somebody woke it while it ran.
+    RunningAndWoken,
+    Ended,
+}
+
+/// A task that was created; clones are one.
+#[derive(Clone)]
+pub struct TaskHandle {
+    task: Arc<Task>,
+    shared: Weak<Shared>,
+}
+
+impl TaskHandle {
+    /// Makes the task ready if it waits, or keeps it ready if it is about to wait. Otherwise nothing.
+    pub fn wake(&self) {
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut state = lock(&self.task.state);
+        match *state {
+            TaskState::Waiting => {
+                *state = TaskState::Ready;
+                shared.push(Arc::clone(&self.task));
+            }
+            TaskState::Running => *state = TaskState::RunningAndWoken,
+            TaskState::Ready | TaskState::RunningAndWoken | TaskState::Ended => {}
+        }
+    }
+}
+
+impl Scheduler {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If the system refuses a thread.
+    pub fn start(options: SchedulerOptions) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            options: SchedulerOptions { workers: options.workers.max(1), ..options },
+            queue: Mutex::default(),
+            ready: Condvar::new(),
+            short_of_workers: Condvar::new(),
+        });
+        // Dropped after an error, it ends what was started.
+        let scheduler = Self { shared: Arc::clone(&shared) };
+        for _ in 0..shared.options.workers {
+            shared.start_worker(&mut lock(&shared.queue))?;
+        }
+        let watching = Arc::clone(&shared);
+        let monitor = thread::Builder::new().name("server-monitor".to_owned());
+        let monitor = monitor.spawn(move || watching.watch())?;
+        lock(&shared.queue).threads.push(monitor);
+        Ok(scheduler)
+    }
+
+    /// A task of `owner` that waits until it is woken.
+    #[must_use]
+    pub fn create(&self, owner: OwnerId, work: Box<dyn Work>) -> TaskHandle {
+        let task = Task {
+            is_long: AtomicBool::new(false),
+            owner,
+            state: Mutex::new(TaskState::Waiting),
+            work: Mutex::new(Some(work)),
+        };
+        TaskHandle { task: Arc::new(task), shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// Ends the threads when the slices that run are over; tasks that are ready then are dropped.
+    pub fn stop(&self) {
+        let (threads, left) = {
+            let mut queue = lock(&self.shared.queue);
+            queue.is_stopping = true;
+            let left = (std::mem::take(&mut queue.short), std::mem::take(&mut queue.long));
+            (std::mem::take(&mut queue.threads), left)
+        };
+        self.shared.ready.notify_all();
+        self.shared.short_of_workers.notify_all();
+        drop(left);
+        // The last owner of a scheduler may be a task of its own.
+        let own = thread::current().id();
+        for handle in threads.into_iter().filter(|handle| handle.thread().id() != own) {
+            // Panics of tasks are caught; another one was reported by its thread.
+            let _ = handle.join();
+        }
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn push(&self, task: Arc<Task>) {
+        let mut queue = lock(&self.queue);
+        if queue.is_stopping {
+            drop(queue);
+            return drop(task);
+        }
+        let is_long = task.is_long.load(Ordering::Relaxed);
+        let turns = if is_long { &mut queue.long } else { &mut queue.short };
+        turns.push(task);
+        if queue.idle_count > 0 {
+            self.ready.notify_one();
+        } else {
+            self.short_of_workers.notify_one();
+        }
+    }
+
+    fn start_worker(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
+        let number = queue.next_thread;
+        let shared = Arc::clone(self);
+        let name = format!("server-worker-{number}");
+        let handle = thread::Builder::new().name(name).spawn(move || shared.work(number))?;
+        queue.next_thread += 1;
+        queue.threads_count += 1;
+        queue.threads.retain(|handle| !handle.is_finished());
+        queue.threads.push(handle);
+        Ok(())
+    }
+
+    /// What a thread does.
+    fn work(self: &Arc<Self>, number: u64) {
+        while let Some(task) = self.next(number) {
+            let progress = self.run(&task);
+            let is_surplus = self.end_slice(number);
+            self.settle(&task, progress);
+            if is_surplus {
+                return;
+            }
+        }
+    }
+
+    /// The task whose turn it is; `None` at the end of the scheduler.
+    fn next(&self, number: u64) -> Option<Arc<Task>> {
+        let task = self.take(number)?;
+        *lock(&task.state) = TaskState::Running;
+        Some(task)
+    }
+
+    fn take(&self, number: u64) -> Option<Arc<Task>> {
+        let mut queue = lock(&self.queue);
+        loop {
+            if queue.is_stopping {
+                return None;
+            }
+            if let Some(task) = queue.take() {
+                queue.running.insert(number, (Instant::now(), false));
+                if !queue.is_empty() && queue.idle_count == 0 {
+                    self.short_of_workers.notify_one();
+                }
+                return Some(task);
+            }
+            queue.idle_count += 1;
+            queue = self.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.idle_count -= 1;
+        }
+    }
+
+    fn run(self: &Arc<Self>, task: &Arc<Task>) -> Progress {
+        let is_long = task.is_long.load(Ordering::Relaxed);
+        let part = if is_long { 1 } else { SHORT_PART };
+        let slice = Slice { end: Instant::now() + self.options.slice / part };
+        let handle = TaskHandle { task: Arc::clone(task), shared: Arc::downgrade(self) };
+        let mut work = lock(&task.work);
+        let Some(running) = work.as_mut() else { return Progress::Done };
+        let progress = catch_unwind(AssertUnwindSafe(|| running.run(&slice, &handle))).unwrap_or_else(|_| {
+            // What it says is lost if this panics as well.
+            let _ = catch_unwind(AssertUnwindSafe(|| running.panicked()));
+            Progress::Done
+        });
+        if progress == Progress::Done {
+            *work = None;
+        }
+        progress
+    }
+
+    /// Enters that the thread is free again; whether it is one too many.
+    fn end_slice(&self, number: u64) -> bool {
+        let mut queue = lock(&self.queue);
+        if let Some((_, true)) = queue.running.remove(&number) {
+            queue.overrun_count -= 1;
+        }
+        let is_surplus = queue.threads_count - queue.overrun_count > self.options.workers;
+        queue.threads_count -= usize::from(is_surplus);
+        is_surplus
+    }
+
+    fn settle(&self, task: &Arc<Task>, progress: Progress) {
+        let mut state = lock(&task.state);
+        let is_ready = match progress {
+            Progress::Done => {
+                *state = TaskState::Ended;
+                return;
+            }
+            Progress::Ready => {
+                task.is_long.store(true, Ordering::Relaxed);
+                true
+            }
+            Progress::Waiting => *state == TaskState::RunningAndWoken,
+        };
+        if is_ready {
+            *state = TaskState::Ready;
+            self.push(Arc::clone(task));
+        } else {
+            *state = TaskState::Waiting;
+        }
+    }
+
+    /// What the monitor does: while tasks wait for a thread, it counts out those that do not give theirs back.
+    fn watch(self: &Arc<Self>) {
+        let overrun = self.options.slice * OVERRUN_SLICES;
+        let mut queue = lock(&self.queue);
+        while !queue.is_stopping {
+            if queue.is_empty() || queue.idle_count > 0 {
+                queue = self.short_of_workers.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let mut counted_out = 0;
+            for (began, is_counted_out) in queue.running.values_mut() {
+                if !*is_counted_out && began.elapsed() >= overrun {
+                    *is_counted_out = true;
+                    counted_out += 1;
+                }
+            }
+            queue.overrun_count += counted_out;
+            let threads_max = self.options.workers + self.options.spare_workers_max;
+            while queue.threads_count - queue.overrun_count < self.options.workers
+                && queue.threads_count < threads_max
+            {
+                // Without a spare thread the others wait longer, and no more.
+                if self.start_worker(&mut queue).is_err() {
+                    break;
+                }
+            }
+            let waited = self.short_of_workers.wait_timeout(queue, self.options.slice);
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.short.owners.is_empty() && self.long.owners.is_empty()
+    }
+
+    fn take(&mut self) -> Option<Arc<Task>> {
+        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW;
+        if (prefers_long || self.short.owners.is_empty())
+            && let Some(task) = self.long.take()
+        {
+            self.short_in_a_row = 0;
+            return Some(task);
+        }
+        self.short_in_a_row = self.short_in_a_row.saturating_add(1);
+        self.short.take()
+    }
+}
+
+impl Turns {
+    fn push(&mut self, task: Arc<Task>) {
+        let owner = task.owner;
+        let tasks = self.tasks.entry(owner).or_default();
+        tasks.push_back(task);
+        if tasks.len() == 1 {
+            self.owners.push_back(owner);
+        }
+    }
+
+    /// The first task of the owner whose turn it is; its others wait for its next turn.
+    fn take(&mut self) -> Option<Arc<Task>> {
+        let owner = self.owners.pop_front()?;
+        let tasks = self.tasks.get_mut(&owner).expect("an owner that has a turn has tasks");
+        let task = tasks.pop_front().expect("an owner that has a turn has tasks");
+        if tasks.is_empty() {
+            self.tasks.remove(&owner);
+        } else {
+            self.owners.push_back(owner);
+        }
+        Some(task)
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    const OPTIONS: SchedulerOptions =
+        SchedulerOptions { workers: 1, spare_workers_max: 2, slice: Duration::from_millis(2) };
+
+    /// A task that does what a closure says.
+    struct FakeWork<F>(F, Sender<&'static str>);
+
+    impl<F: FnMut(&Slice, &TaskHandle) -> Progress + Send> Work for FakeWork<F> {
+        fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
+            (self.0)(slice, task)
+        }
+
+        fn panicked(&mut self) {
+            self.1.send("panicked").unwrap();
+        }
+    }
+
+    fn work<F>(run: F) -> (Box<dyn Work>, Receiver<&'static str>)
+    where
+        F: FnMut(&Slice, &TaskHandle) -> Progress + Send + 'static,
+    {
+        let (sender, receiver) = channel();
+        (Box::new(FakeWork(run, sender)), receiver)
+    }
+
+    /// A task that works on for `slices` slices, and then says that it is done.
+    fn heavy(slices: usize, name: &'static str, done: Sender<&'static str>) -> Box<dyn Work> {
+        let mut left = slices;
+        work(move |slice, _| {
+            while !slice.is_over() {
+                std::hint::spin_loop();
+            }
+            left -= 1;
+            if left > 0 {
+                return Progress::Ready;
+            }
+            done.send(name).unwrap();
+            Progress::Done
+        })
+        .0
+    }
+
+    fn wait(receiver: &Receiver<&'static str>) -> &'static str {
+        receiver.recv_timeout(Duration::from_secs(10)).expect("it is done")
+    }
+
+    #[test]
+    fn a_short_task_is_delayed_by_slices_and_not_by_the_tasks_before_it() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (sender, receiver) = channel();
+        for _ in 0..20 {
+            scheduler.create(OwnerId(1), heavy(50, "heavy", sender.clone())).wake();
+        }
+        scheduler.create(OwnerId(2), heavy(1, "short", sender)).wake();
+        assert_eq!(wait(&receiver), "short");
+        scheduler.stop();
+    }
+
+    #[test]
+    fn long_tasks_have_their_turn_however_many_short_ones_come() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (sender, receiver) = channel();
+        for _ in 0..200 {
+            scheduler.create(OwnerId(2), heavy(1, "short", sender.clone())).wake();
+        }
+        scheduler.create(OwnerId(1), heavy(5, "long", sender)).wake();
+        let before = (0..).take_while(|_| wait(&receiver) == "short").count();
+        assert!((4..40).contains(&before), "{before}");
+    }
+
+    #[test]
+    fn tasks_that_wait_own_no_thread() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (sender, receiver) = channel();
+        let runs = Arc::new(AtomicUsize::new(0));
+        let waiting: Vec<TaskHandle> = (0..1000)
+            .map(|owner| {
+                let (runs, sender) = (Arc::clone(&runs), sender.clone());
+                let mut is_first = true;
+                let (waits, _) = work(move |_, _| {
+                    if std::mem::take(&mut is_first) {
+                        runs.fetch_add(1, Ordering::Relaxed);
+                        return Progress::Waiting;
+                    }
+                    sender.send("woken").unwrap();
+                    Progress::Done
+                });
+                let task = scheduler.create(OwnerId(owner), waits);
+                task.wake();
+                task
+            })
+            .collect();
+        while runs.load(Ordering::Relaxed) < 1000 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        scheduler.create(OwnerId(5000), heavy(1, "short", sender)).wake();
+        assert_eq!(wait(&receiver), "short");
+        for task in &waiting {
+            // The first may come while it is still about to wait: it counts as well.
+            task.wake();
+            task.wake();
+        }
+        for _ in 0..1000 {
+            assert_eq!(wait(&receiver), "woken");
+        }
+        assert!(receiver.recv_timeout(Duration::from_millis(5)).is_err(), "each runs once more");
+    }
+
+    #[test]
+    fn a_task_that_is_woken_while_it_runs_does_not_wait() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (sender, receiver) = channel();
+        let mut runs = 0;
+        let (woken, _) = work(move |_, task| {
+            runs += 1;
+            if runs == 1 {
+                task.wake();
+                return Progress::Waiting;
+            }
+            sender.send("again").unwrap();
+            Progress::Done
+        });
+        scheduler.create(OwnerId(1), woken).wake();
+        assert_eq!(wait(&receiver), "again");
+    }
+
+    #[test]
+    fn a_spare_thread_takes_the_place_of_one_that_is_not_given_back() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (release, blocked) = channel::<()>();
+        let (sender, receiver) = channel();
+        let (blocks, _) = work(move |_, _| {
+            blocked.recv().unwrap();
+            Progress::Done
+        });
+        scheduler.create(OwnerId(1), blocks).wake();
+        for _ in 0..3 {
+            scheduler.create(OwnerId(2), heavy(3, "short", sender.clone())).wake();
+        }
+        for _ in 0..3 {
+            assert_eq!(wait(&receiver), "short");
+        }
+        release.send(()).unwrap();
+        let began = Instant::now();
+        while lock(&scheduler.shared.queue).threads_count > OPTIONS.workers {
+            assert!(began.elapsed() < Duration::from_secs(10), "the surplus thread ends");
+            // A thread that is free learns of it after its next slice.
+            scheduler.create(OwnerId(3), heavy(1, "short", sender.clone())).wake();
+            wait(&receiver);
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_its_task_alone() {
+        let scheduler = Scheduler::start(OPTIONS).unwrap();
+        let (panics, said) = work(|_, _| panic!("planned"));
+        let task = scheduler.create(OwnerId(1), panics);
+        task.wake();
+        assert_eq!(wait(&said), "panicked");
+        task.wake();
+        let (sender, receiver) = channel();
+        scheduler.create(OwnerId(1), heavy(1, "next", sender)).wake();
+        assert_eq!(wait(&receiver), "next");
+    }
+}

@@ -1,0 +1,230 @@
+//! Session: a transaction that spans requests, as `g.tx()` of a driver opens it.
+//!
+//! ```text
+//!          first query              a query that writes fails, or its time is over
+//! none ───────────────────> open ───────────────────────────────────────────────> broken
+//!   ^                        │                                                       │
+//!   └── commit, rollback ────┴─────────────────── rollback, close ───────────────────┘
+//! ```
+//!
+//! There is no request to begin. A query that failed may have written a part of what it was to, so its transaction is
+//! rolled back at once; it stays broken until the client rolls back, lest the rest is committed without its beginning.
+//! The shell does the same.
+
+use evergraph::Database;
+use evergraph::shared_transaction::SharedTransaction;
+use evergraph::transaction::Transaction;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::transaction::{Isolation, TransactionOptions};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A transaction that spans requests. Requests of a session come one after the other.
+#[derive(Default)]
+pub struct Session {
+    state: Mutex<SessionTransaction>,
+}
+
+#[derive(Default)]
+enum SessionTransaction {
+    #[default]
+    None,
+    Open {
+        transaction: SharedTransaction,
+        /// `None`: the default of the database.
+        isolation: Option<Isolation>,
+        began: Instant,
+        last_used: Instant,
+    },
+    /// It was rolled back, and why.
+    Broken(String),
+}
+
+impl Session {
+    /// The transaction, which this begins if there is none. Only the first query chooses the isolation level.
+    ///
+    /// # Errors
+    /// `invalid` for a broken one, and for another isolation level than it has.
+    pub fn transaction(
+        &self,
+        database: &Database,
+        isolation: Option<Isolation>,
+    ) -> Result<SharedTransaction> {
+        let mut state = self.state();
+        match &mut *state {
+            SessionTransaction::Broken(why) => Err(broken(why)),
+            SessionTransaction::Open { transaction, isolation: own, last_used, .. } => {
+                if let Some(isolation) = isolation.filter(|isolation| Some(*isolation) != *own) {
+                    return Err(Error::invalid(format!(
+                        "this transaction has {}: only its first query can choose {}",
+                        own.map_or("the database's default isolation level", Isolation::name),
+                        isolation.name()
+                    )));
+                }
+                *last_used = Instant::now();
+                Ok(transaction.clone())
+            }
+            SessionTransaction::None => {
+                let transaction = SharedTransaction::new(database.begin_with(transaction_options(isolation)));
+                let now = Instant::now();
+                let open = transaction.clone();
+                *state =
+                    SessionTransaction::Open { transaction: open, isolation, began: now, last_used: now };
+                Ok(transaction)
+            }
+        }
+    }
+
+    /// The transaction if it is open.
+    ///
+    /// # Errors
+    /// `invalid` for a broken one.
+    pub fn open_transaction(&self) -> Result<Option<SharedTransaction>> {
+        match &*self.state() {
+            SessionTransaction::None => Ok(None),
+            SessionTransaction::Open { transaction, .. } => Ok(Some(transaction.clone())),
+            SessionTransaction::Broken(why) => Err(broken(why)),
+        }
+    }
+
+    /// The transaction, to be committed: the session has none then.
+    ///
+    /// # Errors
+    /// `invalid` for a broken one, `busy` while a query uses it.
+    pub fn take(&self) -> Result<Option<Transaction>> {
+        let mut state = self.state();
+        match &*state {
+            SessionTransaction::None => Ok(None),
+            SessionTransaction::Broken(why) => Err(broken(why)),
+            SessionTransaction::Open { transaction, .. } => {
+                let taken = transaction.take()?;
+                *state = SessionTransaction::None;
+                Ok(Some(taken))
+            }
+        }
+    }
+
+    /// Rolls back; the next query begins another transaction.
+    pub fn roll_back(&self) {
+        end(std::mem::take(&mut *self.state()));
+    }
+
+    /// Rolls back because of `why`, and takes nothing but a rollback from now on. Nothing if no transaction is open.
+    pub fn break_off(&self, why: &str) {
+        let mut state = self.state();
+        if matches!(*state, SessionTransaction::Open { .. }) {
+            let open = std::mem::replace(&mut *state, SessionTransaction::Broken(why.to_owned()));
+            drop(state);
+            end(open);
+        }
+    }
+
+    /// Whether nothing is known of it: no transaction is open, or broken.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        matches!(*self.state(), SessionTransaction::None)
+    }
+
+    /// Notes that a request of it is done.
+    pub fn touch(&self) {
+        if let SessionTransaction::Open { last_used, .. } = &mut *self.state() {
+            *last_used = Instant::now();
+        }
+    }
+
+    /// Why an open transaction should be broken off: nobody used it for `idle_max` while it is not `is_busy`, or it is
+    /// open for `time_max`.
+    #[must_use]
+    pub fn overdue(&self, is_busy: bool, idle_max: Duration, time_max: Duration) -> Option<String> {
+        let SessionTransaction::Open { began, last_used, .. } = &*self.state() else { return None };
+        if began.elapsed() >= time_max {
+            return Some(format!("it was open for {} seconds", time_max.as_secs_f64()));
+        }
+        let is_idle = !is_busy && last_used.elapsed() >= idle_max;
+        is_idle.then(|| format!("it was idle for {} seconds", idle_max.as_secs_f64()))
+    }
+
+    fn state(&self) -> MutexGuard<'_, SessionTransaction> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A transaction at this isolation level, or at the database's default.
+#[must_use]
+pub fn transaction_options(isolation: Option<Isolation>) -> TransactionOptions {
+    isolation.map_or_else(TransactionOptions::default, TransactionOptions::from)
+}
+
+fn end(state: SessionTransaction) {
+    if let SessionTransaction::Open { transaction, .. } = state {
+        transaction.end();
+    }
+}
+
+fn broken(why: &str) -> Error {
+    Error::invalid(format!(
+        "the transaction was rolled back, because {why}: roll back, and begin another one"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add_point(session: &Session, db: &Database) {
+        session.transaction(db, None).unwrap().ask("g.addV('Point')").unwrap().run().unwrap();
+    }
+
+    fn points(db: &Database) -> i64 {
+        db.gremlin("g.V().count()").one().unwrap()
+    }
+
+    #[test]
+    fn a_transaction_begins_with_its_first_query_and_ends_with_commit_or_rollback() {
+        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        assert!(session.take().unwrap().is_none(), "nothing to commit");
+        add_point(&session, &db);
+        add_point(&session, &db);
+        session.take().unwrap().unwrap().commit().unwrap();
+        assert_eq!(points(&db), 2);
+        add_point(&session, &db);
+        session.roll_back();
+        assert!(session.take().unwrap().is_none());
+        assert_eq!(points(&db), 2);
+    }
+
+    #[test]
+    fn a_broken_transaction_takes_nothing_but_a_rollback() {
+        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        session.break_off("nothing is open");
+        add_point(&session, &db);
+        session.break_off("a query failed");
+        for error in [session.transaction(&db, None).err(), session.take().err()] {
+            assert!(error.unwrap().to_string().contains("because a query failed"));
+        }
+        session.roll_back();
+        add_point(&session, &db);
+        session.take().unwrap().unwrap().commit().unwrap();
+        assert_eq!(points(&db), 1, "the point of the broken one is not there");
+    }
+
+    #[test]
+    fn the_first_query_chooses_the_isolation_level() {
+        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        session.transaction(&db, Some(Isolation::Serializable)).unwrap();
+        assert!(session.transaction(&db, None).is_ok());
+        assert!(session.transaction(&db, Some(Isolation::Snapshot)).is_err());
+    }
+
+    #[test]
+    fn an_open_transaction_is_overdue_when_it_is_idle_or_old() {
+        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let (now, later) = (Duration::ZERO, Duration::from_secs(1000));
+        assert_eq!(session.overdue(false, now, now), None, "none is open");
+        add_point(&session, &db);
+        assert_eq!(session.overdue(false, later, later), None);
+        assert!(session.overdue(false, now, later).is_some());
+        assert_eq!(session.overdue(true, now, later), None);
+        assert!(session.overdue(true, now, now).is_some());
+    }
+}

@@ -1,0 +1,127 @@
+//! WebSocket: carries the messages of one connection, both ways.
+
+use crate::connection::Connection;
+use crate::outbox::{Frame, FrameKind};
+use axum::body::Bytes;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Semaphore, watch};
+
+/// A message that is longer is read on a thread of its own, so that it delays no other connection.
+const SHORT_MESSAGE_BYTES: usize = 64 << 10;
+
+/// How long a client may take to read the close frame.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
+
+/// How far the server is on its way to its end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ServerPhase {
+    /// Requests are read.
+    Serving,
+    /// Those that were read are finished.
+    Finishing,
+    /// Connections are closed.
+    Closing,
+}
+
+/// Carries messages until the client or the server ends the connection, and then ends its requests.
+pub async fn serve(
+    socket: WebSocket,
+    connection: Arc<Connection>,
+    requests_max: usize,
+    phase: watch::Receiver<ServerPhase>,
+) {
+    let (mut sink, mut stream) = socket.split();
+    let ended = {
+        let reading = read(&mut stream, &connection, requests_max, phase.clone());
+        let writing = write(&mut sink, &connection);
+        tokio::select! {
+            ended = reading => ended,
+            () = writing => None,
+        }
+    };
+    connection.close();
+    if let Some(frame) = ended {
+        let _ = tokio::time::timeout(CLOSE_TIME, async {
+            sink.send(Message::Close(Some(frame))).await?;
+            // The client answers with a close frame of its own.
+            while let Some(Ok(_)) = stream.next().await {}
+            Ok::<(), axum::Error>(())
+        })
+        .await;
+    }
+}
+
+/// Reads requests; returns how the server closes the connection, `None` if the client is gone.
+async fn read(
+    stream: &mut SplitStream<WebSocket>,
+    connection: &Arc<Connection>,
+    requests_max: usize,
+    mut phase: watch::Receiver<ServerPhase>,
+) -> Option<CloseFrame> {
+    let room = Arc::new(Semaphore::new(requests_max));
+    loop {
+        let permit = tokio::select! {
+            permit = Arc::clone(&room).acquire_owned() => permit.expect("nobody closes the semaphore"),
+            () = closing(&mut phase) => return Some(going_away()),
+        };
+        let message = tokio::select! {
+            message = stream.next() => message,
+            () = closing(&mut phase) => return Some(going_away()),
+        };
+        let (bytes, kind) = match message? {
+            Ok(Message::Binary(bytes)) => (bytes, FrameKind::Binary),
+            Ok(Message::Text(text)) => (Bytes::from(text), FrameKind::Text),
+            Ok(Message::Close(_)) => return None,
+            // Pings are answered below.
+            Ok(Message::Ping(_) | Message::Pong(_)) => continue,
+            Err(error) => {
+                let reason = format!("{error}").chars().take(100).collect::<String>();
+                let is_too_long = reason.contains("too long") || reason.contains("Space limit");
+                let code = if is_too_long { close_code::SIZE } else { close_code::PROTOCOL };
+                return Some(CloseFrame { code, reason: reason.into() });
+            }
+        };
+        if *phase.borrow() != ServerPhase::Serving {
+            continue;
+        }
+        if bytes.len() <= SHORT_MESSAGE_BYTES {
+            connection.receive(&bytes, kind, Some(permit));
+        } else {
+            let connection = Arc::clone(connection);
+            // In order: the next message is read when this one was.
+            let read = tokio::task::spawn_blocking(move || connection.receive(&bytes, kind, Some(permit)));
+            read.await.ok()?;
+        }
+    }
+}
+
+/// Writes answers until nobody reads them.
+async fn write(sink: &mut SplitSink<WebSocket, Message>, connection: &Arc<Connection>) {
+    let outbox = connection.outbox();
+    while let Some(Frame { bytes, kind }) = outbox.next().await {
+        let length = bytes.len();
+        let message = match kind {
+            FrameKind::Binary => Message::Binary(bytes.into()),
+            FrameKind::Text => {
+                Message::Text(String::from_utf8(bytes).expect("answers as text are written as text").into())
+            }
+        };
+        if sink.send(message).await.is_err() {
+            return;
+        }
+        outbox.sent(length);
+    }
+}
+
+async fn closing(phase: &mut watch::Receiver<ServerPhase>) {
+    // The server is gone if it can't say so any more.
+    let _ = phase.wait_for(|phase| *phase == ServerPhase::Closing).await;
+}
+
+fn going_away() -> CloseFrame {
+    CloseFrame { code: close_code::AWAY, reason: "the server stops".into() }
+}

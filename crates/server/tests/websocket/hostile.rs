@@ -1,0 +1,82 @@
+//! Hostile: messages that are no requests, pages of other sites, and the end of the server.
+
+use crate::client::{Client, eval};
+use crate::{add_points, serve};
+use evergraph_protocol::format::Format;
+use evergraph_server::options::ServerOptions;
+use evergraph_server::server::Server;
+use std::time::{Duration, Instant};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+#[tokio::test]
+async fn messages_that_are_no_requests_are_answered_and_the_connection_goes_on() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
+    let binary = Format::GraphBinary.message_head();
+    let lying = [&*binary, &[0x81], &[7; 16], &[0x7f, 0xff, 0xff, 0xff]].concat();
+    for message in [vec![], vec![0], vec![255; 3], b"\x05abcdef".to_vec(), binary.clone(), lying] {
+        client.send_message(Message::Binary(message.clone().into())).await;
+        assert_eq!(client.response(Format::GraphBinary).await.code, 498, "{message:?}");
+    }
+    for text in ["", "{", "null", "[[[[", r#"{"requestId": 1}"#] {
+        client.send_message(Message::Text(text.into())).await;
+        assert_eq!(client.response(Format::GraphSon).await.code, 498, "{text}");
+    }
+    let body = r#"{"requestId": "41d2e28a-20a4-4ab0-b379-d810dede3786", "op": "nothing", "processor": ""}"#;
+    client.send_message(Message::Text(body.into())).await;
+    assert_eq!(client.response(Format::GraphSon).await.code, 499);
+    assert_eq!(client.eval("g.V().count()").await.number(), 0);
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_ends_the_connection() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
+    client.try_send_message(Message::Binary(vec![0; 11 << 20].into())).await;
+    let ended = client.message().await;
+    assert!(matches!(ended, None | Some(Message::Close(_))), "{ended:?}");
+    let mut other = Client::connect(server.address()).await;
+    assert_eq!(other.eval("g.inject(1)").await.number(), 1);
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_refused() {
+    let (_database, server) = serve(ServerOptions::default());
+    let address = server.address();
+    for (header, value) in
+        [("Origin", "https://evil.example"), ("Origin", "null"), ("Host", "evil.example:8182")]
+    {
+        assert_eq!(Client::connect_with(address, header, value).await.err(), Some(403), "{header}: {value}");
+    }
+    for (header, value) in [("Origin", "http://localhost:8182"), ("Host", "localhost")] {
+        assert!(Client::connect_with(address, header, value).await.is_ok(), "{header}: {value}");
+    }
+    let database = std::sync::Arc::new(evergraph::Database::in_memory().unwrap());
+    let open = Server::start(database, "g", "0.0.0.0:0".parse().unwrap(), ServerOptions::default());
+    assert!(open.err().unwrap().to_string().contains("reached from other machines"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_says_so() {
+    let (database, server) = serve(ServerOptions::default());
+    add_points(&database, 300);
+    let mut idle = Client::connect(server.address()).await;
+    assert_eq!(idle.eval_in("a", "g.addV('Point')").await.code, 200);
+    let mut running = Client::connect(server.address()).await;
+    let id = running.send(Format::GraphBinary, eval("g.V().V().V().count()", Default::default())).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let began = Instant::now();
+    let stopping = tokio::task::spawn_blocking(move || server.stop());
+    assert_eq!(running.answer(Format::GraphBinary, id).await.number(), 27_000_000);
+    for client in [&mut idle, &mut running] {
+        match client.message().await {
+            Some(Message::Close(Some(frame))) => assert_eq!(frame.code, CloseCode::Away),
+            other => panic!("{other:?}"),
+        }
+    }
+    drop((idle, running));
+    stopping.await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 300);
+}

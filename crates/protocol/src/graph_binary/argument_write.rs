@@ -17,7 +17,7 @@ pub(crate) const CARDINALITY_VALUE: &str = "CardinalityValueTraversal";
 /// `bytecode` as a value, with type and flag.
 ///
 /// # Errors
-/// As [`write_argument`].
+/// If GraphBinary has no form for one of its arguments, such as `now()`, or a duration of months and seconds.
 pub fn bytecode(bytecode: &Bytecode) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::new();
     write_bytecode(&mut out, bytecode)?;

@@ -4,6 +4,7 @@ use crate::ablation_plan::{AblationArguments, AblationPlan};
 use crate::workload::disk::kernel::Kernel;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A store that takes part.
@@ -71,6 +72,12 @@ pub struct DiskPlan {
     pub warm_scale: u32,
     /// What is chosen otherwise or left out, to see what it is worth.
     pub ablations: AblationPlan,
+    /// Nodes of the social network.
+    pub nodes: u32,
+    /// LinkBench's measured distributions, if they are at hand.
+    pub distributions: Option<PathBuf>,
+    /// Edges of a hub of which the newest are asked for.
+    pub hub_edges: u32,
 }
 
 impl DiskPlan {
@@ -99,6 +106,9 @@ impl DiskPlan {
             kernel_time: Duration::from_secs(120),
             warm_scale: 16,
             ablations: AblationPlan::full(),
+            nodes: 1_200_000,
+            distributions: None,
+            hub_edges: 100_000,
         }
     }
 
@@ -112,6 +122,8 @@ impl DiskPlan {
             warm_scale: 9,
             fresh_percent: 5,
             ablations: AblationPlan::smoke(),
+            nodes: 2000,
+            hub_edges: 500,
             ..Self::full()
         }
     }
@@ -131,7 +143,9 @@ impl DiskPlan {
 
 /// What of the plan may be chosen.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "The disk engine: parts disk-writes, disk-reads, disk-kernels, disk-ablations")]
+#[command(
+    next_help_heading = "The disk engine: parts disk-writes, disk-reads, disk-kernels, disk-ablations, disk-linkbench"
+)]
 pub struct DiskArguments {
     /// The graph has 2^SCALE vertices: 21.
     #[arg(long, value_name = "SCALE")]
@@ -166,6 +180,9 @@ pub struct DiskArguments {
     /// The graph in warm cache, on which every kernel runs, has 2^SCALE vertices: 16. 0 leaves it out.
     #[arg(long, value_name = "SCALE")]
     disk_warm: Option<u32>,
+    /// Nodes of LinkBench's network: 1,200,000.
+    #[arg(long, value_name = "NODES")]
+    disk_nodes: Option<u32>,
     #[command(flatten)]
     ablations: AblationArguments,
 }
@@ -177,6 +194,7 @@ impl DiskArguments {
         set(self.disk_scale, &mut plan.scale);
         set(self.disk_degree, &mut plan.degree);
         set(self.disk_warm, &mut plan.warm_scale);
+        set(self.disk_nodes, &mut plan.nodes);
         self.ablations.apply_to(&mut plan.ablations);
         plan.limit_bytes = self.disk_limit.map_or(plan.limit_bytes, |mebibytes| mebibytes << 20);
         plan.rounds = self.disk_rounds.unwrap_or(plan.rounds).max(1);

@@ -159,6 +159,15 @@ pub const GOALS: &[Goal] = &[
     alone("disk.read.out_list.cold.pages", AtMost(2.5)),
     alone("disk.read.in_list.cold.pages", AtMost(2.5)),
     alone("disk.read.no_list.cold.pages", AtMost(0.05)),
+    claimed(
+        "LiveGraph (2020), table 5: TAO out of core, the mean 2.19x better than LMDB's",
+        against("disk.linkbench.tao.clients_2.mean", &["lmdb"], AtMost(1.0 / 2.19)),
+    ),
+    claimed(
+        "LiveGraph (2020), table 6: DFLT out of core, the mean 1.79x better than RocksDB's",
+        against("disk.linkbench.dflt.clients_2.mean", &["rocksdb"], AtMost(1.0 / 1.79)),
+    ),
+    alone("disk.newest_10.*pages", AtMost(10.0)),
     alone("disk.kernel.scan_share", AtLeast(0.7)),
     against("disk.kernel.sssp", &["rocksdb"], AtMost(0.1)),
     against("disk.kernel.sssp.writer", WITHOUT, AtMost(1.6)),

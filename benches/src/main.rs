@@ -131,6 +131,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     }
     arguments.disk.apply_to(&mut plan.disk);
     plan.distributions.clone_from(&arguments.linkbench);
+    plan.disk.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);
     plan.interactive.clone_from(&arguments.interactive);
     plan.gapbs = env::var_os("GAPBS_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);

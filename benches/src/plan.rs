@@ -50,6 +50,8 @@ pub enum Part {
     DiskKernels,
     /// What filters, T, runs in L0, stamps, transactions and the memory graph are worth.
     DiskAblations,
+    /// LinkBench's mixes on a network of several times the memory; the newest edges of hubs.
+    DiskLinkbench,
 }
 
 /// How much is measured.

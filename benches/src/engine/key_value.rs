@@ -1,12 +1,13 @@
 //! Keys and values: what the peers are when they keep nodes and links with data.
 
+use crate::engine::store::Store;
 use evergraph_graph::error::Result;
 
 /// A change of one key: its new value, or `None` to delete it.
 pub type Change<'a> = (&'a [u8], Option<&'a [u8]>);
 
-/// A store of keys and values. Any thread may use it.
-pub trait KeyValue: Send + Sync {
+/// A store of keys and values beside edges. Any thread may use it.
+pub trait KeyValue: Store {
     /// Makes `changes`, all or none.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (
         "within a limit",
         "a control group of its own bounds process and page cache; MDB_NORDAHEAD but for scans: for random reads of data \
-         larger than memory (lmdb.h)",
+         larger than memory (lmdb.h); durable: without MDB_WRITEMAP, for the same reason",
     ),
 ];
 
@@ -80,12 +80,16 @@ impl LmdbStore {
         Self::open_with(folder, EnvironmentFlags::NO_SYNC | EnvironmentFlags::WRITE_MAP)
     }
 
-    /// Opens the environment in `folder`, not synced, for data that is larger than memory and is read so.
+    /// Opens the environment in `folder` for data that is larger than memory and is read so.
     ///
     /// # Errors
     /// What LMDB says.
-    pub fn open_limited(folder: &Path, access: Access) -> Result<Self> {
-        Self::open_with(folder, limited_flags(access))
+    pub fn open_limited(folder: &Path, access: Access, commit: Commit) -> Result<Self> {
+        let synced = match commit {
+            Commit::Unsynced => EnvironmentFlags::empty(),
+            Commit::Durable => EnvironmentFlags::NO_SYNC,
+        };
+        Self::open_with(folder, limited_flags(access) - synced)
     }
 
     fn open_with(folder: &Path, flags: EnvironmentFlags) -> Result<Self> {

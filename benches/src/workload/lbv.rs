@@ -25,7 +25,7 @@ use crate::results::Heading;
 use crate::workload::lbv::check::Acknowledged;
 use crate::workload::lbv::graph::{Made, Shape};
 use crate::workload::lbv::query::{Draw, READS, WRITES};
-use crate::workload::linkbench::mean_and_tails;
+use crate::workload::linkbench::home::mean_and_tails;
 use crate::workload::queries::{ROWS, limits};
 use evergraph::generate::random::Random;
 use evergraph::{Isolation, Item};

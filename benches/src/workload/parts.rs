@@ -3,7 +3,9 @@
 use crate::plan::{Part, Work};
 use crate::workload::disk::ablations::part as disk_ablations;
 use crate::workload::disk::helper::{HelperPart, Requests};
-use crate::workload::disk::{kernels as disk_kernels, reads as disk_reads, writes as disk_writes};
+use crate::workload::disk::{
+    kernels as disk_kernels, linkbench as disk_linkbench, reads as disk_reads, writes as disk_writes,
+};
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
     reads, storage, writes,
@@ -32,6 +34,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskReads => "Disk engine: reads",
         Part::DiskKernels => "Disk engine: kernels",
         Part::DiskAblations => "Disk engine: ablations",
+        Part::DiskLinkbench => "Disk engine: LinkBench",
     }
 }
 
@@ -68,6 +71,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskReads => disk_reads::measure(work),
         Part::DiskKernels => disk_kernels::measure(work),
         Part::DiskAblations => disk_ablations::measure(work),
+        Part::DiskLinkbench => disk_linkbench::measure(work),
     }
 }
 
@@ -81,5 +85,6 @@ pub fn help() -> Result<()> {
         HelperPart::Writes => disk_writes::serve(&assignment, requests),
         HelperPart::Reads => disk_reads::serve(&assignment, requests),
         HelperPart::Kernels => disk_kernels::serve(&assignment, requests),
+        HelperPart::Linkbench => disk_linkbench::serve(&assignment, requests),
     }
 }

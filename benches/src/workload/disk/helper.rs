@@ -40,6 +40,8 @@ pub enum HelperPart {
     Reads,
     /// See [`super::kernels`].
     Kernels,
+    /// See [`super::linkbench`].
+    Linkbench,
 }
 
 /// What a helper needs to begin.

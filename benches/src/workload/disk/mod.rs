@@ -5,6 +5,7 @@
 //! writes    loads, inserts with look-ups and without, bytes of files, opening after a kill, a reader that is held
 //! reads     questions, cold and warm: time, and pages read; look-ups, lists and a scan beside the others
 //! ablations what filters, T, runs in L0, stamps, transactions and the memory graph are worth
+//! linkbench LinkBench's mixes, durable; the newest edges of hubs
 //! kernels   algorithms on the lists of each; a scan beside the bandwidth of the disk; SSSP beside a writer
 //! ```
 //!
@@ -18,6 +19,8 @@ pub mod helper;
 pub mod inserts;
 pub mod kernel;
 pub mod kernels;
+pub mod linkbench;
+pub mod newest;
 pub mod peers;
 pub mod questions;
 pub mod reads;

@@ -2,6 +2,7 @@
 
 use crate::disk_plan::DiskStore;
 use crate::engine::fjall::FjallStore;
+use crate::engine::key_value::KeyValue;
 use crate::engine::lmdb::LmdbStore;
 #[cfg(feature = "rocksdb")]
 use crate::engine::rocksdb::RocksDbStore;
@@ -26,6 +27,25 @@ pub fn open_peer(
             Some(Box::new(RocksDbStore::open_limited(folder, limit_bytes, Commit::Unsynced)?))
         }
         DiskStore::Fjall => Some(Box::new(FjallStore::open_limited(folder, limit_bytes, Commit::Unsynced)?)),
-        DiskStore::Lmdb => Some(Box::new(LmdbStore::open_limited(folder, access)?)),
+        DiskStore::Lmdb => Some(Box::new(LmdbStore::open_limited(folder, access, Commit::Unsynced)?)),
+    })
+}
+
+/// Opens a store of keys and values in `folder`, with durable commits, to be read here and there; none for ours.
+///
+/// # Errors
+/// What the engine says.
+pub fn open_durable_key_value(
+    store: DiskStore,
+    folder: &Path,
+    limit_bytes: u64,
+) -> Result<Option<Box<dyn KeyValue>>> {
+    let commit = Commit::Durable;
+    Ok(match store {
+        DiskStore::DiskEngine | DiskStore::MemoryEngine => None,
+        #[cfg(feature = "rocksdb")]
+        DiskStore::Rocksdb => Some(Box::new(RocksDbStore::open_limited(folder, limit_bytes, commit)?)),
+        DiskStore::Fjall => Some(Box::new(FjallStore::open_limited(folder, limit_bytes, commit)?)),
+        DiskStore::Lmdb => Some(Box::new(LmdbStore::open_limited(folder, Access::Single, commit)?)),
     })
 }

@@ -1,0 +1,251 @@
+//! LinkBench on a network of several times the memory, with durable commits: ours beside RocksDB and LMDB, which have the
+//! same limit.
+//!
+//! ```text
+//! fill ── the same operations in every store ── TAO, DFLT: 2 clients timed, 24 counted ── 50, 100 % writes: 24 counted
+//! ```
+//!
+//! Stores take turns in each round. LMDB, which reads through the page cache, works in a process of its own
+//! ([`super::helper`]). What each keeps, and that a peer sorts a list, is as in memory
+//! ([`crate::workload::linkbench::home`]).
+//!
+//! Source: LiveGraph (VLDB 2020), section 7.2, tables 5 and 6, figure 8b.
+
+use crate::disk_plan::{DiskPlan, DiskStore};
+use crate::plan::Work;
+use crate::race::{Race, Sample, order};
+use crate::workload::disk::helper::{Assignment, Helper, HelperPart, Requests, limitable, started};
+use crate::workload::disk::newest;
+use crate::workload::disk::peers::open_durable_key_value;
+use crate::workload::linkbench::home::{Home, clients, mix, network};
+use crate::workload::linkbench::{
+    CLIENTS, LATENCY_CLIENTS, MIXES, add_latencies, expect_alike, note_network, rate_heading,
+};
+use evergraph::{Database, Durability, EngineKind, Options};
+use evergraph_graph::byte_size::ByteSize;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_measure::disk_size::disk_bytes;
+use evergraph_measure::social::operation::{Mix, Shares};
+use evergraph_measure::social::shape::Degrees;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const NAME: &str = "disk.linkbench";
+/// Shares of writes, of a hundred, of the mixes that are counted besides.
+const WRITES: [u32; 2] = [50, 100];
+
+/// Which operations clients take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Shared {
+    /// Those of [`MIXES`], by place.
+    Mix(usize),
+    /// LinkBench's own with so many writes of a hundred.
+    Writes(u32),
+}
+
+impl Shared {
+    fn of(self, mix: &Mix) -> Mix {
+        mix.with_shares(match self {
+            Self::Mix(place) => MIXES[place].2,
+            Self::Writes(percent) => Shares::DEFAULT.with_writes(f64::from(percent) / 100.0),
+        })
+    }
+}
+
+/// What a store is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+enum Request {
+    /// To be loaded: bytes of its files.
+    Fill,
+    /// What is seen by the operations that all do alike.
+    Check,
+    /// Mean, P99 and P999 of an operation, by clients of a stage.
+    Latencies(Shared, u64),
+    /// Operations a second, likewise.
+    Rate(Shared, u64),
+}
+
+/// A store with the network, and the clients' mix.
+struct Member {
+    home: Home,
+    mix: Mix,
+    files_bytes: u64,
+}
+
+/// Where a store is.
+enum Place {
+    Here(Box<Member>),
+    Elsewhere(Helper),
+}
+
+/// Measures the mixes, then the newest edges of hubs.
+///
+/// # Errors
+/// `corrupt` if a store answers otherwise than ours; what engines say.
+pub fn measure(work: &mut Work<'_>) -> Result<()> {
+    let plan = work.plan.disk.clone();
+    let mut names = Vec::new();
+    let mut places = Vec::new();
+    let wanted = |store: &DiskStore| !matches!(store, DiskStore::MemoryEngine | DiskStore::Fjall);
+    for store in limitable(work, plan.stores().into_iter().filter(wanted).collect()) {
+        let folder = work.place("disk-linkbench").join(store.name());
+        let (place, bytes) = match store.is_limited_by_system() {
+            true => {
+                match started::<u64>(work, (store, HelperPart::Linkbench), &plan, &folder, &Request::Fill)? {
+                    Some((helper, bytes)) => (Place::Elsewhere(helper), bytes),
+                    None => continue,
+                }
+            }
+            false => {
+                let member = Member::filled(store, &folder, &plan, work.plan.seed)?;
+                let bytes = member.files_bytes;
+                (Place::Here(Box::new(member)), bytes)
+            }
+        };
+        work.note(format!(
+            "{}: files of {} after the load, {:.1} times the limit",
+            store.name(),
+            ByteSize(bytes),
+            bytes as f64 / plan.limit_bytes as f64
+        ));
+        names.push(store.name());
+        places.push(place);
+    }
+    let mut expected: Option<Vec<u64>> = None;
+    for (name, place) in names.iter().zip(&mut places) {
+        let seen: Vec<u64> = place.ask(&plan, work.plan.seed, Request::Check)?;
+        expect_alike(name, &seen, expected.get_or_insert_with(|| seen.clone()))?;
+    }
+    // A stage is a time that no other has: clients of each begin after what those before them wrote.
+    let mut stage = 0;
+    for (at, (name, title, _)) in MIXES.into_iter().enumerate() {
+        let mut rounds = Vec::new();
+        for round in 0..plan.rounds {
+            stage += 1;
+            let mut measured = vec![[0.0; 3]; places.len()];
+            for turn in order(round, places.len()) {
+                measured[turn] =
+                    places[turn].ask(&plan, work.plan.seed, Request::Latencies(Shared::Mix(at), stage))?;
+            }
+            rounds.push(measured);
+        }
+        add_latencies(work, (NAME, name, title), &names, &rounds);
+        add_rates(work, &names, &mut places, Shared::Mix(at), (name, title), &mut stage)?;
+    }
+    for percent in WRITES {
+        let title = (format!("writes_{percent}"), format!("{percent} % writes"));
+        add_rates(work, &names, &mut places, Shared::Writes(percent), (&title.0, &title.1), &mut stage)?;
+    }
+    note_network(work, &degrees(&plan)?, plan.nodes, &format!("memory limit {}", ByteSize(plan.limit_bytes)));
+    for place in places {
+        match place {
+            Place::Here(member) => member.home.close()?,
+            Place::Elsewhere(helper) => work.note(helper.text()),
+        }
+    }
+    newest::measure(work)
+}
+
+fn add_rates(
+    work: &mut Work<'_>,
+    names: &[&'static str],
+    places: &mut [Place],
+    shared: Shared,
+    (name, title): (&str, &str),
+    stage: &mut u64,
+) -> Result<()> {
+    let (plan, seed) = (work.plan.disk.clone(), work.plan.seed);
+    let mut race = Race::new(names.iter().copied());
+    for round in 0..plan.rounds {
+        *stage += 1;
+        race.round(round, |turn| {
+            let rate: f64 = places[turn].ask(&plan, seed, Request::Rate(shared, *stage))?;
+            Ok(Sample::elsewhere(rate))
+        })?;
+    }
+    work.add_race(&rate_heading(NAME, name, title), &race);
+    Ok(())
+}
+
+/// Works as a helper: fills its store, then does what it is asked.
+///
+/// # Errors
+/// `io` if nobody listens.
+pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
+    let Assignment { store, plan, seed, folder, .. } = assignment;
+    let prepare = || {
+        assignment.join()?;
+        Member::filled(*store, folder, plan, *seed)
+    };
+    requests.serve(prepare, |member, request| member.reply(plan, *seed, request))
+}
+
+fn degrees(plan: &DiskPlan) -> Result<Degrees> {
+    plan.distributions.as_deref().map_or(Ok(Degrees::PowerLaw), Degrees::read)
+}
+
+impl Member {
+    fn filled(store: DiskStore, folder: &Path, plan: &DiskPlan, seed: u64) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(|error| {
+            Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display()))
+        })?;
+        let network = network(&degrees(plan)?, plan.nodes, seed);
+        let home = match open_durable_key_value(store, folder, plan.limit_bytes)? {
+            Some(peer) => {
+                let home = Home::peer(peer, network, seed)?;
+                if let Home::Peer { store, .. } = &home {
+                    store.settle()?;
+                }
+                home
+            }
+            None => {
+                let options = Options {
+                    engine: Some(EngineKind::Disk),
+                    durability: Durability::Sync,
+                    memory_limit_bytes: plan.limit_bytes,
+                    ..Options::default()
+                };
+                Home::ours(Database::open_with(folder.join("evergraph"), &options)?, network)?
+            }
+        };
+        Ok(Self { home, mix: mix(plan.nodes, seed), files_bytes: disk_bytes(folder)? })
+    }
+
+    fn reply(&self, plan: &DiskPlan, seed: u64, request: Request) -> Result<Value> {
+        let time = plan.insert_time;
+        match request {
+            Request::Fill => value(self.files_bytes),
+            Request::Check => value(self.home.check(&self.mix, seed)?),
+            Request::Latencies(shared, stage) => {
+                let mut clients = clients(LATENCY_CLIENTS, seed, stage);
+                value(self.home.latencies(&mut clients, &shared.of(&self.mix), time)?)
+            }
+            Request::Rate(shared, stage) => {
+                let mut clients = clients(CLIENTS, seed, stage);
+                value(self.home.rate(&mut clients, &shared.of(&self.mix), time)?)
+            }
+        }
+    }
+}
+
+impl Place {
+    fn ask<T: DeserializeOwned>(&mut self, plan: &DiskPlan, seed: u64, request: Request) -> Result<T> {
+        match self {
+            Self::Here(member) => {
+                serde_json::from_value(member.reply(plan, seed, request)?).map_err(|error| unreadable(&error))
+            }
+            Self::Elsewhere(helper) => helper.ask(&request),
+        }
+    }
+}
+
+fn value(reply: impl Serialize) -> Result<Value> {
+    serde_json::to_value(reply).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> Error {
+    Error::invalid(error.to_string())
+}

@@ -16,13 +16,13 @@ use crate::groups::GroupTable;
 use crate::index_table::{IndexTable, StoredIndexes};
 use crate::memory_graph::index_entries::IndexRecord;
 use evergraph_graph::catalogue::Owner;
-use evergraph_graph::id::KeyId;
-use evergraph_graph::index::{IndexId, IndexKind};
+use evergraph_graph::index::IndexId;
 use evergraph_graph::index_entry::{ItemId, LeavingEntry};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
 use evergraph_storage::index::changes::{IndexChanges, KeptEntry};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// A commit's records, and what goes into the log of them. Entries of an index that isn't there are left out: the commit
@@ -101,11 +101,10 @@ fn enter(
     properties: &Properties,
     records: &mut Vec<IndexRecord>,
 ) {
-    let first = IndexId { owner, key: KeyId(0), kind: IndexKind::Hash };
-    let last = IndexId { owner, key: KeyId(u16::MAX), kind: IndexKind::Ordered };
-    for (id, index) in indexes.range(first..=last) {
+    for (id, index) in indexes.range(IndexId::all_of(owner)) {
         if let Some(value) = properties.get(id.key).flatten() {
-            records.push(record(index.subject, &ValueBytes::of(value), item, RecordOperation::Insert));
+            let value = ValueBytes::of(&id.entry_value(item, Cow::Borrowed(value)));
+            records.push(record(index.subject, &value, item, RecordOperation::Insert));
         }
     }
 }

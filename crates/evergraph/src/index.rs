@@ -55,6 +55,15 @@ impl IndexOptions {
         Self { kind: IndexKind::Ordered, ..self }
     }
 
+    /// Of the edges of `edge_type` by source, and then by `key`: the newest edges of a vertex are read without its others.
+    /// Declares the type newest-first by `key`
+    /// ([`declare_newest_first`](evergraph_graph::transaction::Transaction::declare_newest_first)). With the memory engine,
+    /// whose lists have that order themselves, that is all; no index is made.
+    #[must_use]
+    pub fn newest(edge_type: &str, key: &str) -> Self {
+        Self { kind: IndexKind::Newest, ..Self::on_edges(edge_type, key) }
+    }
+
     pub(crate) fn request(&self) -> IndexRequest<'_> {
         let owner =
             if self.of_edges { OwnerName::EdgeType(&self.owner) } else { OwnerName::Label(&self.owner) };

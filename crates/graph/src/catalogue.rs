@@ -191,10 +191,10 @@ impl Catalogue {
         !self.indexes.is_empty()
     }
 
-    /// The indexes on a property: at most one of each kind.
+    /// The indexes that find items by a property's value: at most one of each kind.
     #[inline]
     pub fn indexes_on(&self, owner: Owner, key: KeyId) -> impl Iterator<Item = IndexDefinition> {
-        let ids = IndexKind::ALL.map(|kind| IndexId { owner, key, kind });
+        let ids = IndexKind::BY_VALUE.map(|kind| IndexId { owner, key, kind });
         ids.into_iter().filter_map(|id| Some(IndexDefinition { id, unique: *self.indexes.get(&id)? }))
     }
 
@@ -561,7 +561,7 @@ mod tests {
         catalogue.apply(&SchemaChange::AddIndex(IndexDefinition { id: hash, unique: true }));
         assert_eq!(catalogue.indexes_on(owner, key).count(), 2);
         assert_eq!(catalogue.unique_keys().collect::<Vec<_>>(), [(LabelId(0), key)]);
-        for kind in IndexKind::ALL {
+        for kind in IndexKind::BY_VALUE {
             assert!(catalogue.is_unique(owner, key));
             let drop = SchemaChange::DropIndex(IndexId { owner, key, kind });
             assert!(catalogue.would_change(&drop).unwrap());

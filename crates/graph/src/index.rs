@@ -3,7 +3,8 @@
 //! ```text
 //! hash      equality on many values at once
 //! ordered   equality, ranges, prefixes, in the order of values
-//! unique    either of them, with at most one item a value
+//! newest    the edges of one source in the order of values, where lists have none (crate::newest)
+//! unique    one of the first two, with at most one item a value
 //! ```
 //!
 //! An index has no number of its own: what it is on and its kind name it ([`IndexId`]), so that a
@@ -20,9 +21,14 @@
 //! A label alone or an edge type alone needs no index: vertices lie by label and edges by type, so
 //! their scan visits nothing else.
 
-use crate::id::KeyId;
+use crate::id::{KeyId, TypeId};
+use crate::index_entry::ItemId;
+use crate::newest_entry::entry_of;
 use crate::owner::Owner;
+use crate::value::Value;
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// How the entries of an index lie.
@@ -32,11 +38,16 @@ pub enum IndexKind {
     Hash,
     /// In the order of values.
     Ordered,
+    /// By source, then in the order of values: of edges alone, never unique. No look-up by value uses it.
+    Newest,
 }
 
 impl IndexKind {
-    /// Both kinds.
-    pub const ALL: [Self; 2] = [Self::Hash, Self::Ordered];
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Hash, Self::Ordered, Self::Newest];
+
+    /// Those that find items by their value.
+    pub const BY_VALUE: [Self; 2] = [Self::Hash, Self::Ordered];
 
     /// The name that users write and read.
     #[must_use]
@@ -44,6 +55,7 @@ impl IndexKind {
         match self {
             Self::Hash => "hash",
             Self::Ordered => "ordered",
+            Self::Newest => "newest",
         }
     }
 
@@ -53,6 +65,7 @@ impl IndexKind {
         match self {
             Self::Hash => 0,
             Self::Ordered => 1,
+            Self::Newest => 2,
         }
     }
 
@@ -74,7 +87,7 @@ impl FromStr for IndexKind {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| format!("{name:?} is not a kind of index: use hash or ordered"))
+        known.ok_or_else(|| format!("{name:?} is not a kind of index: use hash, ordered or newest"))
     }
 }
 
@@ -87,6 +100,32 @@ pub struct IndexId {
     pub key: KeyId,
     /// How its entries lie.
     pub kind: IndexKind,
+}
+
+impl IndexId {
+    /// The index of edges of `edge_type` by source and then by `key`.
+    #[must_use]
+    pub const fn newest(edge_type: TypeId, key: KeyId) -> Self {
+        Self { owner: Owner::EdgeType(edge_type), key, kind: IndexKind::Newest }
+    }
+
+    /// Between which two, both included, all identities of indexes of `owner` lie.
+    #[must_use]
+    pub fn all_of(owner: Owner) -> RangeInclusive<Self> {
+        let first = Self { owner, key: KeyId(0), kind: IndexKind::Hash };
+        let last = Self { owner, key: KeyId(u16::MAX), kind: IndexKind::Newest };
+        first..=last
+    }
+
+    /// What an item that has `value` is filed under.
+    #[must_use]
+    #[inline]
+    pub fn entry_value(self, item: ItemId, value: Cow<'_, Value>) -> Cow<'_, Value> {
+        match (self.kind, item) {
+            (IndexKind::Newest, ItemId::Edge(edge)) => Cow::Owned(entry_of(edge.source, &value)),
+            _ => value,
+        }
+    }
 }
 
 /// An index as the catalogue knows it.

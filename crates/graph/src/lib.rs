@@ -20,6 +20,7 @@ pub mod look_up;
 pub mod mutation;
 pub mod nearest;
 pub mod newest;
+pub mod newest_entry;
 pub mod owner;
 pub mod packed_column;
 pub mod properties;

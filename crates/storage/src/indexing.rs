@@ -118,7 +118,8 @@ impl<E: Engine> Store<E> {
     ///
     /// # Errors
     /// `invalid` if a value is there twice in an index to be unique, naming five; if there is one on the
-    /// property that is unique where this is not, or the other way round; without a key. `busy` while
+    /// property that is unique where this is not, or the other way round; without a key; for one of kind newest as
+    /// [`declare_newest_first`](evergraph_graph::transaction::Transaction::declare_newest_first). `busy` while
     /// a load runs or somebody else builds the same. `limit` if commits entered more values into a
     /// unique index than a build can look at. As a commit; what `progress` says. There is no index then.
     pub fn create_index(
@@ -129,6 +130,9 @@ impl<E: Engine> Store<E> {
         refuse_without_key(request)?;
         let id = name_index(&mut self.begin_with(unhurried()), request)?;
         let definition = IndexDefinition { id, unique: request.unique };
+        if id.kind == IndexKind::Newest && !keeps_index(&*self.front().engine, id) {
+            return self.declare_order(request);
+        }
         if let Some(known) = self.catalogue().index(id) {
             if known != definition {
                 return Err(differs(&known, request));
@@ -147,6 +151,16 @@ impl<E: Engine> Store<E> {
             Owner::EdgeType(_) => self.build::<EdgeId>(request, definition, progress)?,
         }
         Ok(true)
+    }
+
+    /// Where lists can have an order themselves there is no index: they are declared to. Whether they weren't.
+    fn declare_order(&self, request: &IndexRequest<'_>) -> Result<bool> {
+        self.retrying(unhurried(), |mut transaction| {
+            name_index(&mut transaction, request)?;
+            let is_new = !transaction.schema_mut().changes().is_empty();
+            transaction.commit()?;
+            Ok(is_new)
+        })
     }
 
     fn build<I: Indexed>(
@@ -179,7 +193,7 @@ impl<E: Engine> Store<E> {
             for group in groups_of(&view) {
                 progress(IndexProgress { groups_done: group.0, ..done })?;
                 done.entries += match &mut fill {
-                    Some(fill) => push_group::<I, _>(&view, (id.owner, id.key), group, &mut **fill)?,
+                    Some(fill) => push_group::<I, _>(&view, id, group, &mut **fill)?,
                     None => fill_group(&view, index, group, &mut duplicates)?,
                 };
             }
@@ -319,7 +333,7 @@ impl<E: Engine> Store<E> {
         }
         let index = known.as_deref().unwrap_or(&rows);
         for group in groups_of(staged).filter(|_| unique && present_entries > 0) {
-            I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+            I::for_each_in(staged, id, group, &mut |item, value| {
                 if let Some(other) = other_holder(&present, index, &value, Some(item))? {
                     duplicates.find(value, item, other);
                 }
@@ -360,17 +374,17 @@ impl<E: Engine> Store<E> {
     ) -> Result<()> {
         let mut duplicates = Duplicates::default();
         for group in groups_of(staged) {
-            push_group::<I, _>(staged, (id.owner, id.key), group, &mut *fill)?;
+            push_group::<I, _>(staged, id, group, &mut *fill)?;
         }
         match known {
             None => {
                 for group in groups_of(present) {
-                    push_group::<I, _>(present, (id.owner, id.key), group, &mut *fill)?;
+                    push_group::<I, _>(present, id, group, &mut *fill)?;
                 }
             }
             Some(known) if unique => {
                 for group in groups_of(staged) {
-                    I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+                    I::for_each_in(staged, id, group, &mut |item, value| {
                         if let Some(other) = other_holder(present, known, &value, Some(item))? {
                             duplicates.find(value, item, other);
                         }
@@ -409,7 +423,7 @@ impl<E: Engine> Store<E> {
         let Some(index) = self.front().indexes.get::<I>(id) else { return Ok(()) };
         let at = staged.timestamp();
         for group in groups_of(staged) {
-            I::for_each_in(staged, id.owner, id.key, group, &mut |item, value| {
+            I::for_each_in(staged, id, group, &mut |item, value| {
                 let key = index.key(&value);
                 index.insert(at, key.clone(), key.value, item);
                 Ok(())
@@ -494,7 +508,23 @@ fn name_index<E: Engine>(transaction: &mut Transaction<E>, request: &IndexReques
         OwnerName::Label(name) => Owner::Label(transaction.label(name)?),
         OwnerName::EdgeType(name) => Owner::EdgeType(transaction.edge_type(name)?),
     };
-    Ok(IndexId { owner, key: transaction.key(request.key)?, kind: request.kind })
+    let key = transaction.key(request.key)?;
+    if request.kind == IndexKind::Newest {
+        let Owner::EdgeType(edge_type) = owner else {
+            return Err(refuse_newest(request, "vertices have no source"));
+        };
+        if request.unique {
+            return Err(refuse_newest(request, "edges that are equally new may be many"));
+        }
+        transaction.schema_mut().order_newest_first(edge_type, key)?;
+    }
+    Ok(IndexId { owner, key, kind: request.kind })
+}
+
+fn refuse_newest(IndexRequest { owner, key, .. }: &IndexRequest<'_>, why: &str) -> Error {
+    Error::invalid(format!(
+        "no index of kind newest on {owner}.{key}: it is on edges, and never unique: {why}"
+    ))
 }
 
 fn refuse_without_key(request: &IndexRequest<'_>) -> Result<()> {
@@ -539,7 +569,10 @@ fn choose(
         OwnerName::Label(name) => catalogue.label(name).map(Owner::Label),
         OwnerName::EdgeType(name) => catalogue.edge_type(name).map(Owner::EdgeType),
     };
-    let on = |(owner, key): (Owner, KeyId)| catalogue.indexes_on(owner, key).collect::<Vec<_>>();
+    let on = |(owner, key): (Owner, KeyId)| {
+        let ids = IndexKind::ALL.into_iter().map(|kind| IndexId { owner, key, kind });
+        ids.filter_map(|id| catalogue.index(id)).collect::<Vec<_>>()
+    };
     let mut found = id.zip(catalogue.key(key)).map_or_else(Vec::new, on);
     found.retain(|index| kind.is_none_or(|kind| index.id.kind == kind));
     match found[..] {
@@ -550,8 +583,8 @@ fn choose(
             Err(Error::new(ErrorKind::NotFound, text))
         }
         _ => Err(Error::invalid(format!(
-            "{owner}.{key} has a hash and an ordered index: say which of them is meant (--kind hash or --kind \
-             ordered)"
+            "{owner}.{key} has several indexes: say which of them is meant (--kind {})",
+            found.iter().map(|index| index.id.kind.name()).collect::<Vec<_>>().join(" or --kind ")
         ))),
     }
 }

@@ -1,5 +1,5 @@
 //! The newest edges of a vertex against a model that sorts: short and long lists, own writes, old
-//! snapshots, merges, declared from the start, later, or never.
+//! snapshots, merges, declared from the start, later, or never, with an index and without.
 
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, on_every_engine};
@@ -7,6 +7,7 @@ use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
+use evergraph_graph::index::{IndexId, IndexKind};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor, ValueRange};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
@@ -17,6 +18,7 @@ use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
@@ -71,6 +73,21 @@ fn prepare<E: Engine>(store: &Store<E>, value_type: ValueType) -> Names {
 
 fn declare<E: Engine>(store: &Store<E>, names: &Names) {
     store.transact(|transaction| transaction.declare_newest_first(names.edge_type, names.at)).unwrap();
+}
+
+const OWNER: OwnerName<'static> = OwnerName::EdgeType("SENT");
+
+/// Whether there is an index then: an engine whose lists have the order themselves is only told to keep it.
+fn index<E: Engine>(store: &Store<E>) -> bool {
+    let request = IndexRequest { owner: OWNER, key: "at", kind: IndexKind::Newest, unique: false };
+    store.create_index(&request, &mut |_| Ok(())).unwrap();
+    assert!(
+        store
+            .catalogue()
+            .edge_type("SENT")
+            .is_some_and(|sent| store.catalogue().newest_first(sent).is_some())
+    );
+    !store.indexes().is_empty()
 }
 
 fn wanted(model: &Model, asked: &NewestEdges) -> Vec<(Value, EdgeId)> {
@@ -160,6 +177,8 @@ enum Step {
     Snapshot,
     Maintain,
     Declare,
+    /// Creates the index, or drops it.
+    ToggleIndex,
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -175,6 +194,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Snapshot),
         4 => Just(Step::Maintain),
         1 => Just(Step::Declare),
+        1 => Just(Step::ToggleIndex),
     ]
 }
 
@@ -203,6 +223,8 @@ impl<E: TestEngine> World<E> {
             Step::Snapshot => self.snapshots.push((self.store.snapshot(), self.head.clone())),
             Step::Maintain => self.store.engine().maintain(),
             Step::Declare => declare(&self.store, &self.names),
+            Step::ToggleIndex if self.open.is_none() => self.toggle_index(),
+            Step::ToggleIndex => {}
             _ => {
                 let open = self.open.get_or_insert_with(|| (self.store.begin(), self.head.clone()));
                 write(&mut open.0, &mut open.1, &self.names, step);
@@ -212,6 +234,16 @@ impl<E: TestEngine> World<E> {
             check(transaction, model, &self.names, random);
         }
         check(&self.store.snapshot(), &self.head, &self.names, random.rotate_left(9));
+    }
+}
+
+impl<E: TestEngine> World<E> {
+    fn toggle_index(&self) {
+        if self.store.catalogue().index(IndexId::newest(self.names.edge_type, self.names.at)).is_some() {
+            self.store.drop_index(OWNER, "at", Some(IndexKind::Newest)).unwrap();
+        } else {
+            index(&self.store);
+        }
     }
 }
 
@@ -306,8 +338,10 @@ proptest! {
     }
 
     #[test]
-    fn the_newest_come_first_on_the_disk_engine(program in any_program(), declared in any::<bool>()) {
-        run::<DiskEngine>(&program, declared, ValueType::I64);
+    fn the_newest_come_first_on_the_disk_engine(
+        program in any_program(), declared in any::<bool>(), value_type in any_type()
+    ) {
+        run::<DiskEngine>(&program, declared, value_type);
     }
 }
 
@@ -340,10 +374,11 @@ fn check_ends(view: &impl GraphView, model: &Model, names: &Names) {
 }
 
 /// Whether the engine has hubs.
-fn hubs_are_read_newest_first<E: TestEngine>(counts: &[u32]) -> bool {
+fn hubs_are_read_newest_first<E: TestEngine>(counts: &[u32], indexed: bool) -> bool {
     let store = empty::<E>();
     let names = prepare(&store, ValueType::I64);
     declare(&store, &names);
+    assert!(!indexed || index(&store));
     // A list that has a body to itself isn't taken out of it.
     store
         .transact(|transaction| transaction.add_edge(VertexId(5), names.edge_type, VertexId(6), &[]))
@@ -373,9 +408,10 @@ fn hubs_are_read_newest_first<E: TestEngine>(counts: &[u32]) -> bool {
 fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     // More edges than 16 bits count.
     let hub = HUB_DEGREE as u32;
-    assert!(hubs_are_read_newest_first::<MemoryEngine>(&[hub / 2, hub, 50_000, 60]));
+    assert!(hubs_are_read_newest_first::<MemoryEngine>(&[hub / 2, hub, 50_000, 60], false));
     // Files cut long lists. The front sorts a list for each of its pages, so this one is shorter.
-    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[500, 2_000, 60]));
+    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[500, 2_000, 60], false));
+    assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 20_000, 60], true));
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! One pass over both sides: no edge is looked up unless a sum differs. A sum of 64 bits misses an
 //! accidental difference about once in 2^64; it is no defence against somebody who makes one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use evergraph_graph::catalogue::Catalogue;
@@ -83,7 +84,7 @@ pub fn check_index<I: Item, V: View>(
     let mut duplicates = Duplicates::default();
     for group in (0..view.group_count()).map(GroupId) {
         tell(progress, "indexes, by group", u64::from(group.0), u64::from(view.group_count()))?;
-        I::for_each_in(view, id.owner, id.key, group, &mut |item, value| {
+        I::for_each_in(view, id, group, &mut |item, value| {
             report.indexed_values_count += 1;
             if !index.is_kept_by_engine() && !index.contains(&value, item) {
                 let value = Shortened::new(&value.to_string());
@@ -106,10 +107,16 @@ pub fn check_index<I: Item, V: View>(
         check_kept::<I, V>(view, id, &place, catalogue, &mut report)?;
         return Ok(report);
     }
-    let (entries_count, stale_count) = index.count_stale(|item| item.property(view, id.key))?;
+    let (entries_count, stale_count) = index.count_stale(|item| entry_value(view, id, item))?;
     report.index_entries_count += entries_count;
     report.stale_entries_count += stale_count;
     Ok(report)
+}
+
+/// What an item is filed under in an index, by its property.
+fn entry_value<I: Item, V: View>(view: &V, index: IndexId, item: I) -> Result<Option<Value>> {
+    let value = item.property(view, index.key)?;
+    Ok(value.map(|value| index.entry_value(item.item_id(), Cow::Owned(value)).into_owned()))
 }
 
 /// Pairs that are read at once.
@@ -133,7 +140,7 @@ fn check_kept<I: Item, V: View>(
         }
         for (value, item) in &pairs {
             count += 1;
-            if item.property(view, id.key)?.as_ref() != Some(value) {
+            if entry_value(view, id, *item)?.as_ref() != Some(value) {
                 let value = Shortened::new(&value.to_string());
                 let text = format!("it has {value} for {}, which has another value", item.name(catalogue));
                 report.find(place.to_owned(), text);

@@ -6,9 +6,9 @@ use crate::index::fill::IndexFill;
 use crate::index::item::Item;
 use crate::index::property_index::{NewcomerList, PropertyIndex};
 use crate::view::{IndexAnswer, View};
-use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::Result;
-use evergraph_graph::id::{GroupId, KeyId};
+use evergraph_graph::id::GroupId;
+use evergraph_graph::index::IndexId;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::shortened::Shortened;
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ pub fn fill_group<I: Item, V: View>(
 ) -> Result<u64> {
     let id = index.definition().id;
     let mut count = 0;
-    I::for_each_in(view, id.owner, id.key, group, &mut |item, value| {
+    I::for_each_in(view, id, group, &mut |item, value| {
         count += 1;
         // First in, then around: of two threads at one value the second finds the first.
         index.fill(index.key(&value), item);
@@ -162,12 +162,12 @@ pub fn check_newcomers<I: Item, V: View>(
 /// Errors of reading; those of the fill.
 pub fn push_group<I: Item, V: View>(
     view: &V,
-    (owner, key): (Owner, KeyId),
+    index: IndexId,
     group: GroupId,
     fill: &mut dyn IndexFill,
 ) -> Result<u64> {
     let mut count = 0;
-    I::for_each_in(view, owner, key, group, &mut |item, value| {
+    I::for_each_in(view, index, group, &mut |item, value| {
         count += 1;
         fill.push(&value, item.item_id())
     })?;

@@ -5,8 +5,8 @@ use crate::index::property_index::PropertyIndex;
 use crate::sync::ArcCell;
 use crate::view::View;
 use evergraph_graph::catalogue::Owner;
-use evergraph_graph::id::{EdgeId, KeyId, VertexId};
-use evergraph_graph::index::{IndexId, IndexKind, IndexStatistics};
+use evergraph_graph::id::{EdgeId, VertexId};
+use evergraph_graph::index::{IndexId, IndexStatistics};
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,9 +83,7 @@ impl Indexes {
 
     /// The indexes on any property of `owner`.
     pub fn of_owner<I: Indexed>(&self, owner: Owner) -> impl Iterator<Item = &Arc<PropertyIndex<I>>> {
-        let first = IndexId { owner, key: KeyId(0), kind: IndexKind::Hash };
-        let last = IndexId { owner, key: KeyId(u16::MAX), kind: IndexKind::Ordered };
-        I::indexes(self).range(first..=last).map(|(_, index)| index)
+        I::indexes(self).range(IndexId::all_of(owner)).map(|(_, index)| index)
     }
 
     /// The sizes of all as `view` shows them, by identity.

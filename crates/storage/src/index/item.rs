@@ -7,7 +7,10 @@ use crate::view::{PointReads, View};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, KeyId, VertexId};
+use evergraph_graph::index::IndexId;
+use evergraph_graph::index_entry::ItemId;
 use evergraph_graph::value::Value;
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::Hash;
 
@@ -19,15 +22,14 @@ pub trait Item: IndexItem + Hash + fmt::Display {
     /// Errors of reading.
     fn property<V: View>(self, view: &V, key: KeyId) -> Result<Option<Value>>;
 
-    /// Visits the items of `owner` in `group` that have a value of `key`, ascending; edges belong to the
-    /// group of their source.
+    /// Visits the items in `group` that belong into an index, ascending, with what each is filed under
+    /// ([`IndexId::entry_value`]); edges belong to the group of their source.
     ///
     /// # Errors
     /// Errors of reading, and those of `visit`.
     fn for_each_in<V: View>(
         view: &V,
-        owner: Owner,
-        key: KeyId,
+        index: IndexId,
         group: GroupId,
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()>;
@@ -46,20 +48,19 @@ impl Item for VertexId {
 
     fn for_each_in<V: View>(
         view: &V,
-        owner: Owner,
-        key: KeyId,
+        index: IndexId,
         group: GroupId,
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()> {
         let label = view.group_label(group);
-        if label.map(Owner::Label) != Some(owner) {
+        if label.map(Owner::Label) != Some(index.owner) {
             return Ok(());
         }
         let live = view.live(group)?;
         let rows = (0..live.len() * 64).filter(|row| live[row / 64] >> (row % 64) & 1 == 1);
         let vertices: Vec<_> = rows.map(|row| VertexId::new(group, row as u16)).collect();
         let mut values = Vec::with_capacity(vertices.len());
-        view.vertex_properties(&vertices, key, &mut values)?;
+        view.vertex_properties(&vertices, index.key, &mut values)?;
         for (vertex, value) in vertices.into_iter().zip(values) {
             if let Some(value) = value {
                 visit(vertex, value)?;
@@ -87,12 +88,11 @@ impl Item for EdgeId {
 
     fn for_each_in<V: View>(
         view: &V,
-        owner: Owner,
-        key: KeyId,
+        index: IndexId,
         group: GroupId,
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()> {
-        let Owner::EdgeType(edge_type) = owner else { return Ok(()) };
+        let Owner::EdgeType(edge_type) = index.owner else { return Ok(()) };
         if !view.edge_types(group, Direction::Out).contains(&edge_type) {
             return Ok(());
         }
@@ -106,10 +106,11 @@ impl Item for EdgeId {
                     let (target, discriminator) = *entry;
                     EdgeId { source, edge_type, target, discriminator }
                 }));
-                view.edge_properties(&edges, key, &mut values)?;
+                view.edge_properties(&edges, index.key, &mut values)?;
                 for (edge, value) in edges.iter().zip(values.drain(..)) {
                     if let Some(value) = value {
-                        visit(*edge, value)?;
+                        let entry = index.entry_value(ItemId::Edge(*edge), Cow::Owned(value));
+                        visit(*edge, entry.into_owned())?;
                     }
                 }
             }

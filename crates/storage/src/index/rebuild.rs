@@ -163,7 +163,7 @@ fn refill<I: Item, E: Engine>(
         let pin = engine.pin(at);
         let view = engine.view(&pin, at);
         for group in (0..view.group_count()).map(GroupId) {
-            push_group::<I, _>(&view, (id.owner, id.key), group, &mut *fill)?;
+            push_group::<I, _>(&view, id, group, &mut *fill)?;
         }
         let mut duplicates = Duplicates::default();
         finish_fill(&mut *fill, unique, |item: I| item.property(&view, id.key), &mut duplicates)?;

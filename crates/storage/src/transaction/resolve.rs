@@ -20,6 +20,7 @@ use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::value::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A transaction's writes, ready to be checked and installed.
@@ -158,6 +159,10 @@ fn note<I: Item, E: Engine>(
     item: I,
     (old, new): (Option<Value>, Option<&Value>),
 ) {
+    let filed = |value| index.definition().id.entry_value(item.item_id(), value);
+    let old = old.map(|value| filed(Cow::Owned(value)).into_owned());
+    let new = new.map(|value| filed(Cow::Borrowed(value)));
+    let new = new.as_deref();
     if !(E::KEEPS_INDEXES && index.is_kept_by_engine()) {
         entries.note(index, item, old.as_ref(), new);
     } else if old.as_ref() != new {

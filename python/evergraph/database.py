@@ -15,7 +15,7 @@ from evergraph.handle import Handle, state_of
 from evergraph.loading import Loading
 from evergraph.progress import Progress, shown
 from evergraph.query import Results, query_settings, results_of, variables_of
-from evergraph.reader import of_edges
+from evergraph.reader import index_kind, of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 
@@ -448,6 +448,7 @@ class Database(Loading, Files, Handle):
         *,
         unique: bool = False,
         ordered: bool = False,
+        newest_first: bool = False,
         of: Literal["vertices", "edges"] = "vertices",
         progress: Progress = None,
     ) -> bool:
@@ -463,6 +464,10 @@ class Database(Loading, Files, Handle):
             Whether at most one vertex or edge may have each value.
         ordered : bool
             Whether the index also finds ranges.
+        newest_first : bool
+            Whether to declare an edge type newest-first by the property (``Transaction.declare_newest_first``); with
+            ``of="edges"``, and neither unique nor ordered. With the disk engine an index is built, by which the newest
+            edges of a vertex are read without its others. With the memory engine lists have that order themselves.
 
         Returns
         -------
@@ -473,15 +478,16 @@ class Database(Loading, Files, Handle):
         ------
         InvalidError
             If the index is to be unique and a value occurs twice; the message names five such values and their
-            holders.
+            holders. If it is of two kinds.
 
         Examples
         --------
         >>> db.create_index("KNOWS", "since", ordered=True, of="edges")
         True
         """
+        kind = index_kind(ordered=ordered, newest_first=newest_first) or "hash"
         with shown(progress) as told:
-            return self._native.create_index(name, of_edges(of), key, ordered, unique, told)
+            return self._native.create_index(name, of_edges(of), key, kind, unique, told)
 
     def delete_vertex_in_parts(self, vertex: int, *, progress: Progress = None) -> int:
         """Delete a vertex with all its edges in as many transactions as it takes.
@@ -514,16 +520,18 @@ class Database(Loading, Files, Handle):
         key: str,
         *,
         ordered: bool | None = None,
+        newest_first: bool = False,
         of: Literal["vertices", "edges"] = "vertices",
     ) -> None:
-        """Drop an index; `ordered` chooses one if there are both kinds.
+        """Drop an index; `ordered` and `newest_first` choose one if there are several.
 
         Raises
         ------
         NotFoundError
             If there is no such index.
         """
-        self._native.drop_index(name, of_edges(of), key, ordered)
+        kind = index_kind(ordered=ordered, newest_first=newest_first)
+        self._native.drop_index(name, of_edges(of), key, kind)
 
     def indexes(self) -> list[dict[str, Any]]:
         """All indexes, each with its subject, kind and size.

@@ -37,6 +37,15 @@ def of_edges(of: str) -> bool:
     return of == "edges"
 
 
+def index_kind(*, ordered: bool | None, newest_first: bool) -> str | None:
+    """The kind of index that is meant, if one is named."""
+    if newest_first and ordered:
+        raise InvalidError("an index is ordered or newest_first, not both")
+    if newest_first:
+        return "newest"
+    return None if ordered is None else "ordered" if ordered else "hash"
+
+
 class Reader:
     """Reads of one item at a time. For many items use the tables of a ``Snapshot``."""
 

@@ -362,7 +362,10 @@ class Transaction(Asking, Block):
         self._native.declare_simple(edge_type)
 
     def declare_newest_first(self, edge_type: str, key: str, value_type: str) -> None:
-        """Declare an edge type as newest-first by a property: see ``newest_edges``."""
+        """Declare an edge type as newest-first by a property: see ``newest_edges``.
+
+        With the disk engine the order is kept by an index: ``Database.create_index(..., newest_first=True)``.
+        """
         self._native.declare_newest_first(edge_type, key, value_type)
 
     def commit(self) -> list[tuple[EdgeId, EdgeId]]:

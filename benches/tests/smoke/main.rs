@@ -75,7 +75,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 24, "eighteen parts, six of them on a graph of files too");
+    assert_eq!(texts("section").len(), 25, "nineteen parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -119,6 +119,9 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "disk.ablation.readers.memory",
         "disk.ablation.bare.mixed.threads_2",
         "disk.ablation.memory_graph.scan",
+        "disk.linkbench.tao.clients_2.mean",
+        "disk.linkbench.writes_100.clients_24",
+        "disk.newest_10.pages",
     ] {
         assert!(texts("name").contains(name), "{name} is missing");
     }

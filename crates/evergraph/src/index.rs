@@ -55,6 +55,12 @@ impl IndexOptions {
         Self { kind: IndexKind::Ordered, ..self }
     }
 
+    /// With entries of this kind.
+    #[must_use]
+    pub fn of_kind(self, kind: IndexKind) -> Self {
+        Self { kind, ..self }
+    }
+
     /// Of the edges of `edge_type` by source, and then by `key`: the newest edges of a vertex are read without its others.
     /// Declares the type newest-first by `key`
     /// ([`declare_newest_first`](evergraph_graph::transaction::Transaction::declare_newest_first)). With the memory engine,

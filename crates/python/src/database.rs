@@ -210,6 +210,10 @@ pub fn salvage<'py>(
     Ok(report)
 }
 
+fn index_kind(py: Python<'_>, name: &str) -> PyResult<IndexKind> {
+    name.parse().map_err(|text: String| raised(py, &Error::invalid(text)))
+}
+
 fn told(watch: &long_call::ProgressWatch, what: &str, done: u64, total: u64) -> ControlFlow<()> {
     watch.tell(what, fraction(done, total), String::new);
     if watch.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -367,14 +371,15 @@ impl Database {
         name: &str,
         of_edges: bool,
         key: &str,
-        ordered: bool,
+        kind: &str,
         unique: bool,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let open = self.open(py)?;
+        let kind = index_kind(py, kind)?;
         let mut options =
             if of_edges { IndexOptions::on_edges(name, key) } else { IndexOptions::on_label(name, key) };
-        options = if ordered { options.ordered() } else { options };
+        options = options.of_kind(kind);
         options = if unique { options.unique() } else { options };
         long_call::run(py, progress, |watch| {
             let told = |now: evergraph::storage::indexing::IndexProgress| {
@@ -404,11 +409,11 @@ impl Database {
         name: &str,
         of_edges: bool,
         key: &str,
-        ordered: Option<bool>,
+        kind: Option<&str>,
     ) -> PyResult<()> {
         let open = self.open(py)?;
+        let kind = kind.map(|kind| index_kind(py, kind)).transpose()?;
         let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
-        let kind = ordered.map(|ordered| if ordered { IndexKind::Ordered } else { IndexKind::Hash });
         long_call::run(py, None, |_| open.database().drop_index(owner, key, kind))
     }
 
@@ -419,7 +424,7 @@ impl Database {
             entry.set_item("name", index.owner)?;
             entry.set_item("of", if index.of_edges { "edges" } else { "vertices" })?;
             entry.set_item("key", index.key)?;
-            entry.set_item("kind", if index.kind == IndexKind::Ordered { "ordered" } else { "hash" })?;
+            entry.set_item("kind", index.kind.name())?;
             entry.set_item("unique", index.unique)?;
             entry.set_item("ready", index.state == IndexState::Ready)?;
             entry.set_item("entries", index.entries)?;

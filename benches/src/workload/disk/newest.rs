@@ -5,24 +5,30 @@
 //! cold       the cache is emptied, then a hub is asked: time, and pages read
 //! warm       the same hub again
 //! ```
+//!
+//! First without an index, when the list is read and sorted, then with one of kind `newest`.
 
 use crate::engine::limited::LimitedStore;
 use crate::engine::store::{Commit, Store as _};
+use crate::goals::baseline;
 use crate::plan::{Work, expect};
+use crate::race::Race;
 use crate::results::Heading;
 use crate::workload::disk::graph::{EDGE, LABEL};
 use evergraph::generate::random::Random;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::look_up::{OrderedMatches, RangeCursor};
 use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::packed_column::builder::PackedColumnBuilder;
 use evergraph_graph::transaction::Transaction as _;
-use evergraph_graph::value::ValueType;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView as _;
 use evergraph_measure::figure::Unit;
+use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use std::fs;
 use std::time::Instant;
 
@@ -48,34 +54,60 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let key = store.open_store().store().catalogue().key(TIME).ok_or_else(missing)?;
     store.open_store().store().transact(|tx| tx.declare_newest_first(store.edge_type(), key))?;
     store.settle()?;
-    let [mut cold, mut warm, mut pages] = [const { Vec::new() }; 3];
+    let sorted = ask(&store, key, plan.hub_edges)?;
+    let request =
+        IndexRequest { owner: OwnerName::EdgeType(EDGE), key: TIME, kind: IndexKind::Newest, unique: false };
+    store.open_store().store().create_index(&request, &mut |_| Ok(()))?;
+    store.settle()?;
+    let indexed = ask(&store, key, plan.hub_edges)?;
+    let of = format!("the newest {ASKED} of {} edges of a vertex", plan.hub_edges);
+    for (name, how, unit, figure) in [
+        ("cold", "cold", Unit::Seconds, 0),
+        ("warm", "warm", Unit::Seconds, 1),
+        ("cold.pages", "pages read, cold", Unit::Number, 2),
+    ] {
+        let mut race = Race::new([baseline::INDEX, baseline::WITHOUT]);
+        for (with, without) in indexed[figure].iter().zip(&sorted[figure]) {
+            race.note(&[*with, *without]);
+        }
+        work.add_race(
+            &Heading::new(format!("disk.newest_{ASKED}.{name}"), format!("{of}: {how}"), unit),
+            &race,
+        );
+    }
+    work.add(
+        &Heading::new(
+            format!("disk.newest_{ASKED}.pages"),
+            format!("{of}: pages read, cold, with an index"),
+            Unit::Number,
+        ),
+        &indexed[2],
+    );
+    Box::new(store).close()
+}
+
+/// Seconds cold, seconds warm and pages read cold, of each hub.
+fn ask(store: &LimitedStore<DiskEngine>, key: KeyId, hub_edges: u32) -> Result<[Vec<f64>; 3]> {
+    let mut figures = [const { Vec::new() }; 3];
     for hub in 0..HUBS {
         store.empty_cache()?;
-        for times in [&mut cold, &mut warm] {
+        for is_warm in [false, true] {
             let before = store.pages_read();
             let (snapshot, began) = (store.open_store().store().snapshot(), Instant::now());
             let asked = NewestEdges::new(VertexId(hub), store.edge_type(), key);
             let mut newest = OrderedMatches::default();
             snapshot.newest(&asked, &mut RangeCursor::default(), ASKED, &mut newest)?;
-            times.push(began.elapsed().as_secs_f64());
-            if times.len() > pages.len() {
-                pages.push((store.pages_read() - before) as f64);
+            figures[usize::from(is_warm)].push(began.elapsed().as_secs_f64());
+            if !is_warm {
+                figures[2].push((store.pages_read() - before) as f64);
             }
-            let seen: Vec<_> = newest.values.iter().map(evergraph_graph::value::Value::as_i64).collect();
-            let last = i64::from(plan.hub_edges);
+            let seen: Vec<_> = newest.values.iter().map(Value::as_i64).collect();
+            let last = i64::from(hub_edges);
             let expected: Vec<_> = (0..ASKED as i64).map(|place| Some(last - 1 - place)).collect();
             expect("disk engine", "the newest edges of a hub", seen, expected)?;
         }
     }
-    let of = format!("the newest {ASKED} of {} edges of a vertex", plan.hub_edges);
-    let name = format!("disk.newest_{ASKED}");
-    work.add(&Heading::new(format!("{name}.cold"), format!("{of}, cold"), Unit::Seconds), &cold);
-    work.add(&Heading::new(format!("{name}.warm"), format!("{of}, warm"), Unit::Seconds), &warm);
-    work.add(
-        &Heading::new(format!("{name}.cold.pages"), format!("pages read: {of}, cold"), Unit::Number),
-        &pages,
-    );
-    Box::new(store).close()
+    Ok(figures)
 }
 
 /// Hubs that are the first vertices, each with edges to as many others, whose times are drawn without repeats.

@@ -7,7 +7,6 @@ use evergraph::index::IndexInfo;
 use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
-use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::view::GraphView;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, counted, size, time};
@@ -50,9 +49,13 @@ Examples:
 What it does:
   The newest edges of a vertex, which have the greatest values of the property,
   and those in a range of time are read without its other edges. The property is
-  an integer, a date or a datetime. Nothing is built now: a list of more than 64
-  edges is sorted when it is first read in this order, at two bytes per edge. The
-  declaration is permanent, and an edge type has one such property.";
+  an integer, a date or a datetime. The declaration is permanent, and an edge type
+  has one such property.
+  With the memory engine nothing is built now: a list of more than 64 edges is
+  sorted when it is first read in this order, at two bytes per edge. With the disk
+  engine an index of kind newest is built, which takes some 15 bytes per edge of
+  the disk; without it (index drop --kind newest) a list is read whole and sorted.
+  An edge type that was declared in a transaction has no index: run this command.";
 
 /// What helps beside another name, where names may be new.
 const NEW_HINT: &str = " (--new declares a name that nothing has yet)";
@@ -100,7 +103,7 @@ pub enum Action {
         /// The label or edge type, and the property key.
         #[command(flatten)]
         on: IndexTarget,
-        /// Which index to drop, if there are two: hash or ordered.
+        /// Which index to drop, if there are several: hash, ordered or newest.
         #[arg(long)]
         kind: Option<IndexKind>,
     },
@@ -211,10 +214,21 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             let database = context.open(path)?;
             let catalogue = database.snapshot().catalogue();
             refuse_unknown(&catalogue, OwnerName::EdgeType(edge_type), key, "")?;
-            let ids = catalogue.edge_type(edge_type).zip(catalogue.key(key));
-            let (of, by) =
-                ids.ok_or_else(|| Error::invalid("name the property whose greatest value is the newest"))?;
-            database.transact(|tx| tx.by_id().declare_newest_first(of, by))?;
+            let of = catalogue.edge_type(edge_type).filter(|_| !key.is_empty());
+            let of =
+                of.ok_or_else(|| Error::invalid("name the property whose greatest value is the newest"))?;
+            let created = database.create_index_with(
+                &IndexOptions::newest(edge_type, key),
+                &|now| {
+                    let share = f64::from(now.groups_done) / f64::from(now.groups_count.max(1));
+                    meter.tell("index", Some(share), || counted(now.entries, "entry", "entries"));
+                },
+                &context.cancel,
+            )?;
+            let is_order = |index: &IndexInfo| {
+                is(index, OwnerName::EdgeType(edge_type), key) && index.kind == IndexKind::Newest
+            };
+            let index = database.indexes().into_iter().find(is_order);
             database.close()?;
             drop(meter);
             context.console.summary(&NewestFirstDeclared {
@@ -222,6 +236,9 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 edge_type: edge_type.clone(),
                 key: key.clone(),
                 declared: catalogue.newest_first(of).is_none(),
+                created: created && index.is_some(),
+                index: index.map(|index| Entry::new(&index)),
+                seconds: began.elapsed().as_secs_f64(),
             })
         }
         Action::List { database: path } => {
@@ -379,6 +396,11 @@ struct NewestFirstDeclared {
     key: String,
     /// Whether it wasn't so before.
     declared: bool,
+    /// Whether an index was built for it.
+    created: bool,
+    /// `null` if the engine's lists have the order themselves.
+    index: Option<Entry>,
+    seconds: f64,
 }
 
 impl fmt::Display for NewestFirstDeclared {
@@ -386,7 +408,19 @@ impl fmt::Display for NewestFirstDeclared {
         let (database, edge_type, key) =
             (visible(&self.database), visible(&self.edge_type), visible(&self.key));
         let now = if self.declared { "is newest-first" } else { "was newest-first" };
-        writeln!(f, "{database}: {edge_type} {now} by {key}")
+        writeln!(f, "{database}: {edge_type} {now} by {key}")?;
+        let Some(index) = &self.index else { return Ok(()) };
+        let size = format!(
+            "about {}, {}",
+            counted(index.entries, "entry", "entries"),
+            size(index.bytes + index.file_bytes)
+        );
+        match self.created {
+            true => {
+                writeln!(f, "its index was built in {}: {size}", time(Duration::from_secs_f64(self.seconds)))
+            }
+            false => writeln!(f, "its index was there: {size}"),
+        }
     }
 }
 

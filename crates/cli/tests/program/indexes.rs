@@ -93,8 +93,14 @@ fn an_edge_type_is_declared_newest_first_and_listed() {
     declare(&["KNOWS", "name"]).failed(3, &["\"KNOWS.name\"", "it has since"]);
     declare(&["KNOWS", ""]).failed(2, &["name the property"]);
     assert_eq!(declare(&["KNOWS", "since"]).succeeded().out, "social.eg: KNOWS is newest-first by since\n");
-    let again = folder.json(&["index", "newest-first", "social.eg", "KNOWS", "since"]);
-    assert_eq!(again, json!({"database": "social.eg", "type": "KNOWS", "key": "since", "declared": false}));
+    let mut again = folder.json(&["index", "newest-first", "social.eg", "KNOWS", "since"]);
+    assert!(again["seconds"].take().is_f64());
+    let (no_index, nothing) = (json!(null), json!(null));
+    assert_eq!(
+        again,
+        json!({"database": "social.eg", "type": "KNOWS", "key": "since", "declared": false, "created": false,
+               "index": no_index, "seconds": nothing})
+    );
     let listed = folder.json(&["index", "list", "social.eg"]);
     assert_eq!(listed["newest_first"], json!([{"type": "KNOWS", "key": "since"}]));
     let text = folder.run(&["index", "list", "social.eg"]).succeeded().out;
@@ -102,4 +108,21 @@ fn an_edge_type_is_declared_newest_first_and_listed() {
     assert_eq!(folder.json(&["stats", "social.eg"])["edge_types"][0]["newest_first"], "since");
     let text = folder.run(&["stats", "social.eg"]).succeeded().out;
     assert!(text.contains("newest first"), "{text}");
+}
+
+#[test]
+fn with_the_disk_engine_the_newest_edges_have_an_index() {
+    let folder = Folder::with_social();
+    folder.run(&["convert", "social.eg", "disk.eg", "--engine", "disk"]).succeeded();
+    let text = folder.run(&["index", "newest-first", "disk.eg", "KNOWS", "since"]).succeeded().out;
+    assert!(text.starts_with("disk.eg: KNOWS is newest-first by since\nits index was built in "), "{text}");
+    let again = folder.json(&["index", "newest-first", "disk.eg", "KNOWS", "since"]);
+    assert_eq!((&again["declared"], &again["created"]), (&json!(false), &json!(false)));
+    let edges = folder.json(&["stats", "disk.eg"])["edges_count"].clone();
+    assert_eq!((&again["index"]["kind"], &again["index"]["entries"]), (&json!("newest"), &edges));
+    assert_eq!(folder.json(&["index", "list", "disk.eg"])["indexes"][0], again["index"]);
+    folder.run(&["check", "disk.eg"]).succeeded();
+    folder.run(&["index", "drop", "disk.eg", "--edge", "KNOWS", "since", "--kind", "newest"]).succeeded();
+    let left = folder.json(&["index", "list", "disk.eg"])["indexes"].clone();
+    assert_eq!((left.as_array().unwrap().len(), &left[0]["kind"]), (1, &json!("hash")));
 }

@@ -414,6 +414,23 @@ fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 20_000, 60], true));
 }
 
+on_every_engine! {
+    fn an_index_by_source_is_on_edges_and_not_unique<E: TestEngine>() {
+        let store = empty::<E>();
+        prepare(&store, ValueType::I64);
+        for (owner, unique) in [(OwnerName::Label("Node"), false), (OWNER, true)] {
+            let request = IndexRequest { owner, key: "at", kind: IndexKind::Newest, unique };
+            let error = store.create_index(&request, &mut |_| Ok(())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains("on edges, and never unique"), "{error}");
+        }
+        let untyped = IndexRequest { owner: OWNER, key: "other", kind: IndexKind::Newest, unique: false };
+        let error = store.create_index(&untyped, &mut |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("declare it"), "{error}");
+        assert!(store.indexes().is_empty());
+    }
+}
+
 #[test]
 fn orders_are_made_by_the_first_read_and_counted() {
     let store = empty::<MemoryEngine>();

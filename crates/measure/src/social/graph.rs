@@ -1,14 +1,13 @@
 //! Graph: a network in one of our databases: a vertex is a node, an edge is a link.
 
 use crate::social::network::{LINK_TYPES, Network, link_data, node_data};
-use evergraph::Database;
 use evergraph::generate::random::Random;
+use evergraph::{Database, IndexOptions};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumnBuilder;
-use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 
 const NODE: &str = "Node";
@@ -58,9 +57,9 @@ impl SocialGraph {
         let label = catalogue.label(NODE).ok_or_else(missing)?;
         let keys = Keys { time: time?, version: version?, data: data? };
         let types = [one?, other?];
-        database.transact(|tx| {
-            types.iter().try_for_each(|edge_type| tx.by_id().declare_newest_first(*edge_type, keys.time))
-        })?;
+        for name in LINKS {
+            database.create_index(&IndexOptions::newest(name, KEYS[0]))?;
+        }
         Ok(Self { label, types, keys, network })
     }
 

@@ -100,7 +100,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
                 }
             }
             false => {
-                let member = Member::filled(store, &folder, &plan, work.plan.seed)?;
+                let member = Member::filled(store, &folder, &plan, work.plan.seed, || Ok(()))?;
                 let bytes = member.files_bytes;
                 (Place::Here(Box::new(member)), bytes)
             }
@@ -176,10 +176,7 @@ fn add_rates(
 /// `io` if nobody listens.
 pub fn serve(assignment: &Assignment, requests: Requests) -> Result<()> {
     let Assignment { store, plan, seed, folder, .. } = assignment;
-    let prepare = || {
-        assignment.join()?;
-        Member::filled(*store, folder, plan, *seed)
-    };
+    let prepare = || Member::filled(*store, folder, plan, *seed, || assignment.join());
     requests.serve(prepare, |member, request| member.reply(plan, *seed, request))
 }
 
@@ -188,20 +185,21 @@ fn degrees(plan: &DiskPlan) -> Result<Degrees> {
 }
 
 impl Member {
-    fn filled(store: DiskStore, folder: &Path, plan: &DiskPlan, seed: u64) -> Result<Self> {
+    /// A store of the network; what it needs besides is there before `begin`.
+    fn filled(
+        store: DiskStore,
+        folder: &Path,
+        plan: &DiskPlan,
+        seed: u64,
+        begin: impl FnOnce() -> Result<()>,
+    ) -> Result<Self> {
         fs::create_dir_all(folder).map_err(|error| {
             Error::new(ErrorKind::Io, format!("make the folder {}: {error}", folder.display()))
         })?;
-        let network = network(&degrees(plan)?, plan.nodes, seed);
-        let home = match open_durable_key_value(store, folder, plan.limit_bytes)? {
-            Some(peer) => {
-                let home = Home::peer(peer, network, seed)?;
-                if let Home::Peer { store, .. } = &home {
-                    store.settle()?;
-                }
-                home
-            }
-            None => {
+        let (network, mix) = (network(&degrees(plan)?, plan.nodes, seed), mix(plan.nodes, seed));
+        let home = match store {
+            DiskStore::DiskEngine | DiskStore::MemoryEngine => {
+                begin()?;
                 let options = Options {
                     engine: Some(EngineKind::Disk),
                     durability: Durability::Sync,
@@ -210,8 +208,13 @@ impl Member {
                 };
                 Home::ours(Database::open_with(folder.join("evergraph"), &options)?, network)?
             }
+            _ => Home::peer(network, seed, || {
+                begin()?;
+                let peer = open_durable_key_value(store, folder, plan.limit_bytes)?;
+                peer.ok_or_else(|| Error::invalid(format!("{} is no peer", store.name())))
+            })?,
         };
-        Ok(Self { home, mix: mix(plan.nodes, seed), files_bytes: disk_bytes(folder)? })
+        Ok(Self { home, mix, files_bytes: disk_bytes(folder)? })
     }
 
     fn reply(&self, plan: &DiskPlan, seed: u64, request: Request) -> Result<Value> {

@@ -60,12 +60,23 @@ impl Home {
         Ok(Self::Ours { database, graph })
     }
 
-    /// Loads the network into an empty store.
+    /// Loads the network into an empty store, which is opened when its pairs are drawn.
     ///
     /// # Errors
     /// What the store says.
-    pub fn peer(store: Box<dyn KeyValue>, network: Network, seed: u64) -> Result<Self> {
-        load(&*store, &network, seed)?;
+    pub fn peer(
+        network: Network,
+        seed: u64,
+        open: impl FnOnce() -> Result<Box<dyn KeyValue>>,
+    ) -> Result<Self> {
+        let pairs = pairs_of(&network, seed);
+        let store = open()?;
+        for pairs in pairs.chunks(LOAD_BATCH) {
+            let changes: Vec<_> =
+                pairs.iter().map(|(key, value)| (key.as_slice(), Some(value.as_slice()))).collect();
+            store.write(&changes)?;
+        }
+        store.settle()?;
         let next = AtomicU32::new(network.nodes());
         Ok(Self::Peer { store, network: Box::new(network), next })
     }
@@ -192,8 +203,8 @@ fn time_of(record: &[u8]) -> Result<i64> {
     bytes.map(i64::from_be_bytes).ok_or_else(short)
 }
 
-/// Loads what [`SocialGraph::load`] loads: a link's time is its place in the list of its type.
-fn load(store: &dyn KeyValue, network: &Network, seed: u64) -> Result<()> {
+/// What [`SocialGraph::load`] loads, ascending: a link's time is its place in the list of its type.
+fn pairs_of(network: &Network, seed: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut random = Random::new(seed, PURPOSE, 3);
     let nodes =
         (0..network.nodes()).map(|node| (node_key(node), record(i64::from(node), &node_data(&mut random))));
@@ -207,11 +218,7 @@ fn load(store: &dyn KeyValue, network: &Network, seed: u64) -> Result<()> {
         }
     }
     pairs.sort_unstable();
-    pairs.chunks(LOAD_BATCH).try_for_each(|pairs| {
-        let changes: Vec<_> =
-            pairs.iter().map(|(key, value)| (key.as_slice(), Some(value.as_slice()))).collect();
-        store.write(&changes)
-    })
+    pairs
 }
 
 /// Does `operation` on pairs, as one transaction of writes or one of reads.

@@ -95,7 +95,7 @@ fn open(kind: Kind, work: &Work<'_>, degrees: &Degrees) -> Result<Home> {
             let options = Options { durability: Durability::Sync, ..Options::default() };
             Home::ours(Database::open_with(folder.join("evergraph"), &options)?, network)
         }
-        Some(store) => Home::peer(store, network, work.plan.seed),
+        Some(store) => Home::peer(network, work.plan.seed, || Ok(store)),
     }
 }
 

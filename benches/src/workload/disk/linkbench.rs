@@ -2,7 +2,7 @@
 //! same limit.
 //!
 //! ```text
-//! fill ── the same operations in every store ── TAO, DFLT: 2 clients timed, 24 counted ── 50, 100 % writes: 24 counted
+//! fill ── the same operations in every store, a short run ── TAO, DFLT: 2 clients timed, 24 counted ── 50, 100 % writes: 24 counted
 //! ```
 //!
 //! Stores take turns in each round. LMDB, which reads through the page cache, works in a process of its own
@@ -37,6 +37,9 @@ const NAME: &str = "disk.linkbench";
 /// Shares of writes, of a hundred, of the mixes that are counted besides.
 const WRITES: [u32; 2] = [50, 100];
 
+/// The stage of the short run; the check is stage 0.
+const TRIED: u64 = 1;
+
 /// Which operations clients take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Shared {
@@ -58,14 +61,21 @@ impl Shared {
 /// What a store is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Request {
-    /// To be loaded: bytes of its files.
+    /// To be loaded, and tried by a short run: what takes the most memory.
     Fill,
-    /// What is seen by the operations that all do alike.
-    Check,
     /// Mean, P99 and P999 of an operation, by clients of a stage.
     Latencies(Shared, u64),
     /// Operations a second, likewise.
     Rate(Shared, u64),
+}
+
+/// A store that is filled.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Filled {
+    /// Bytes of its files after the load.
+    files_bytes: u64,
+    /// What is seen by the operations that all do alike.
+    seen: Vec<u64>,
 }
 
 /// A store with the network, and the clients' mix.
@@ -87,40 +97,34 @@ enum Place {
 /// `corrupt` if a store answers otherwise than ours; what engines say.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
     let plan = work.plan.disk.clone();
-    let mut names = Vec::new();
-    let mut places = Vec::new();
+    let (mut names, mut places, mut expected) = (Vec::new(), Vec::new(), None);
     let wanted = |store: &DiskStore| !matches!(store, DiskStore::MemoryEngine | DiskStore::Fjall);
     for store in limitable(work, plan.stores().into_iter().filter(wanted).collect()) {
         let folder = work.place("disk-linkbench").join(store.name());
-        let (place, bytes) = match store.is_limited_by_system() {
-            true => {
-                match started::<u64>(work, (store, HelperPart::Linkbench), &plan, &folder, &Request::Fill)? {
-                    Some((helper, bytes)) => (Place::Elsewhere(helper), bytes),
-                    None => continue,
-                }
-            }
-            false => {
-                let member = Member::filled(store, &folder, &plan, work.plan.seed, || Ok(()))?;
-                let bytes = member.files_bytes;
-                (Place::Here(Box::new(member)), bytes)
-            }
+        let (place, filled): (Place, Filled) = if store.is_limited_by_system() {
+            let part = (store, HelperPart::Linkbench);
+            let Some((helper, filled)) = started(work, part, &plan, &folder, &Request::Fill)? else {
+                continue;
+            };
+            (Place::Elsewhere(helper), filled)
+        } else {
+            let member = Member::filled(store, &folder, &plan, work.plan.seed, || Ok(()))?;
+            let mut place = Place::Here(Box::new(member));
+            let filled = place.ask(&plan, work.plan.seed, Request::Fill)?;
+            (place, filled)
         };
+        expect_alike(store.name(), &filled.seen, expected.get_or_insert_with(|| filled.seen.clone()))?;
         work.note(format!(
             "{}: files of {} after the load, {:.1} times the limit",
             store.name(),
-            ByteSize(bytes),
-            bytes as f64 / plan.limit_bytes as f64
+            ByteSize(filled.files_bytes),
+            filled.files_bytes as f64 / plan.limit_bytes as f64
         ));
         names.push(store.name());
         places.push(place);
     }
-    let mut expected: Option<Vec<u64>> = None;
-    for (name, place) in names.iter().zip(&mut places) {
-        let seen: Vec<u64> = place.ask(&plan, work.plan.seed, Request::Check)?;
-        expect_alike(name, &seen, expected.get_or_insert_with(|| seen.clone()))?;
-    }
     // A stage is a time that no other has: clients of each begin after what those before them wrote.
-    let mut stage = 0;
+    let mut stage = TRIED;
     for (at, (name, title, _)) in MIXES.into_iter().enumerate() {
         let mut rounds = Vec::new();
         for round in 0..plan.rounds {
@@ -220,8 +224,12 @@ impl Member {
     fn reply(&self, plan: &DiskPlan, seed: u64, request: Request) -> Result<Value> {
         let time = plan.insert_time;
         match request {
-            Request::Fill => value(self.files_bytes),
-            Request::Check => value(self.home.check(&self.mix, seed)?),
+            Request::Fill => {
+                let seen = self.home.check(&self.mix, seed)?;
+                let mut clients = clients(CLIENTS, seed, TRIED);
+                self.home.rate(&mut clients, &Shared::Writes(50).of(&self.mix), time / 5)?;
+                value(Filled { files_bytes: self.files_bytes, seen })
+            }
             Request::Latencies(shared, stage) => {
                 let mut clients = clients(LATENCY_CLIENTS, seed, stage);
                 value(self.home.latencies(&mut clients, &shared.of(&self.mix), time)?)

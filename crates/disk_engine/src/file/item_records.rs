@@ -2,6 +2,7 @@
 
 use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
+use crate::file::last_list::LastList;
 use crate::file::page_reader::VerifiedPage;
 use crate::file::visibility::Visibility;
 use crate::format::file_name::PageNumber;
@@ -51,12 +52,14 @@ impl<'f> FileRecords<'f> {
         }
     }
 
-    /// Visits the visible records of an item that one of its pages has, the newest first, until `visit` breaks.
+    /// Visits the visible records of an item that one of its pages has, the newest first, until `visit` breaks. Who looks
+    /// for several items keeps the `last` list.
     pub(super) fn visit_item(
         &self,
         (list, item): (ListId, ItemKey),
         (number, page): (PageNumber, &VerifiedPage),
         stamp_use: StampUse,
+        last: &mut LastList,
         mut visit: impl FnMut(ItemRecord) -> CheckpointResult<ControlFlow<()>>,
     ) -> CheckpointResult<ControlFlow<()>> {
         let damaged = |error: DecodeError| self.page_error(number, &error);
@@ -71,10 +74,9 @@ impl<'f> FileRecords<'f> {
             return self.visit_visible(records, page.head().rank, &stamps, |at| page.operation(at), visit);
         }
         let page = self.open_lists(list.subject, page).map_err(damaged)?;
-        let Some(records) = page.find(list.vertex).map_err(damaged)? else {
+        let Some(parallel) = last.find((number, &page), list, item.neighbor()).map_err(damaged)? else {
             return Ok(ControlFlow::Continue(()));
         };
-        let parallel = page.find_neighbor(records, item.neighbor()).map_err(damaged)?;
         let records = of_discriminator(&page, parallel, item.discriminator());
         if needs_stamps {
             page.stamps_into(self.first_ts(), records.clone(), &mut stamps).map_err(damaged)?;
@@ -114,9 +116,12 @@ impl<'f> FileRecords<'f> {
         stamp_use: StampUse,
         mut visit: impl FnMut(ItemRecord) -> CheckpointResult<ControlFlow<()>>,
     ) -> CheckpointResult<()> {
+        let mut last = LastList::default();
         for indexed in self.pages_of_item(list, item) {
             let page = self.topology_page(indexed.page)?;
-            if self.visit_item((list, item), (indexed.page, &page), stamp_use, &mut visit)?.is_break() {
+            let found =
+                self.visit_item((list, item), (indexed.page, &page), stamp_use, &mut last, &mut visit)?;
+            if found.is_break() {
                 break;
             }
         }

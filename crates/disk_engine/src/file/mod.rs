@@ -9,7 +9,7 @@
 //!
 //! file_records   the file as a reader at S sees it; record_source answers what such a reader asks (`RecordSource`)
 //! visibility     which records that reader sees
-//! item_records   presence: filter, then the records of one item
+//! item_records   presence: filter, then the records of one item; last_list keeps what a batch needs again
 //! item_pages     the pages that items of several files need, read side by side
 //! properties     the column of a property, by rank of an edge's record or by vertex; long values
 //! list_items     a list, a piece of it, parallel edges, degrees
@@ -40,6 +40,7 @@ mod group_directory;
 mod group_records;
 pub mod item_pages;
 mod item_records;
+mod last_list;
 mod list_items;
 pub mod page_reader;
 mod page_rounds;

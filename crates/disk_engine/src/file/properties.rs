@@ -13,6 +13,7 @@ use crate::cache::PageWorth;
 use crate::file::csr_file::ColumnsFile;
 use crate::file::file_records::FileRecords;
 use crate::file::item_records::{ItemRecord, StampUse};
+use crate::file::last_list::LastList;
 use crate::file::page_reader::VerifiedPage;
 use crate::file::page_rounds::visit_pages;
 use crate::format::columns::page::{ColumnContent, ColumnPage};
@@ -197,7 +198,8 @@ impl FileRecords<'_> {
             }
             silent.retain(|place| answers[*place] == PropertyAnswer::Undecided);
         }
-        let mut bases = vec![(VertexBase::Silent, ControlFlow::Continue(())); items.len()];
+        let (mut bases, mut last) =
+            (vec![(VertexBase::Silent, ControlFlow::Continue(())); items.len()], LastList::default());
         let units = silent.iter().flat_map(|place| {
             let (list, item) = items[*place];
             self.pages_of_item(list, item).iter().map(|indexed| (*place, indexed.page))
@@ -207,8 +209,9 @@ impl FileRecords<'_> {
             let (base, flow) = &mut bases[place];
             if flow.is_continue() {
                 let stamp_use = self.vertex_stamps();
-                *flow =
-                    self.visit_item(items[place], (number, page), stamp_use, |record| Ok(base.with(record)))?;
+                *flow = self.visit_item(items[place], (number, page), stamp_use, &mut last, |record| {
+                    Ok(base.with(record))
+                })?;
             }
             Ok(())
         })?;
@@ -226,7 +229,7 @@ impl FileRecords<'_> {
         places: &[usize],
         answers: &mut [PropertyAnswer],
     ) -> CheckpointResult<Vec<EdgeCandidate>> {
-        let mut candidates: Vec<EdgeCandidate> = Vec::new();
+        let (mut candidates, mut last): (Vec<EdgeCandidate>, _) = (Vec::new(), LastList::default());
         let units = places.iter().flat_map(|place| {
             let (list, item) = items[*place];
             self.pages_of_item(list, item).iter().map(|indexed| (*place, indexed.page))
@@ -239,7 +242,7 @@ impl FileRecords<'_> {
             }
             let mut is_first = before.is_none();
             let stamp_use = StampUse::VisibilityAlone;
-            let _ = self.visit_item(items[place], (number, page), stamp_use, |record| {
+            let _ = self.visit_item(items[place], (number, page), stamp_use, &mut last, |record| {
                 if is_first && record.operation == RecordOperation::Delete {
                     answers[place] = PropertyAnswer::Absent;
                     return Ok(ControlFlow::Break(()));

@@ -8,6 +8,7 @@ use crate::cache::PageWorth;
 use crate::file::file_records::FileRecords;
 use crate::file::group_directory::VertexState;
 use crate::file::item_records::StampUse;
+use crate::file::last_list::LastList;
 use crate::file::page_rounds::visit_pages;
 use crate::file::visibility::Visibility;
 use crate::format::directory::INDEX_GROUP;
@@ -89,7 +90,7 @@ impl FileRecords<'_> {
         items: &[(ListId, ItemKey)],
         found: &mut [Option<bool>],
     ) -> CheckpointResult<()> {
-        let mut undecided = Vec::new();
+        let (mut undecided, mut last) = (Vec::new(), LastList::default());
         for (place, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
             match self.known_vertex(items[place].0) {
                 Some(known) => *found = known,
@@ -106,7 +107,7 @@ impl FileRecords<'_> {
             // Where an item's records go on over pages, the newest is in the first one.
             if found[place].is_none() {
                 let stamp_use = StampUse::VisibilityAlone;
-                let _ = self.visit_item(items[place], (number, page), stamp_use, |record| {
+                let _ = self.visit_item(items[place], (number, page), stamp_use, &mut last, |record| {
                     found[place] = Some(record.operation != RecordOperation::Delete);
                     Ok(ControlFlow::Break(()))
                 })?;

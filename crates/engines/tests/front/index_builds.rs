@@ -44,7 +44,7 @@ fn on_age(kind: IndexKind, unique: bool) -> IndexRequest<'static> {
 }
 
 fn a_build_beside_a_violation_fails_and_names_it<E: TestEngine>() {
-    for kind in IndexKind::ALL {
+    for kind in IndexKind::BY_VALUE {
         let store = empty::<E>();
         ages(&store, 0..20);
         let failed = store.create_index(&on_age(kind, true), &mut |progress| {
@@ -94,7 +94,7 @@ fn build_with<E: TestEngine>(
 
 /// `tries_alone`: how often a build is tried after somebody entered a value alone.
 fn who_enters_last_is_looked_at<E: TestEngine>(tries_alone: usize) {
-    for kind in IndexKind::ALL {
+    for kind in IndexKind::BY_VALUE {
         let store = empty::<E>();
         let people = ages(&store, 0..20);
         let (tries, made) = build_with(&store, &on_age(kind, true), || drop(ages(&store, [5])));
@@ -167,7 +167,7 @@ fn a_unique_index_does_not_wait_for_writers_to_pause() {
 }
 
 fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>() {
-    for kind in IndexKind::ALL {
+    for kind in IndexKind::BY_VALUE {
         let (store, hook) = E::hooked();
         let people = ages(&store, 0..5);
         let beside = store.clone();
@@ -402,7 +402,7 @@ on_every_engine! {
 
 on_every_engine! {
     fn a_snapshot_from_before_an_index_was_built_anew_reads_everything<E: TestEngine>() {
-        for kind in IndexKind::ALL {
+        for kind in IndexKind::BY_VALUE {
             let store = empty::<E>();
             let people = ages(&store, 0..5);
             store.create_index(&on_age(kind, false), &mut |_| Ok(())).unwrap();
@@ -423,7 +423,7 @@ on_every_engine! {
 
 on_every_engine! {
     fn who_began_under_a_unique_index_meets_the_one_that_took_its_place<E: TestEngine>() {
-        for kind in IndexKind::ALL {
+        for kind in IndexKind::BY_VALUE {
             let store = empty::<E>();
             ages(&store, 0..3);
             store.create_index(&on_age(kind, true), &mut |_| Ok(())).unwrap();

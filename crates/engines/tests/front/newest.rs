@@ -297,11 +297,21 @@ fn write<E: TestEngine>(transaction: &mut Transaction<E>, model: &mut Model, nam
     }
 }
 
-fn run<E: TestEngine>(program: &[(Step, u32)], declared: bool, value_type: ValueType) {
+/// What an edge type has from the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Order {
+    None,
+    Declared,
+    Indexed,
+}
+
+fn run<E: TestEngine>(program: &[(Step, u32)], order: Order, value_type: ValueType) {
     let store = empty::<E>();
     let names = prepare(&store, value_type);
-    if declared {
-        declare(&store, &names);
+    match order {
+        Order::None => {}
+        Order::Declared => declare(&store, &names),
+        Order::Indexed => _ = index(&store),
     }
     let mut world = World { store, names, head: Model::new(), open: None, snapshots: Vec::new() };
     for (step, random) in program {
@@ -316,6 +326,10 @@ fn any_program() -> impl Strategy<Value = Vec<(Step, u32)>> {
     proptest::collection::vec((any_step(), any::<u32>()), 1..40)
 }
 
+fn any_order() -> impl Strategy<Value = Order> {
+    prop_oneof![Just(Order::None), Just(Order::Declared), Just(Order::Indexed)]
+}
+
 fn any_type() -> impl Strategy<Value = ValueType> {
     prop_oneof![Just(ValueType::I64), Just(ValueType::DateTime)]
 }
@@ -324,24 +338,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_newest_come_first(program in any_program(), declared in any::<bool>(), value_type in any_type()) {
-        run::<MemoryEngine>(&program, declared, value_type);
+    fn the_newest_come_first(program in any_program(), order in any_order(), value_type in any_type()) {
+        run::<MemoryEngine>(&program, order, value_type);
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program()) {
-        run::<NaiveEngine>(&program, true, ValueType::I64);
+    fn the_newest_come_first_where_an_engine_keeps_no_order(program in any_program(), order in any_order()) {
+        run::<NaiveEngine>(&program, order, ValueType::I64);
     }
 
     #[test]
     fn the_newest_come_first_on_the_disk_engine(
-        program in any_program(), declared in any::<bool>(), value_type in any_type()
+        program in any_program(), order in any_order(), value_type in any_type()
     ) {
-        run::<DiskEngine>(&program, declared, value_type);
+        run::<DiskEngine>(&program, order, value_type);
     }
 }
 

@@ -465,9 +465,10 @@ class Database(Loading, Files, Handle):
         ordered : bool
             Whether the index also finds ranges.
         newest_first : bool
-            Whether to declare an edge type newest-first by the property (``Transaction.declare_newest_first``); with
-            ``of="edges"``, and neither unique nor ordered. With the disk engine an index is built, by which the newest
-            edges of a vertex are read without its others. With the memory engine lists have that order themselves.
+            Whether to declare an edge type newest-first by the property
+            (``Transaction.declare_newest_first``); with ``of="edges"``, and neither unique nor ordered. With the
+            disk engine an index is built, by which the newest edges of a vertex are read without its others. With
+            the memory engine lists have that order themselves.
 
         Returns
         -------

@@ -159,3 +159,20 @@ def test_the_disk_engine_has_no_arrays_to_share(tmp_path: Path) -> None:
             with pytest.raises(eg.InvalidError, match="csr"):
                 now.csr_pieces("KNOWS")
             assert now.csr("KNOWS") is not None
+
+
+def test_the_newest_edges_have_an_index(tmp_path: Path) -> None:
+    with eg.open(tmp_path / "disk.eg", engine="disk", memory_limit=LIMIT) as db, eg.open() as in_memory:
+        for one, kinds in ((db, ["newest"]), (in_memory, [])):
+            made = people(one)
+            wanted = one.snapshot().newest_edges(made.ada, "KNOWS", "since", limit=1)
+            assert one.create_index("KNOWS", "since", newest_first=True, of="edges")
+            assert not one.create_index("KNOWS", "since", newest_first=True, of="edges")
+            assert [index["kind"] for index in one.indexes() if index["of"] == "edges"] == kinds
+            assert one.snapshot().newest_edges(made.ada, "KNOWS", "since", limit=1) == wanted
+            with pytest.raises(eg.InvalidError, match="on edges, and never unique"):
+                one.create_index("KNOWS", "since", newest_first=True, unique=True, of="edges")
+            with pytest.raises(eg.InvalidError, match="not both"):
+                one.create_index("KNOWS", "since", newest_first=True, ordered=True, of="edges")
+        db.drop_index("KNOWS", "since", newest_first=True, of="edges")
+        assert [index["kind"] for index in db.indexes() if index["of"] == "edges"] == []

@@ -12,7 +12,7 @@
 //! names the indexes that are ready; one that is being built is known to its store alone, and gone
 //! after a crash.
 //!
-//! *Equality* is that of [`Value`](crate::value::Value): widths count, the `int` 1 is not the `long` 1. Where a property has
+//! *Equality* is that of [`Value`]: widths count, the `int` 1 is not the `long` 1. Where a property has
 //! a type this does not show, since a number is looked up in the type of the property. In a
 //! property declared `any`, a look-up of the `int` 1 finds that alone, and a unique index lets the
 //! `long` 1 stand beside it; the *range* from 1 to 1 finds the number 1 in every width

@@ -13,6 +13,8 @@
 //! Source: disk-engine, sections 4 and 7.
 
 use crate::engine::DiskEngine;
+use crate::file::csr_file::CsrFile;
+use crate::generation::Generation;
 use crate::graph_supply::GraphSupply;
 use crate::memory_graph::graph::{MemoryGraph, PreparedCommit};
 use crate::memory_graph::index_entries::IndexRecord;
@@ -255,10 +257,12 @@ impl DiskEngine {
         }
         let began = clock.now();
         let done = loop {
+            let oldest = self.oldest_frozen();
             if !self.flush_oldest()? {
-                // A commit that froze the graph and is not published yet has the latch.
+                // A commit that froze the graph and is not published yet has the latch. One that was frozen since may
+                // not be published either: it is waited for in the next turn.
                 drop(self.timeline().latch());
-                if !self.flush_oldest()? {
+                if !self.flush_oldest()? && !is_another(oldest, self.oldest_frozen()) {
                     break is_done();
                 }
             }
@@ -268,6 +272,10 @@ impl DiskEngine {
         };
         self.pacing().stalled(clock.now().saturating_sub(began));
         Ok(done)
+    }
+
+    fn oldest_frozen(&self) -> Option<Arc<Generation<CsrFile>>> {
+        self.tree().with_current(|current| current.frozen().first().cloned())
     }
 
     #[cold]
@@ -283,4 +291,9 @@ impl DiskEngine {
         let text = format!("{what}, as many as may, and a wait of {patience:.1?} did not help: {cause}");
         Error::new(ErrorKind::Limit, text)
     }
+}
+
+/// Whether the oldest graph that waits isn't the one that was.
+fn is_another(before: Option<Arc<Generation<CsrFile>>>, now: Option<Arc<Generation<CsrFile>>>) -> bool {
+    now.is_some_and(|now| before.is_none_or(|before| !Arc::ptr_eq(&before, &now)))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A driver of Apache TinkerPop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Driver {
     Python,
     JavaScript,
@@ -30,24 +30,26 @@ impl Driver {
                 ("gremlin-javascript", &[("package-lock.json", include_str!("javascript/package-lock.json"))])
             }
             Self::Java => ("gremlin-java", &[("pom.xml", include_str!("java/pom.xml"))]),
-            Self::Go => {
-                ("gremlin-go", &[("go.mod", include_str!("go/go.mod")), ("go.sum", include_str!("go/go.sum"))])
-            }
+            Self::Go => (
+                "gremlin-go",
+                &[("go.mod", include_str!("go/go.mod")), ("go.sum", include_str!("go/go.sum"))],
+            ),
         };
         let installed = target.join(name);
+        if let (Self::Python, Some(python)) = (self, std::env::var_os("EVERGRAPH_GREMLIN_PYTHON")) {
+            return Some(python_command(python.into(), program));
+        }
         let is_current = |(file, pinned): &(&str, &str)| {
             std::fs::read_to_string(installed.join(file)).is_ok_and(|found| found == *pinned)
         };
         if !pins.iter().all(is_current) {
-            skip(&format!("target/{name} has no driver, or another version: run `make gremlin-drivers`, which says why"));
+            skip(&format!(
+                "target/{name} has no driver, or another version: run `make gremlin-drivers`, which says why"
+            ));
             return None;
         }
         Some(match self {
-            Self::Python => {
-                let mut command = Command::new(installed.join("bin/python"));
-                command.arg(program).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
-                command
-            }
+            Self::Python => python_command(installed.join("bin/python"), program),
             Self::JavaScript => {
                 let mut command = Command::new("node");
                 command.arg(program).env("NODE_PATH", installed.join("node_modules"));
@@ -69,9 +71,10 @@ impl Driver {
     }
 }
 
-/// Where the check programs are.
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers")
+fn python_command(python: PathBuf, program: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.arg(program).env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
+    command
 }
 
 /// Says that the test can't run, and why. In CI nothing may be missing.

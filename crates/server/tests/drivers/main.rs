@@ -16,6 +16,7 @@ use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use installed::Driver;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -47,12 +48,15 @@ fn gremlin_go_queries_writes_and_meets_errors_as_with_any_server() {
 
 /// Runs a check program beside a server, which it may restart; skipped if the driver is not installed.
 fn run_checks(driver: Driver, program: &str) {
-    let Some(mut command) = driver.command(&installed::folder().join(program)) else { return };
+    let Some(mut command) =
+        driver.command(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers").join(program))
+    else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let database = Arc::new(Database::open(folder.path().join("social.eg")).unwrap());
-    let start = |address| {
-        Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap()
-    };
+    let start =
+        |address| Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
     let mut server = start("127.0.0.1:0".parse().unwrap());
     command.arg(format!("ws://{}/gremlin", server.address()));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

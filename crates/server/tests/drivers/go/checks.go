@@ -143,10 +143,10 @@ func elements(c context) {
 		// `Key` is empty.
 		found[property.Label] = property.Value
 	}
-	// In a traversal the driver writes an integer that fits as an `int32`.
-	same(found, map[string]any{"name": "ann", "age": int32(41)})
+	// The driver writes an `int` as a long; as an argument of `Inject`, as an integer if it fits.
+	same(found, map[string]any{"name": "ann", "age": int64(41)})
 	same(one(g.V(ann).Properties("name")).(*gremlingo.VertexProperty).Value, "ann")
-	same(one(g.E(edge).Properties()).(*gremlingo.Property).Value, int32(1833))
+	same(one(g.E(edge).Properties()).(*gremlingo.Property).Value, int64(1833))
 	path := one(g.V(ann).As("a").OutE("knows").InV().Values("name").Path()).(*gremlingo.Path)
 	same([]any{len(path.Objects), path.Objects[3]}, []any{4, "bob"})
 	same(one(g.V(ann).ValueMap("name")), map[any]any{"name": []any{"ann"}})
@@ -206,7 +206,7 @@ func conflicts(c context) {
 	if second.IsOpen() {
 		no(second.Rollback())
 	}
-	same(one(c.g.V().Values("value")), int32(1))
+	same(one(c.g.V().Values("value")), int64(1))
 }
 
 func errorsOfTheServer(c context) {

@@ -74,7 +74,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-python \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
     differential
 
@@ -91,7 +91,7 @@ demo: build ## See Evergraph at work (builds it first)
 demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (DEMO_FLAGS="--scale 21" for a smaller one)
 	$(Q)tools/demo-disk "$(BUILT)/release/evergraph" $(DEMO_FLAGS)
 
-test: toolchain python gremlin-python python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
+test: toolchain python gremlin-drivers python-package gremlin-test ## Run every test: unit, behaviour, doc, schedules, Python
 	@echo "== unit, behaviour and documentation tests (the first time builds them: a few minutes)"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) $(WORKSPACE) 2>&1 | $(SUMMARY)
 	@echo "== a program without the feature \`files\` (in a build of its own, unoptimised)"
@@ -319,9 +319,12 @@ toolchain:
 python:
 	$(Q)tools/make-python "$(BUILT)/python" tests/requirements.txt
 
-# Gremlin's Python driver, which the server is tested with.
-gremlin-python:
+# Gremlin's drivers, which the server is tested with.
+gremlin-drivers:
 	$(Q)tools/make-python "$(BUILT)/gremlin-python" crates/server/tests/drivers/requirements.txt
+	$(Q)for language in javascript java go; do \
+	    tools/make-gremlin-driver $$language "$(BUILT)/gremlin-$$language"; \
+	done
 
 # The same for the Python package: what builds it, what tests it, what it converts from and to.
 python-package:

@@ -97,24 +97,37 @@ impl fmt::Display for ServeReport {
 Python      pip install gremlinpython
             from gremlin_python.process.anonymous_traversal import traversal
             from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-            g = traversal().with_(DriverRemoteConnection('{url}', 'g'))
+            connection = DriverRemoteConnection('{url}', 'g')
+            g = traversal().with_(connection)
             print(g.V().count().next())
+            connection.close()
 
 JavaScript  npm install gremlin
             const gremlin = require('gremlin')
             const connection = new gremlin.driver.DriverRemoteConnection('{url}')
             const g = gremlin.process.AnonymousTraversalSource.traversal().with_(connection)
-            g.V().count().next().then(result => console.log(result.value))
+            g.V().count().next()
+                .then(result => console.log(result.value))
+                .finally(() => connection.close())
 
 Java        org.apache.tinkerpop:gremlin-driver
+            import static org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource.traversal;
+            import org.apache.tinkerpop.gremlin.driver.Cluster;
+            import org.apache.tinkerpop.gremlin.driver.remote.DriverRemoteConnection;
             var cluster = Cluster.build(\"{host}\").port({port}).create();
             var g = traversal().with(DriverRemoteConnection.using(cluster, \"g\"));
             System.out.println(g.V().count().next());
+            cluster.close();
 
 Go          go get github.com/apache/tinkerpop/gremlin-go/v3/driver
-            connection, _ := gremlingo.NewDriverRemoteConnection(\"{url}\")
-            g := gremlingo.Traversal_().With(connection)
-            result, _ := g.V().Count().Next()"
+            import \"fmt\"
+            import gremlingo \"github.com/apache/tinkerpop/gremlin-go/v3/driver\"
+            connection, err := gremlingo.NewDriverRemoteConnection(\"{url}\")
+            if err != nil {{ panic(err) }}
+            defer connection.Close()
+            result, err := gremlingo.Traversal_().With(connection).V().Count().Next()
+            if err != nil {{ panic(err) }}
+            fmt.Println(result.GetInterface())"
         )
     }
 }

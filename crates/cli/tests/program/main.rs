@@ -9,6 +9,7 @@ mod commands;
 mod data_sets;
 mod databases;
 mod dialogue;
+mod driver_examples;
 mod engines;
 mod exports;
 mod help;

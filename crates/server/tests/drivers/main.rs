@@ -1,57 +1,99 @@
-//! Drivers: gremlinpython, unmodified, against the server.
+//! Drivers: those of Apache TinkerPop for four languages, unmodified, against the server.
+//!
+//! ```text
+//! a check program ──"restart"──> the test ──stop, start──> the server
+//!                 <──a line─────
+//! ```
+//!
+//! Each language has one check program, which queries the server as its users do and prints how many checks passed.
 
 #![allow(clippy::unwrap_used)]
+
+mod installed;
 
 use evergraph::Database;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use installed::Driver;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// What the environment must have installed.
-const REQUIREMENTS: &str = include_str!("requirements.txt");
+/// How long the checks of a driver may take; they take seconds.
+const CHECKS_TIME: Duration = Duration::from_secs(300);
 
 #[test]
 fn gremlinpython_queries_writes_and_meets_errors_as_with_any_server() {
-    let Some(python) = python() else {
-        return skip(
-            "there is no Python with gremlinpython: run `make test`, which makes one in target/gremlin-python (by \
-             python3 with venv and pip, and a way to a package index), or let EVERGRAPH_GREMLIN_PYTHON name one",
-        );
+    run_checks(Driver::Python, "python_checks.py");
+}
+
+#[test]
+fn gremlin_javascript_queries_writes_and_meets_errors_as_with_any_server() {
+    run_checks(Driver::JavaScript, "javascript/checks.js");
+}
+
+#[test]
+fn gremlin_driver_of_java_queries_writes_and_meets_errors_as_with_any_server() {
+    run_checks(Driver::Java, "java/DriverChecks.java");
+}
+
+#[test]
+fn gremlin_go_queries_writes_and_meets_errors_as_with_any_server() {
+    run_checks(Driver::Go, "go/checks.go");
+}
+
+/// Runs a check program beside a server, which it may restart; skipped if the driver is not installed.
+fn run_checks(driver: Driver, program: &str) {
+    let Some(mut command) =
+        driver.command(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers").join(program))
+    else {
+        return;
     };
     let folder = tempfile::tempdir().unwrap();
     let database = Arc::new(Database::open(folder.path().join("social.eg")).unwrap());
-    let address = "127.0.0.1:0".parse().unwrap();
-    let server = Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drivers/python_checks.py");
-    let mut command = Command::new(&python);
-    command.arg(&script).arg(format!("ws://{}/gremlin", server.address()));
-    command.env("PYTHONDONTWRITEBYTECODE", "1").env_remove("PYTHONPATH");
-    let ran = command.output().unwrap_or_else(|error| panic!("run {}: {error}", python.display()));
-    let (out, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success(), "{}\n{out}\n{errors}", ran.status);
-    assert!(out.ends_with("passed\n"), "{out}");
+    let start =
+        |address| Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
+    let mut server = start("127.0.0.1:0".parse().unwrap());
+    command.arg(format!("ws://{}/gremlin", server.address()));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("run {command:?}: {error}"));
+    let mut input = child.stdin.take().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut errors = child.stderr.take().unwrap();
+    let errors = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        errors.read_to_end(&mut bytes).map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap()
+    });
+    let (sender, receiver) = channel();
+    let reader = thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let end = Instant::now() + CHECKS_TIME;
+    let mut out = Vec::new();
+    loop {
+        match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok(line) if line == "restart" => {
+                let address = server.address();
+                server.stop();
+                server = start(address);
+                writeln!(input, "restarted").unwrap();
+            }
+            Ok(line) => out.push(line),
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                child.kill().unwrap();
+                out.push(format!("not done after {CHECKS_TIME:?}"));
+                break;
+            }
+        }
+    }
+    let status = child.wait().unwrap();
+    let (out, errors) = (out.join("\n"), errors.join().unwrap());
+    assert!(status.success() && out.ends_with(" passed"), "{status}\n{out}\n{errors}");
+    println!("{out}");
+    let _ = reader.join();
     server.stop();
     database.close().unwrap();
-}
-
-/// The Python that a variable names, or that `make test` made from the requirements as they are now.
-fn python() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("EVERGRAPH_GREMLIN_PYTHON") {
-        return Some(path.into());
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent()?.join("gremlin-python");
-    let installed = std::fs::read_to_string(folder.join("requirements.txt")).ok()?;
-    (installed == REQUIREMENTS).then(|| folder.join("bin/python"))
-}
-
-/// Says that the test can't run, and why. In CI nothing may be missing.
-fn skip(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "{why}");
-    let thread = std::thread::current();
-    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a test"));
-    // Not by `println!`, which a passing test keeps to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }

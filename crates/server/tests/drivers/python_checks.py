@@ -1,6 +1,7 @@
 """Asks a server by gremlinpython, as its users do: `python_checks.py ws://127.0.0.1:8182/gremlin`.
 
-Each function whose name begins with `check_` is one check; the last line says how many passed.
+Each function whose name begins with `check_` is one check; the last line says how many passed. The program that runs
+this restarts the server when it reads the line "restart", and then writes a line.
 """
 
 import sys
@@ -163,6 +164,35 @@ def check_many_at_once(g):
     client.close()
 
 
+def check_twenty_megabytes_in_a_hundred_rows(g):
+    clear(g)
+    text = "x" * 200_000
+    client = Client(URL, "g", message_serializer=GraphBinarySerializersV1())
+    query = (
+        "g.inject(0).repeat(__.union(__.identity(), __.identity())).times(7).limit(100)"
+        ".addV('document').property('text', text).iterate()"
+    )
+    client.submit(query, {"text": text}).all().result()
+    assert g.V().has_label("document").values("text").to_list() == [text] * 100
+    clear(g)
+    client.close()
+
+
+def reconnects():
+    """The driver keeps a connection that was closed; another one is to be made after the server was restarted."""
+    connection, g = connect()
+    clear(g)
+    g.add_v("person").iterate()
+    within = g.tx().begin()
+    within.add_v("person").iterate()
+    print("restart", flush=True)
+    sys.stdin.readline()
+    connection, g = connect()
+    # The open transaction is gone.
+    assert g.V().count().next() == 1
+    connection.close()
+
+
 def main():
     checks = [check for name, check in globals().items() if name.startswith("check_")]
     passed = 0
@@ -176,7 +206,8 @@ def main():
                 raise
             passed += 1
         connection.close()
-    print(f"{passed} passed")
+    reconnects()
+    print(f"{passed + 1} passed", flush=True)
 
 
 main()

@@ -23,3 +23,4 @@ mod settings;
 mod shell;
 mod stats;
 mod support;
+mod users;

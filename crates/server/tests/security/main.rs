@@ -128,3 +128,32 @@ async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
+
+#[test]
+fn every_promise_of_the_page_names_a_test_that_there_is() {
+    const PAGE: &str = include_str!("../../../../docs/security.md");
+    const TESTS: &str = concat!(
+        include_str!("audit.rs"),
+        include_str!("limits.rs"),
+        include_str!("logins.rs"),
+        include_str!("python.rs"),
+        include_str!("roles.rs"),
+        include_str!("transport.rs"),
+        include_str!("../../src/security/authenticator.rs"),
+        include_str!("../../src/security/users_file.rs"),
+        include_str!("../../../cli/tests/program/users.rs"),
+    );
+    let promises = PAGE.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| **"));
+    let mut promises_count = 0;
+    for promise in promises.skip(1) {
+        let cell = promise.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        let names: Vec<&str> =
+            cell.split('`').skip(1).step_by(2).filter(|name| !name.contains('/')).collect();
+        assert!(!names.is_empty(), "no test holds this: {promise}");
+        for name in names {
+            assert!(TESTS.contains(&format!("fn {name}()")), "there is no test {name}");
+        }
+        promises_count += 1;
+    }
+    assert!(promises_count > 20, "{promises_count}");
+}

@@ -96,19 +96,18 @@ async fn a_user_has_so_many_connections_and_requests_at_once() {
 #[tokio::test]
 async fn idle_clients_are_disconnected_and_those_whose_query_runs_are_not() {
     let mut site = site();
-    site.options.login_idle_max = Duration::from_millis(400);
-    site.options.idle_max = Duration::from_millis(1200);
+    site.options.login_idle_max = Duration::from_millis(1500);
+    site.options.idle_max = Duration::from_millis(2000);
     let server = site.serve();
     site.database.gremlin("g.addV('Point')").run().unwrap();
-    let mut stranger = Client::connect(server.address()).await;
-    let mut idle = Client::connect(server.address()).await;
     let mut busy = Client::connect(server.address()).await;
-    for client in [&mut idle, &mut busy] {
-        assert_eq!(client.ask_as("reader", PASSWORD, count()).await.code, 200);
-    }
-    let timeout = QueryOptions { evaluation_timeout_ms: Some(3000), ..QueryOptions::default() };
+    let timeout = QueryOptions { evaluation_timeout_ms: Some(6000), ..QueryOptions::default() };
     let endless = eval("g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))", timeout);
+    assert_eq!(busy.ask_as("reader", PASSWORD, count()).await.code, 200);
     let id = busy.send(Format::GraphBinary, endless).await;
+    let mut idle = Client::connect(server.address()).await;
+    assert_eq!(idle.ask_as("reader", PASSWORD, count()).await.code, 200);
+    let mut stranger = Client::connect(server.address()).await;
     for client in [&mut stranger, &mut idle] {
         let ended = tokio::time::timeout(Duration::from_secs(10), client.message()).await;
         assert!(matches!(ended, Ok(Some(Message::Close(_)))), "an idle client is disconnected");

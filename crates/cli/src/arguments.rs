@@ -19,6 +19,7 @@ use crate::command::salvage::SalvageArguments;
 use crate::command::serve::ServeArguments;
 use crate::command::shell::arguments::ShellArguments;
 use crate::command::stats::execute::StatsArguments;
+use crate::command::user::UserArguments;
 use crate::usage::with_negative_numbers;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use evergraph_storage::log::options::Durability;
@@ -142,8 +143,10 @@ pub enum Command {
     Query(QueryArguments),
     /// Query and change a database with Gremlin, interactively or by script.
     Shell(ShellArguments),
-    /// Serve a database to Gremlin drivers on this machine.
+    /// Serve a database to Gremlin drivers, on this machine or to users by TLS.
     Serve(ServeArguments),
+    /// Add, change, remove and list the users of a server, and their roles.
+    User(UserArguments),
     /// Run an algorithm on a database.
     Run(RunArguments),
     /// Show the contents of a database, and its size in memory and on disk.

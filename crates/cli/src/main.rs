@@ -144,6 +144,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Query(arguments) => command::query::execute::execute(arguments, context)?,
         Command::Shell(arguments) => return command::shell::execute::execute(arguments, context),
         Command::Serve(arguments) => command::serve::execute(arguments, context)?,
+        Command::User(arguments) => command::user::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),

@@ -5,15 +5,22 @@
 //!                       └─> the session's queue ──> one task a time   in a session: in order
 //! ```
 //!
-//! A session belongs to the connection that named it first, and ends with it.
+//! A session belongs to the connection that named it first, and ends with it. If there are users, nothing runs before one
+//! has logged in.
 
+use crate::client::Client;
 use crate::failure::Failure;
-use crate::options::ServerOptions;
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::request_task::{Job, QueryText, Reply, RequestContext, RequestTask};
-use crate::scheduler::{OwnerId, Scheduler, TaskHandle};
+use crate::scheduler::{OwnerId, TaskHandle};
+use crate::security::access::{Access, Rights};
+use crate::security::audit::{AuditEvent, AuditRecord};
+use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
+use crate::security::login_gate::{Admission, AfterFailure, LoginGate, WaitingRequest};
+use crate::security::quota::{Quota, QuotaGuard};
+use crate::security::sasl::read_plain;
+use crate::server_core::ServerCore;
 use crate::session::Session;
-use evergraph::Database;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::nearest::did_you_mean;
 use evergraph_protocol::format::Format;
@@ -25,45 +32,47 @@ use evergraph_protocol::response::frame::encode_response;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use uuid::Uuid;
 
 /// Languages that `eval` may name: all of them are read as Gremlin.
 const LANGUAGES: [&str; 3] = ["gremlin-groovy", "gremlin-lang", "gremlin"];
 
-/// What all connections share.
-pub struct ServerCore {
-    /// The database.
-    pub database: Arc<Database>,
-    /// Its name in aliases.
-    pub name: Box<str>,
-    /// Limits.
-    pub options: ServerOptions,
-    /// Who runs requests.
-    pub scheduler: Scheduler,
-    /// Which connection a session belongs to.
-    pub session_owners: Mutex<HashMap<Box<str>, u64>>,
-    /// Numbers connections and requests.
-    pub next_number: AtomicU64,
+/// Why the server ends a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EndReason {
+    /// Too many log-ins failed.
+    LoginFailed,
+    /// The user was removed, or has another password.
+    LoginEnded,
+    /// The client sent nothing for too long.
+    Idle,
 }
 
 /// The requests and sessions of one client.
 ///
 /// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and
-/// of `session_owners` are taken.
+/// of `session_owners` and of the log-in gate are taken.
 pub struct Connection {
     core: Arc<ServerCore>,
     number: u64,
+    client: Arc<Client>,
     outbox: Arc<Outbox>,
+    gate: LoginGate,
     state: Mutex<State>,
+    end: watch::Sender<Option<EndReason>>,
 }
 
-#[derive(Default)]
 struct State {
     requests: HashMap<u64, RunningRequest>,
     sessions: HashMap<Box<str>, OrderedSession>,
+    /// Its place among the connections of its user.
+    quota: Option<QuotaGuard>,
+    /// When the client sent something last.
+    last_used: Instant,
     is_closed: bool,
 }
 
@@ -72,7 +81,14 @@ struct RunningRequest {
     task: TaskHandle,
     cancel: CancelFlag,
     deadline: Option<Instant>,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permits: Permits,
+}
+
+/// Places among the requests of a connection, and of a user, until both are given back.
+#[derive(Default)]
+struct Permits {
+    _connection: Option<OwnedSemaphorePermit>,
+    _user: Option<QuotaGuard>,
 }
 
 /// A session and the requests that wait for the one before.
@@ -87,16 +103,29 @@ struct OrderedSession {
 struct PendingRequest {
     reply: Reply,
     job: Job,
-    permit: Option<OwnedSemaphorePermit>,
+    access: Access,
+    permits: Permits,
 }
 
 impl Connection {
-    /// A connection whose answers go to an outbox of its own.
+    /// A connection of `client`, whose answers go to an outbox of its own.
     #[must_use]
-    pub fn new(core: &Arc<ServerCore>) -> Arc<Self> {
+    pub fn new(core: &Arc<ServerCore>, client: Arc<Client>) -> Arc<Self> {
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::new(Outbox::new(core.options.outbox_bytes_max));
-        Arc::new(Self { core: Arc::clone(core), number, outbox, state: Mutex::default() })
+        let gate = match &core.authenticator {
+            Some(_) => LoginGate::closed(Arc::clone(&core.login_waiting_bytes)),
+            None => LoginGate::open(),
+        };
+        let state = Mutex::new(State {
+            requests: HashMap::new(),
+            sessions: HashMap::new(),
+            quota: None,
+            last_used: Instant::now(),
+            is_closed: false,
+        });
+        let (end, _) = watch::channel(None);
+        Arc::new(Self { core: Arc::clone(core), number, client, outbox, gate, state, end })
     }
 
     /// Where its answers are.
@@ -112,8 +141,25 @@ impl Connection {
         state.requests.len() + state.sessions.values().map(|session| session.waiting.len()).sum::<usize>()
     }
 
+    /// Notes that the client sent something.
+    pub fn touch(&self) {
+        self.state().last_used = Instant::now();
+    }
+
     /// Takes a message. `permit` is given back when its request is answered.
     pub fn receive(self: &Arc<Self>, message: &[u8], kind: FrameKind, permit: Option<OwnedSemaphorePermit>) {
+        self.touch();
+        self.take(message, kind, permit, None);
+    }
+
+    /// Takes a message of a client, who is known to be `admitted` or is asked to log in.
+    fn take(
+        self: &Arc<Self>,
+        message: &[u8],
+        kind: FrameKind,
+        mut permit: Option<OwnedSemaphorePermit>,
+        admitted: Option<Arc<Login>>,
+    ) {
         let limits = RequestLimits::default();
         let (format, read) = match kind {
             FrameKind::Text => (Format::GraphSon, Request::read(Format::GraphSon, message, &limits)),
@@ -123,9 +169,31 @@ impl Connection {
             },
         };
         let answered = match read {
-            Ok(request) => {
-                let reply = Reply { id: request.id, format, kind };
-                self.accept(reply, request.operation, permit).map_err(|failure| (Some(reply.id), failure))
+            Ok(Request { id, operation: Operation::Authentication { sasl, mechanism } }) => {
+                let reply = Reply { id, format, kind };
+                self.authenticate(reply, &sasl, mechanism.as_deref()).map_err(|failure| (Some(id), failure))
+            }
+            Ok(Request { id, operation }) => {
+                let reply = Reply { id, format, kind };
+                let admission = match admitted {
+                    Some(login) => Admission::Runs(Some(login)),
+                    None => self.gate.admit(|| WaitingRequest {
+                        id,
+                        message: message.to_vec(),
+                        kind,
+                        permit: permit.take(),
+                    }),
+                };
+                let answered = match admission {
+                    Admission::Runs(login) => self.accept(reply, operation, permit, self.access(login)),
+                    Admission::AsksForLogin => {
+                        self.outbox.push(reply.frame(Status::Authenticate, None, &Attributes::new()));
+                        Ok(())
+                    }
+                    Admission::Waits => Ok(()),
+                    Admission::Refused(why) => Err(Failure::unauthorized(why)),
+                };
+                answered.map_err(|failure| (Some(id), failure))
             }
             Err(error) => Err((error.id, Failure::from(error))),
         };
@@ -136,12 +204,109 @@ impl Connection {
         }
     }
 
+    fn access(&self, login: Option<Arc<Login>>) -> Access {
+        let rights = match (&self.core.authenticator, login) {
+            (None, _) => Rights::Everybody,
+            (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
+            (Some(_), None) => Rights::Nobody,
+        };
+        Access::new(Arc::clone(&self.core.name), self.client.address(), Arc::clone(&self.core.audit), rights)
+    }
+
+    fn authenticate(
+        self: &Arc<Self>,
+        reply: Reply,
+        sasl: &[u8],
+        mechanism: Option<&str>,
+    ) -> Result<(), Failure> {
+        self.gate.begin().map_err(Failure::arguments)?;
+        let Some(authenticator) = &self.core.authenticator else {
+            return Err(Failure::arguments("this server has no users: connect without user and password"));
+        };
+        match read_plain(sasl, mechanism) {
+            Ok(credentials) => {
+                let connection = Arc::downgrade(self);
+                let answer = move |outcome: Result<Login, LoginRefusal>| {
+                    let Some(connection) = connection.upgrade() else { return };
+                    match outcome {
+                        Ok(login) => connection.logged_in(reply, login),
+                        Err(refusal) => connection.refuse_login(reply, refusal.message()),
+                    }
+                };
+                authenticator.log_in(LoginAttempt {
+                    user: credentials.user,
+                    password: credentials.password,
+                    address: self.client.address(),
+                    answer: Box::new(answer),
+                });
+            }
+            Err(why) => {
+                let record = AuditRecord::new(AuditEvent::Login, "refused").address(self.client.address());
+                self.core.audit.write(&record.detail(why));
+                self.refuse_login(reply, why);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what waited for the log-in. The first request's answer is that of the log-in.
+    fn logged_in(self: &Arc<Self>, reply: Reply, login: Login) {
+        self.touch();
+        match self.core.quotas.take(&login.user, Quota::Connections) {
+            Ok(quota) => self.state().quota = Some(quota),
+            Err(why) => return self.refuse_login(reply, &why),
+        }
+        self.client.logged_in();
+        if !self.gate.succeed(login, reply.id) {
+            self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
+        }
+        while let Some(waiting) = self.gate.next_waiting() {
+            self.take(&waiting.message, waiting.kind, waiting.permit, self.gate.login());
+        }
+    }
+
+    fn refuse_login(&self, reply: Reply, why: &str) {
+        self.touch();
+        let failure = Failure::unauthorized(why);
+        let (waited, after) = self.gate.fail();
+        let ids = waited.iter().map(|request| request.id).filter(|id| *id != reply.id);
+        let ids: Vec<Uuid> = std::iter::once(reply.id).chain(ids).collect();
+        for id in ids {
+            self.outbox.push(Reply { id, ..reply }.failure(&failure));
+        }
+        if after == AfterFailure::Ends {
+            self.end(EndReason::LoginFailed);
+        }
+    }
+
+    /// Ends the connection once what is to be sent was sent.
+    fn end(&self, reason: EndReason) {
+        self.end.send_if_modified(|end| end.is_none() && end.replace(reason).is_none());
+        self.outbox.finish();
+    }
+
+    /// Why the server ends the connection, if it does.
+    #[must_use]
+    pub fn end_reason(&self) -> Option<EndReason> {
+        *self.end.borrow()
+    }
+
+    /// Why the server ends the connection, once it does.
+    pub async fn ended(&self) -> EndReason {
+        let mut end = self.end.subscribe();
+        let ended = end.wait_for(Option::is_some).await.ok().and_then(|reason| *reason);
+        ended.expect("the sender lives as long as the connection")
+    }
+
     fn accept(
         self: &Arc<Self>,
         reply: Reply,
         operation: Operation,
         permit: Option<OwnedSemaphorePermit>,
+        access: Access,
     ) -> Result<(), Failure> {
+        let user = access.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
+        let permits = Permits { _connection: permit, _user: user.map_err(Failure::busy)? };
         let (query, options) = match operation {
             Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
             Operation::Eval { gremlin, language, bindings, options } => {
@@ -153,15 +318,13 @@ impl Connection {
                 (QueryText::Text(gremlin, bindings), options)
             }
             Operation::Authentication { .. } => {
-                return Err(Failure::arguments(
-                    "this server has no users yet: connect without user and password",
-                ));
+                return Err(Failure::arguments("a log-in is no query"));
             }
             Operation::Close { session } => {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
                 let is_known = self.state().sessions.contains_key(&session);
                 if is_known {
-                    self.enter(PendingRequest { reply, job: Job::RollBack, permit }, Some(session));
+                    self.enter(PendingRequest { reply, job: Job::RollBack, access, permits }, Some(session));
                 } else {
                     self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
                 }
@@ -181,9 +344,9 @@ impl Connection {
             ));
         }
         if let Some(id) = &session {
-            self.own(id)?;
+            self.own(id, &access)?;
         }
-        self.enter(PendingRequest { reply, job, permit }, session);
+        self.enter(PendingRequest { reply, job, access, permits }, session);
         Ok(())
     }
 
@@ -205,7 +368,7 @@ impl Connection {
     }
 
     /// Enters that the session is this connection's.
-    fn own(&self, session: &str) -> Result<(), Failure> {
+    fn own(&self, session: &str, access: &Access) -> Result<(), Failure> {
         let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
         match owners.get(session) {
             Some(owner) if *owner != self.number => {
@@ -214,6 +377,7 @@ impl Connection {
             Some(_) => Ok(()),
             None => {
                 owners.insert(session.into(), self.number);
+                access.log_session("began", session);
                 Ok(())
             }
         }
@@ -247,6 +411,7 @@ impl Connection {
                 state.sessions.remove(id);
                 let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
                 owners.remove(id);
+                self.access(self.gate.login()).log_session("ended", id);
             }
             next
         };
@@ -257,7 +422,7 @@ impl Connection {
 
     fn start(self: &Arc<Self>, request: PendingRequest, session: Option<(Box<str>, Arc<Session>)>) {
         let number = self.core.next_number.fetch_add(1, Ordering::Relaxed);
-        let PendingRequest { reply, job, permit } = request;
+        let PendingRequest { reply, job, access, permits } = request;
         let cancel = CancelFlag::default();
         let deadline = Instant::now().checked_add(self.timeout(&job));
         let connection: Weak<Self> = Arc::downgrade(self);
@@ -273,6 +438,7 @@ impl Connection {
             outbox: Arc::clone(&self.outbox),
             cancel: cancel.clone(),
             deadline,
+            access,
             done: Arc::new(done),
         };
         let work = RequestTask::new(context, reply, job, own_session);
@@ -284,7 +450,7 @@ impl Connection {
                 drop(state);
                 return drop(task);
             }
-            let running = RunningRequest { task: task.clone(), cancel, deadline, _permit: permit };
+            let running = RunningRequest { task: task.clone(), cancel, deadline, _permits: permits };
             state.requests.insert(number, running);
         }
         task.wake();
@@ -303,7 +469,12 @@ impl Connection {
     }
 
     fn finish(self: &Arc<Self>, number: u64, session: Option<&(Box<str>, Arc<Session>)>) {
-        let finished = self.state().requests.remove(&number);
+        let finished = {
+            let mut state = self.state();
+            // The client has had nothing to say until now.
+            state.last_used = Instant::now();
+            state.requests.remove(&number)
+        };
         drop(finished);
         if let Some((id, session)) = session {
             self.start_next(id, session);
@@ -313,8 +484,10 @@ impl Connection {
     /// Ends what has reached its time: requests whose client does not read, transactions that are idle or old.
     pub fn sweep(&self) {
         let now = Instant::now();
-        let (late, sessions) = {
+        let (late, sessions, idle_time) = {
             let state = self.state();
+            let is_idle = state.requests.is_empty() && !self.gate.is_verifying();
+            let idle_time = is_idle.then(|| now.saturating_duration_since(state.last_used));
             let late =
                 state.requests.values().filter(|request| request.deadline.is_some_and(|end| end <= now));
             let late: Vec<TaskHandle> = late.map(|request| request.task.clone()).collect();
@@ -323,10 +496,17 @@ impl Connection {
                 .values()
                 .map(|ordered| (Arc::clone(&ordered.session), ordered.is_busy))
                 .collect();
-            (late, sessions)
+            (late, sessions, idle_time)
         };
         late.iter().for_each(TaskHandle::wake);
         let options = &self.core.options;
+        let idle_max = if self.gate.is_open() { options.idle_max } else { options.login_idle_max };
+        if idle_time.is_some_and(|time| time >= idle_max) {
+            self.end(EndReason::Idle);
+        }
+        if self.gate.login().is_some() && self.access(self.gate.login()).has_ended() {
+            self.end(EndReason::LoginEnded);
+        }
         for (session, is_busy) in sessions {
             let overdue =
                 session.overdue(is_busy, options.transaction_idle_max, options.transaction_time_max);
@@ -342,6 +522,7 @@ impl Connection {
         let (requests, sessions) = {
             let mut state = self.state();
             state.is_closed = true;
+            state.quota = None;
             let requests: Vec<(TaskHandle, CancelFlag)> = state
                 .requests
                 .values()
@@ -357,8 +538,10 @@ impl Connection {
             let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
             owners.retain(|id, _| !sessions.contains_key(id));
         }
-        for ordered in sessions.into_values() {
+        let access = self.access(self.gate.login());
+        for (id, ordered) in sessions {
             ordered.session.roll_back();
+            access.log_session("ended", &id);
         }
     }
 

@@ -41,6 +41,24 @@ impl Failure {
         Self::new(Status::ServerErrorTimeout, ErrorKind::Limit, message.into())
     }
 
+    /// Nobody has logged in, or the log-in holds no longer.
+    #[must_use]
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(Status::Unauthorized, ErrorKind::Invalid, message.into())
+    }
+
+    /// The user may not do this.
+    #[must_use]
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(Status::Forbidden, ErrorKind::Invalid, message.into())
+    }
+
+    /// Nothing was done, because too much else is going on.
+    #[must_use]
+    pub fn busy(message: impl Into<String>) -> Self {
+        Self::new(Status::ServerErrorTemporary, ErrorKind::Busy, message.into())
+    }
+
     /// The server has a defect, which its log describes.
     #[must_use]
     pub fn internal() -> Self {

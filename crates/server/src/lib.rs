@@ -1,4 +1,4 @@
-//! Server: Gremlin Server's protocol over WebSocket, for one database, on this machine only.
+//! Server: Gremlin Server's protocol over WebSocket, for one database: on this machine, or beyond it to users by TLS.
 //!
 //! ```text
 //! network threads (tokio)                      workers (std)
@@ -26,14 +26,17 @@
 //!
 //! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
 
+pub mod client;
 pub mod connection;
 pub mod failure;
-pub mod loopback;
+mod listener;
 pub mod options;
 pub mod outbox;
 pub mod request_task;
 mod result_chunk;
 pub mod scheduler;
+pub mod security;
 pub mod server;
+pub mod server_core;
 pub mod session;
 pub mod websocket;

@@ -18,8 +18,18 @@ pub struct ServerOptions {
     pub outbox_bytes_max: usize,
     /// Requests of a connection that are not answered yet; further ones are read when one is.
     pub requests_max: usize,
-    /// Connections; further ones are refused.
+    /// Connections, those included that have not sent a request yet; further ones are refused.
     pub connections_max: usize,
+    /// Connections of a user; a further log-in is refused.
+    pub user_connections_max: usize,
+    /// Requests of a user that are not answered yet; further ones are refused.
+    pub user_requests_max: usize,
+    /// How long a client may take to become a WebSocket, TLS included.
+    pub handshake_time_max: Duration,
+    /// How long a client may send nothing before it has logged in.
+    pub login_idle_max: Duration,
+    /// How long a client may send nothing while no request of it runs.
+    pub idle_max: Duration,
     /// How long a transaction may stay open without a request.
     pub transaction_idle_max: Duration,
     /// How long a transaction may stay open.
@@ -38,6 +48,11 @@ impl Default for ServerOptions {
             outbox_bytes_max: 256 << 10,
             requests_max: 256,
             connections_max: 4096,
+            user_connections_max: 1024,
+            user_requests_max: 1024,
+            handshake_time_max: Duration::from_secs(10),
+            login_idle_max: Duration::from_secs(300),
+            idle_max: Duration::from_secs(3600),
             transaction_idle_max: Duration::from_secs(60),
             transaction_time_max: Duration::from_secs(600),
             stop_grace: Duration::from_secs(5),

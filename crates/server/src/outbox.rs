@@ -46,6 +46,8 @@ struct State {
     /// Of the frames here, and of the one that is being sent.
     bytes: usize,
     waiting: Vec<TaskHandle>,
+    /// Whether there will be no frame after those that are here.
+    is_finishing: bool,
     is_closed: bool,
 }
 
@@ -70,7 +72,7 @@ impl Outbox {
     /// Adds a frame, whether there is room or not. Of a closed outbox it is dropped.
     pub fn push(&self, frame: Frame) {
         let mut state = self.state();
-        if state.is_closed {
+        if state.is_closed || state.is_finishing {
             return;
         }
         state.bytes += frame.bytes.len();
@@ -79,7 +81,7 @@ impl Outbox {
         self.changed.notify_one();
     }
 
-    /// The next frame, when there is one; `None` once the outbox is closed. One caller at a time.
+    /// The next frame, when there is one; `None` once the outbox is closed, or finished and empty. One caller at a time.
     pub async fn next(&self) -> Option<Frame> {
         loop {
             let changed = self.changed.notified();
@@ -90,6 +92,9 @@ impl Outbox {
                 }
                 if let Some(frame) = state.frames.pop_front() {
                     return Some(frame);
+                }
+                if state.is_finishing {
+                    return None;
                 }
             }
             changed.await;
@@ -112,6 +117,12 @@ impl Outbox {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.state().bytes == 0
+    }
+
+    /// Takes no more frames; those that are here are still sent.
+    pub fn finish(&self) {
+        self.state().is_finishing = true;
+        self.changed.notify_one();
     }
 
     /// Forgets all frames, and takes none any more: nobody reads them.

@@ -14,6 +14,8 @@ use crate::options::ServerOptions;
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::result_chunk::{ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
+use crate::security::access::Access;
+use crate::security::role::Role;
 use crate::session::{Session, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
@@ -36,6 +38,7 @@ use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::value::element_id::edge_id_text;
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -103,6 +106,8 @@ pub struct RequestContext {
     pub cancel: CancelFlag,
     /// When its time is over.
     pub deadline: Option<Instant>,
+    /// What its user may do.
+    pub access: Access,
     /// Called when it is answered, or given up.
     pub done: Arc<dyn Fn() + Send + Sync>,
 }
@@ -185,8 +190,11 @@ impl RequestTask {
         match &self.job {
             Job::Query { query, options } => {
                 let options = options.clone();
+                // Before anything is read of the query: its errors tell names.
+                let role = self.context.access.role()?;
                 let prepared = self.plan(query)?;
-                self.begin_query(&prepared, &options)
+                self.check_writes(&prepared)?;
+                self.begin_query(&prepared, &options, role)
             }
             Job::RollBack => {
                 if let Some(session) = &self.session {
@@ -209,7 +217,7 @@ impl RequestTask {
 
     fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
         let open = match &self.session {
-            Some(session) => session.open_transaction()?,
+            Some(session) => session.open_view()?,
             None => None,
         };
         let none = Bindings::new();
@@ -225,7 +233,7 @@ impl RequestTask {
             Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
         let cancel = &self.context.cancel;
         let task = match open {
-            Some(open) => open.ask(source)?.bindings(bindings.clone()).limits(limits).cancel(cancel).task(),
+            Some(open) => open.task(source, bindings.clone(), limits, cancel),
             None => {
                 let query = self.context.database.ask(source);
                 query.bindings(bindings.clone()).limits(limits).cancel(cancel).task()
@@ -241,7 +249,15 @@ impl RequestTask {
         Ok(task)
     }
 
-    fn begin_query(&mut self, task: &Task, options: &QueryOptions) -> Result<Step, Failure> {
+    /// Refuses a query that writes, of a user who only reads.
+    fn check_writes(&self, task: &Task) -> Result<(), Failure> {
+        if task.writes() && !planted(Bug::ReadersWrite) {
+            self.context.access.role_that_writes("this query writes")?;
+        }
+        Ok(())
+    }
+
+    fn begin_query(&mut self, task: &Task, options: &QueryOptions, role: Role) -> Result<Step, Failure> {
         let isolation = isolation(task)?;
         let parts = options.materialize_properties.unwrap_or_default();
         let detail = match parts {
@@ -267,8 +283,7 @@ impl RequestTask {
         };
         let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
         if let Some(session) = self.session.as_ref().filter(|_| !manages) {
-            let transaction = session.transaction(&self.context.database, isolation)?;
-            let results = transaction.target()?.results(task)?;
+            let results = session.view(&self.context.database, isolation, role)?.results(task)?;
             self.state = State::Streaming(Box::new(stream(Some(results), task.writes())));
         } else if task.writes() {
             let transaction = self.context.database.begin_with(transaction_options(isolation));
@@ -362,6 +377,10 @@ impl RequestTask {
         stream: Option<Stream>,
         task: &TaskHandle,
     ) -> Result<Step, Failure> {
+        // The role may be another one than when the transaction began.
+        if !planted(Bug::CommitsUnchecked) {
+            self.context.access.role_that_writes("a commit writes")?;
+        }
         let pending = transaction.publish()?;
         let renamed = pending.committed().renamed.clone();
         let outcome = Arc::new(Mutex::new(None));

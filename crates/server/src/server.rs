@@ -5,19 +5,26 @@
 //!      ──> open transactions are rolled back, connections closed with 1001 ──> threads end
 //! ```
 
-use crate::connection::{Connection, ServerCore};
-use crate::loopback::{is_loopback, refusal};
+use crate::client::Client;
+use crate::connection::Connection;
+use crate::listener::Listener;
 use crate::options::ServerOptions;
 use crate::scheduler::{Scheduler, SchedulerOptions};
+use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
+use crate::security::authenticator::Authenticator;
+use crate::security::host_check::{HostCheck, check_reach};
+use crate::security::options::SecurityOptions;
+use crate::security::quota::Quotas;
+use crate::security::tls::Tls;
+use crate::server_core::ServerCore;
 use crate::websocket::{self, ServerPhase};
-use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{Next, from_fn};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::serve::ListenerExt;
+use axum::{Extension, Router};
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::collections::HashMap;
@@ -42,6 +49,12 @@ const NETWORK_THREADS: usize = 2;
 const SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 /// Threads that may take the place of workers whose tasks do not give theirs back.
 const SPARE_WORKERS_MAX: usize = 64;
+/// How often it is looked whether the users file changed.
+const USERS_INTERVAL: Duration = Duration::from_millis(500);
+/// Of all places, the share that clients of one address may have who have not logged in.
+const STRANGERS_SHARE: usize = 4;
+/// Notices that are kept until somebody reads them.
+const NOTICES_MAX: usize = 100;
 /// How long connections may take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
@@ -57,10 +70,14 @@ struct Shared {
     core: Arc<ServerCore>,
     phase: watch::Receiver<ServerPhase>,
     connections: Mutex<HashMap<usize, Arc<Connection>>>,
+    hosts: HostCheck,
+    tls: Option<Arc<Tls>>,
+    notices: Mutex<Vec<String>>,
 }
 
 impl Server {
-    /// Serves `database` under `name` at `address`, with threads of its own. Port 0 is any free one.
+    /// Serves `database` under `name` at `address`, to everybody on this machine, with threads of its own. Port 0 is any
+    /// free one.
     ///
     /// # Errors
     /// `invalid` for an address that other machines reach; `io` if the address can't be listened on.
@@ -70,27 +87,29 @@ impl Server {
         address: SocketAddr,
         options: ServerOptions,
     ) -> Result<Self> {
-        if !is_loopback(address) {
-            return Err(Error::invalid(format!(
-                "{address} can be reached from other machines, and the server has no users and no TLS yet: listen on \
-                 127.0.0.1 or [::1]"
-            )));
-        }
-        let workers = match options.workers {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            workers => workers,
+        Self::start_secured(database, name, address, options, &SecurityOptions::default())
+    }
+
+    /// The same to those whom `security` admits.
+    ///
+    /// # Errors
+    /// `invalid` for an address that other machines reach, without users and TLS; those of reading users, certificates and
+    /// keys; `io` if the address can't be listened on, or the audit log not opened.
+    pub fn start_secured(
+        database: Arc<Database>,
+        name: &str,
+        address: SocketAddr,
+        options: ServerOptions,
+        security: &SecurityOptions,
+    ) -> Result<Self> {
+        check_reach(address, security.users.is_some(), security.tls.is_some())?;
+        let tls = security.tls.clone().map(Tls::read).transpose()?.map(Arc::new);
+        let hosts = HostCheck::new(security.host_names.clone(), tls.clone())?;
+        let audit = match &security.audit_log {
+            Some(path) => AuditLog::open(path)?,
+            None => AuditLog::default(),
         };
-        let scheduling =
-            SchedulerOptions { workers, spare_workers_max: SPARE_WORKERS_MAX, slice: options.slice };
-        let scheduler = Scheduler::start(scheduling).map_err(|error| failed("start threads", error))?;
-        let core = Arc::new(ServerCore {
-            database,
-            name: name.into(),
-            options,
-            scheduler,
-            session_owners: Mutex::default(),
-            next_number: AtomicU64::new(0),
-        });
+        let audit = Arc::new(audit);
         let runtime = Builder::new_multi_thread()
             .worker_threads(NETWORK_THREADS)
             .max_blocking_threads(4)
@@ -99,26 +118,95 @@ impl Server {
             .enable_time()
             .build()
             .map_err(|error| failed("start threads", error))?;
-        let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
-        let shared = Arc::new(Shared { core, phase: phase_seen, connections: Mutex::default() });
         let listener =
             listen(address, &runtime).map_err(|error| failed(&format!("listen on {address}"), error))?;
         let address = listener.local_addr().map_err(|error| failed("listen", error))?;
+        let workers = match options.workers {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            workers => workers,
+        };
+        let scheduling =
+            SchedulerOptions { workers, spare_workers_max: SPARE_WORKERS_MAX, slice: options.slice };
+        let scheduler = Scheduler::start(scheduling).map_err(|error| failed("start threads", error))?;
+        let users = security.users.as_deref();
+        let authenticator = users.map(|path| Authenticator::start(path, Arc::clone(&audit))).transpose()?;
+        let strangers_max = (options.connections_max / STRANGERS_SHARE).max(1);
+        let strangers = Arc::new(Quotas::new(strangers_max, 0));
+        let core = Arc::new(ServerCore {
+            database,
+            name: name.into(),
+            options,
+            scheduler,
+            session_owners: Mutex::default(),
+            next_number: AtomicU64::new(0),
+            authenticator,
+            audit,
+            quotas: Arc::new(Quotas::new(options.user_connections_max, options.user_requests_max)),
+            login_waiting_bytes: Arc::default(),
+        });
+        let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
+        let accepting = Listener {
+            tls: tls.clone(),
+            audit: Arc::clone(&core.audit),
+            connections_max: options.connections_max,
+            strangers: core.authenticator.as_ref().map(|_| strangers),
+            handshake_time_max: options.handshake_time_max,
+        };
+        let shared = Arc::new(Shared {
+            core,
+            phase: phase_seen,
+            connections: Mutex::default(),
+            hosts,
+            tls,
+            notices: Mutex::default(),
+        });
         let router = Router::new()
             .route("/gremlin", get(upgrade))
             .route("/healthz", get(|| async { "ok\n" }))
-            .layer(from_fn(check_headers))
+            .layer(from_fn_with_state(Arc::clone(&shared), check_headers))
             .with_state(Arc::clone(&shared));
         let mut stopping = shared.phase.clone();
-        let stop = async move {
-            let _ = stopping.wait_for(|phase| *phase != ServerPhase::Serving).await;
-        };
-        // A frame is sent at once: with Nagle's algorithm the second frame of an answer waited for the acknowledgement of
-        // the first, which clients delay by 40 ms. Where it can't be set, answers are slow and right.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        runtime.spawn(async move { axum::serve(listener, router).with_graceful_shutdown(stop).await });
+        runtime.spawn(async move {
+            tokio::select! {
+                () = accepting.accept(listener, router) => {}
+                _ = stopping.wait_for(|phase| *phase != ServerPhase::Serving) => {}
+            }
+        });
         runtime.spawn(sweep(Arc::clone(&shared)));
+        let detail = format!("listening on {address}");
+        shared
+            .core
+            .audit
+            .write(&AuditRecord::new(AuditEvent::Server, "started").database(name).detail(&detail));
         Ok(Self { address, shared, phase, runtime: Some(runtime) })
+    }
+
+    /// Reads users and certificates again, and opens the audit log again, which may have been renamed. What cannot be read
+    /// stays as it was, and is told by [`Server::take_notices`].
+    pub fn reload(&self) {
+        let core = &self.shared.core;
+        if let Some(tls) = &self.shared.tls {
+            match tls.reload() {
+                Ok(()) => core.audit.write(&AuditRecord::new(AuditEvent::Certificates, "reloaded")),
+                Err(error) => {
+                    let text = error.to_string();
+                    core.audit.write(&AuditRecord::new(AuditEvent::Certificates, "refused").detail(&text));
+                    self.shared.notice(text);
+                }
+            }
+        }
+        let users = core.authenticator.as_ref().map(|users| users.reload());
+        for outcome in users.into_iter().chain([core.audit.reopen()]) {
+            if let Err(error) = outcome {
+                self.shared.notice(error.to_string());
+            }
+        }
+    }
+
+    /// What whoever runs the server should know, since this was asked last.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *self.shared.notices())
     }
 
     /// Where it listens.
@@ -156,6 +244,11 @@ impl Server {
         let ending = thread::spawn(move || runtime.shutdown_timeout(CLOSE_TIME));
         let _ = ending.join();
         shared.core.scheduler.stop();
+        if let Some(users) = &shared.core.authenticator {
+            users.stop();
+        }
+        shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "stopped").database(&shared.core.name));
+        shared.core.audit.close();
     }
 }
 
@@ -169,44 +262,77 @@ impl Shared {
     fn connections(&self) -> MutexGuard<'_, HashMap<usize, Arc<Connection>>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn notice(&self, text: String) {
+        let mut notices = self.notices();
+        if notices.len() < NOTICES_MAX {
+            notices.push(text);
+        }
+    }
 }
 
-/// Looks at time limits until the server closes its connections.
+/// Looks at time limits, and for changes of users, until the server closes its connections.
 async fn sweep(shared: Arc<Shared>) {
     let mut interval = tokio::time::interval(SWEEP_INTERVAL);
+    let mut looked_for_users = Instant::now();
     while *shared.phase.borrow() != ServerPhase::Closing {
         interval.tick().await;
         let connections: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         connections.iter().for_each(|connection| connection.sweep());
+        if let Some(users) = shared.core.authenticator.clone()
+            && looked_for_users.elapsed() >= USERS_INTERVAL
+        {
+            looked_for_users = Instant::now();
+            let shared = Arc::clone(&shared);
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = users.refresh() {
+                    shared.notice(error.to_string());
+                }
+            });
+        }
     }
 }
 
 /// Refuses pages of other sites, whatever they ask for.
-async fn check_headers(request: Request, next: Next) -> Response {
-    // Bytes that are no text name nobody.
-    let text =
-        |headers: &HeaderMap, name| headers.get(name).map(|value| value.to_str().unwrap_or("?").to_owned());
-    let host = text(request.headers(), header::HOST);
-    let origin = text(request.headers(), header::ORIGIN);
-    match refusal(host.as_deref(), origin.as_deref()) {
-        Some(why) => (StatusCode::FORBIDDEN, format!("{why}\n")).into_response(),
+async fn check_headers(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let host = only_text(request.headers(), &header::HOST);
+    let origin = only_text(request.headers(), &header::ORIGIN);
+    match shared.hosts.refusal(host.as_deref(), origin.as_deref()) {
+        Some(why) => {
+            let record = AuditRecord::new(AuditEvent::Connection, "refused").detail(&why);
+            let client = request.extensions().get::<Arc<Client>>();
+            shared.core.audit.write(&client.map_or(record, |client| record.address(client.address())));
+            (StatusCode::FORBIDDEN, format!("{why}\n")).into_response()
+        }
         None => next.run(request).await,
     }
 }
 
-async fn upgrade(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+/// The text of a header that a request has once. Bytes that are no text, and several headers, name nobody.
+fn only_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    Some(text.unwrap_or("?").to_owned())
+}
+
+async fn upgrade(
+    State(shared): State<Arc<Shared>>,
+    Extension(client): Extension<Arc<Client>>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let options = shared.core.options;
-    if shared.connections().len() >= options.connections_max {
-        let text = format!("{} connections are open, and there may be no more\n", options.connections_max);
-        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
-    }
     upgrade
         .max_message_size(MESSAGE_BYTES_MAX)
         .max_frame_size(MESSAGE_BYTES_MAX)
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .on_upgrade(move |socket| async move {
-            let connection = Connection::new(&shared.core);
+            let connection = Connection::new(&shared.core, client);
             let key = Arc::as_ptr(&connection) as usize;
             shared.connections().insert(key, Arc::clone(&connection));
             let phase = shared.phase.clone();

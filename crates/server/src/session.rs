@@ -10,13 +10,23 @@
 //! There is no request to begin. A query that failed may have written a part of what it was to, so its transaction is
 //! rolled back at once; it stays broken until the client rolls back, lest the rest is committed without its beginning.
 //! The shell does the same.
+//!
+//! A reader's session is a snapshot, which cannot be written to whatever a query says.
 
+use crate::security::role::Role;
 use evergraph::Database;
+use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+use evergraph::gremlin::query::{Limits, Query, QuerySource};
+use evergraph::gremlin::results::Results;
+use evergraph::gremlin::task::Task;
 use evergraph::shared_transaction::SharedTransaction;
+use evergraph::snapshot::Snapshot;
 use evergraph::transaction::Transaction;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::{Isolation, TransactionOptions};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use evergraph_query::gremlin::bindings::Bindings;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A transaction that spans requests. Requests of a session come one after the other.
@@ -30,7 +40,7 @@ enum SessionTransaction {
     #[default]
     None,
     Open {
-        transaction: SharedTransaction,
+        view: SessionView,
         /// `None`: the default of the database.
         isolation: Option<Isolation>,
         began: Instant,
@@ -40,20 +50,60 @@ enum SessionTransaction {
     Broken(String),
 }
 
+/// What the queries of a session read, and perhaps write.
+#[derive(Clone)]
+pub enum SessionView {
+    /// A transaction.
+    Transaction(SharedTransaction),
+    /// A moment, of a user who only reads.
+    Snapshot(Arc<Snapshot>),
+}
+
+impl SessionView {
+    /// Reads a query, which may be run here.
+    ///
+    /// # Errors
+    /// Those of the query; `busy` while another one uses the transaction.
+    pub fn task(
+        &self,
+        source: QuerySource<'_>,
+        bindings: Bindings,
+        limits: Limits,
+        cancel: &CancelFlag,
+    ) -> Result<Task> {
+        match self {
+            Self::Transaction(open) => {
+                open.ask(source)?.bindings(bindings).limits(limits).cancel(cancel).task()
+            }
+            Self::Snapshot(snapshot) => {
+                let query = Query::shared(Arc::clone(snapshot), source);
+                query.bindings(bindings).limits(limits).cancel(cancel).task()
+            }
+        }
+    }
+
+    /// The results of a query.
+    ///
+    /// # Errors
+    /// As [`SessionView::task`]; `invalid` if it writes to a snapshot.
+    pub fn results(&self, task: &Task) -> Result<Results<'static>> {
+        match self {
+            Self::Transaction(open) => open.target()?.results(task),
+            Self::Snapshot(snapshot) => SharedSnapshotTarget::new(Arc::clone(snapshot)).results(task),
+        }
+    }
+}
+
 impl Session {
-    /// The transaction, which this begins if there is none. Only the first query chooses the isolation level.
+    /// The transaction, or for a reader the snapshot, which this begins if there is none. Only the first query chooses the isolation level.
     ///
     /// # Errors
     /// `invalid` for a broken one, and for another isolation level than it has.
-    pub fn transaction(
-        &self,
-        database: &Database,
-        isolation: Option<Isolation>,
-    ) -> Result<SharedTransaction> {
+    pub fn view(&self, database: &Database, isolation: Option<Isolation>, role: Role) -> Result<SessionView> {
         let mut state = self.state();
         match &mut *state {
             SessionTransaction::Broken(why) => Err(broken(why)),
-            SessionTransaction::Open { transaction, isolation: own, last_used, .. } => {
+            SessionTransaction::Open { view, isolation: own, last_used, .. } => {
                 if let Some(isolation) = isolation.filter(|isolation| Some(*isolation) != *own) {
                     return Err(Error::invalid(format!(
                         "this transaction has {}: only its first query can choose {}",
@@ -62,32 +112,37 @@ impl Session {
                     )));
                 }
                 *last_used = Instant::now();
-                Ok(transaction.clone())
+                Ok(view.clone())
             }
             SessionTransaction::None => {
-                let transaction = SharedTransaction::new(database.begin_with(transaction_options(isolation)));
+                let view = if role.may_write() {
+                    let transaction = database.begin_with(transaction_options(isolation));
+                    SessionView::Transaction(SharedTransaction::new(transaction))
+                } else {
+                    SessionView::Snapshot(Arc::new(database.snapshot()))
+                };
                 let now = Instant::now();
-                let open = transaction.clone();
-                *state =
-                    SessionTransaction::Open { transaction: open, isolation, began: now, last_used: now };
-                Ok(transaction)
+                let open = view.clone();
+                *state = SessionTransaction::Open { view: open, isolation, began: now, last_used: now };
+                Ok(view)
             }
         }
     }
 
-    /// The transaction if it is open.
+    /// The transaction or the snapshot if one is open.
     ///
     /// # Errors
     /// `invalid` for a broken one.
-    pub fn open_transaction(&self) -> Result<Option<SharedTransaction>> {
+    pub fn open_view(&self) -> Result<Option<SessionView>> {
         match &*self.state() {
             SessionTransaction::None => Ok(None),
-            SessionTransaction::Open { transaction, .. } => Ok(Some(transaction.clone())),
+            SessionTransaction::Open { view, .. } => Ok(Some(view.clone())),
             SessionTransaction::Broken(why) => Err(broken(why)),
         }
     }
 
-    /// The transaction, to be committed: the session has none then.
+    /// The transaction, to be committed: the session has none then. There is none to commit if all that is open is a
+    /// snapshot.
     ///
     /// # Errors
     /// `invalid` for a broken one, `busy` while a query uses it.
@@ -96,10 +151,13 @@ impl Session {
         match &*state {
             SessionTransaction::None => Ok(None),
             SessionTransaction::Broken(why) => Err(broken(why)),
-            SessionTransaction::Open { transaction, .. } => {
-                let taken = transaction.take()?;
+            SessionTransaction::Open { view, .. } => {
+                let taken = match view {
+                    SessionView::Transaction(transaction) => Some(transaction.take()?),
+                    SessionView::Snapshot(_) => None,
+                };
                 *state = SessionTransaction::None;
-                Ok(Some(taken))
+                Ok(taken)
             }
         }
     }
@@ -156,7 +214,7 @@ pub fn transaction_options(isolation: Option<Isolation>) -> TransactionOptions {
 }
 
 fn end(state: SessionTransaction) {
-    if let SessionTransaction::Open { transaction, .. } = state {
+    if let SessionTransaction::Open { view: SessionView::Transaction(transaction), .. } = state {
         transaction.end();
     }
 }
@@ -172,7 +230,12 @@ mod tests {
     use super::*;
 
     fn add_point(session: &Session, db: &Database) {
-        session.transaction(db, None).unwrap().ask("g.addV('Point')").unwrap().run().unwrap();
+        run(&session.view(db, None, Role::Writer).unwrap(), "g.addV('Point')").unwrap();
+    }
+
+    fn run(view: &SessionView, text: &str) -> Result<()> {
+        let task = view.task(text.into(), Bindings::new(), Limits::default(), &CancelFlag::default())?;
+        view.results(&task)?.next_items(9).map(drop)
     }
 
     fn points(db: &Database) -> i64 {
@@ -194,12 +257,24 @@ mod tests {
     }
 
     #[test]
+    fn a_readers_session_is_a_snapshot_that_cannot_be_written_to() {
+        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let view = session.view(&db, None, Role::Reader).unwrap();
+        assert!(run(&view, "g.addV('Point')").is_err());
+        db.gremlin("g.addV('Point')").run().unwrap();
+        assert!(run(&view, "g.V().count().is(0).fold().filter(__.unfold())").is_ok());
+        assert!(matches!(session.view(&db, None, Role::Writer).unwrap(), SessionView::Snapshot(_)));
+        assert!(session.take().unwrap().is_none(), "there is nothing to commit");
+        assert!(matches!(session.view(&db, None, Role::Writer).unwrap(), SessionView::Transaction(_)));
+    }
+
+    #[test]
     fn a_broken_transaction_takes_nothing_but_a_rollback() {
         let (db, session) = (Database::in_memory().unwrap(), Session::default());
         session.break_off("nothing is open");
         add_point(&session, &db);
         session.break_off("a query failed");
-        for error in [session.transaction(&db, None).err(), session.take().err()] {
+        for error in [session.view(&db, None, Role::Writer).err(), session.take().err()] {
             assert!(error.unwrap().to_string().contains("because a query failed"));
         }
         session.roll_back();
@@ -211,9 +286,9 @@ mod tests {
     #[test]
     fn the_first_query_chooses_the_isolation_level() {
         let (db, session) = (Database::in_memory().unwrap(), Session::default());
-        session.transaction(&db, Some(Isolation::Serializable)).unwrap();
-        assert!(session.transaction(&db, None).is_ok());
-        assert!(session.transaction(&db, Some(Isolation::Snapshot)).is_err());
+        session.view(&db, Some(Isolation::Serializable), Role::Writer).unwrap();
+        assert!(session.view(&db, None, Role::Writer).is_ok());
+        assert!(session.view(&db, Some(Isolation::Snapshot), Role::Writer).is_err());
     }
 
     #[test]

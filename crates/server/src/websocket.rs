@@ -1,6 +1,6 @@
 //! WebSocket: carries the messages of one connection, both ways.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, EndReason};
 use crate::outbox::{Frame, FrameKind};
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
@@ -40,7 +40,9 @@ pub async fn serve(
         let writing = write(&mut sink, &connection);
         tokio::select! {
             ended = reading => ended,
-            () = writing => None,
+            // It has sent all that there was to send.
+            () = writing => connection.end_reason().map(ended_by_server),
+            ended = overdue(&connection) => Some(ended_by_server(ended)),
         }
     };
     connection.close();
@@ -77,7 +79,10 @@ async fn read(
             Ok(Message::Text(text)) => (Bytes::from(text), FrameKind::Text),
             Ok(Message::Close(_)) => return None,
             // Pings are answered below.
-            Ok(Message::Ping(_) | Message::Pong(_)) => continue,
+            Ok(Message::Ping(_) | Message::Pong(_)) => {
+                connection.touch();
+                continue;
+            }
             Err(error) => {
                 let reason = format!("{error}").chars().take(100).collect::<String>();
                 let is_too_long = reason.contains("too long") || reason.contains("Space limit");
@@ -120,6 +125,24 @@ async fn write(sink: &mut SplitSink<WebSocket, Message>, connection: &Arc<Connec
 async fn closing(phase: &mut watch::Receiver<ServerPhase>) {
     // The server is gone if it can't say so any more.
     let _ = phase.wait_for(|phase| *phase == ServerPhase::Closing).await;
+}
+
+/// Why the server ends the connection, if its client does not read the rest in time.
+async fn overdue(connection: &Connection) -> EndReason {
+    let reason = connection.ended().await;
+    tokio::time::sleep(CLOSE_TIME).await;
+    reason
+}
+
+fn ended_by_server(reason: EndReason) -> CloseFrame {
+    let (code, text) = match reason {
+        EndReason::LoginFailed => (close_code::POLICY, "log-ins failed"),
+        EndReason::LoginEnded => {
+            (close_code::POLICY, "the user was removed or has another password: log in again")
+        }
+        EndReason::Idle => (close_code::AWAY, "the connection was idle"),
+    };
+    CloseFrame { code, reason: text.into() }
 }
 
 fn going_away() -> CloseFrame {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! here              each bug: its name and what is wrong
-//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right
+//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server as well
 //! catchers.rs       which test catches it (`crates/engines/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
@@ -221,6 +221,37 @@ bugs! {
     RemovedNotKept = "removed-not-kept";
     /// Snapshots from before a bulk load read its files.
     LoadSeenEarly = "load-seen-early";
+
+    // Security of the server.
+
+    /// Requests run before anybody has logged in.
+    RequestsBeforeLogin = "requests-before-login";
+    /// Any password is that of the user.
+    AnyPassword = "any-password";
+    /// The log-in of an unknown user is refused without the work that a wrong password takes.
+    UnknownUsersAnsweredFast = "unknown-users-answered-fast";
+    /// Log-ins that failed are not counted.
+    LoginsUnlimited = "logins-unlimited";
+    /// A connection goes on when its user was removed or has another password.
+    LoginOutlivesUser = "login-outlives-user";
+    /// A role on one database holds for all.
+    RoleOnAnyDatabase = "role-on-any-database";
+    /// A query that writes is run for a reader.
+    ReadersWrite = "readers-write";
+    /// A commit doesn't look at the role again.
+    CommitsUnchecked = "commits-unchecked";
+    /// The header Host may name any machine.
+    AnyHost = "any-host";
+    /// Pages of any site may connect.
+    AnyOrigin = "any-origin";
+    /// Other machines connect without users or TLS.
+    PlainBeyondLoopback = "plain-beyond-loopback";
+    /// Clients need no certificate, whatever the options say.
+    AnyClientCertificate = "any-client-certificate";
+    /// A connection may take any time to become a WebSocket.
+    EndlessHandshakes = "endless-handshakes";
+    /// Control characters stand in the audit log as they come.
+    ControlCharactersLogged = "control-characters-logged";
 }
 
 /// Whether this process has `bug`.

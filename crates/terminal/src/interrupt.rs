@@ -3,17 +3,19 @@
 //! Where the program waits for a person at a terminal, nothing is running: a line editor reads Ctrl-C as a key, SIGTERM
 //! ends the waiting, and what runs after it has a flag of its own.
 //!
-//! SIGHUP is left alone: it ends the program as ever, and under `nohup` it doesn't.
+//! SIGHUP is left alone, unless a command asks for it: it ends the program as ever, and under `nohup` it doesn't.
 
 use crate::console::Console;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::io;
 use std::process;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -116,6 +118,17 @@ pub fn listen(console: &Console) -> Result<Interrupt> {
     let wait = move || signals.forever().for_each(|signal| told.signal(signal, &console));
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(interrupt)
+}
+
+/// A flag that SIGHUP sets from now on, in place of ending the program.
+///
+/// # Errors
+/// `io` if the system refuses to tell of signals.
+pub fn on_hang_up() -> Result<Arc<AtomicBool>> {
+    let hung_up = Arc::new(AtomicBool::new(false));
+    flag::register(SIGHUP, Arc::clone(&hung_up))
+        .map_err(|error| Error::new(ErrorKind::Io, format!("listen to SIGHUP: {error}")).because(error))?;
+    Ok(hung_up)
 }
 
 #[cfg(test)]

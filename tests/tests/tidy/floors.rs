@@ -184,9 +184,11 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/server/src",
         &[
-            &["failure", "loopback", "options", "result_chunk", "scheduler", "session"],
+            &["failure", "options", "result_chunk", "scheduler"],
             &["outbox"],
-            &["request_task"],
+            &["security"],
+            &["client", "server_core", "session"],
+            &["request_task", "listener"],
             &["connection"],
             &["websocket"],
             &["server"],

@@ -18,3 +18,4 @@ pub mod salvage;
 pub mod serve;
 pub mod shell;
 pub mod stats;
+pub mod user;

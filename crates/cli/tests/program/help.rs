@@ -2,12 +2,13 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "import",
     "export",
     "query",
     "shell",
     "serve",
+    "user",
     "run",
     "stats",
     "check",

@@ -24,3 +24,4 @@ mod settings;
 mod shell;
 mod stats;
 mod support;
+mod users;

@@ -13,7 +13,7 @@ use evergraph_storage::planted::Bug;
 /// A test, and the words of the assertion that is meant to fail.
 #[derive(Clone, Copy)]
 pub struct Catcher {
-    /// The file or folder of `tests` in storage, an engine or the engines; behind the folder of its crate, if
+    /// The file or folder of `tests` in storage, an engine, the engines or the server; behind the folder of its crate, if
     /// two crates have one of this name.
     pub tests: &'static str,
     /// The test's name in it.
@@ -235,6 +235,69 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "loads::a_load_into_data_on_the_disk_engine_is_the_data_and_every_row",
             &["seen before it is durable", "a snapshot from before"],
         ),
+
+        RequestsBeforeLogin => (
+            "security",
+            "logins::nothing_of_a_client_runs_before_it_has_logged_in",
+            &["nothing runs before a log-in"],
+        ),
+        AnyPassword => (
+            "security",
+            "logins::a_wrong_password_is_refused_and_the_third_ends_the_connection",
+            &["a wrong password is refused"],
+        ),
+        UnknownUsersAnsweredFast => (
+            "security",
+            "logins::unknown_users_take_as_long_as_wrong_passwords",
+            &["the time tells which users there are"],
+        ),
+        LoginsUnlimited => (
+            "security",
+            "logins::a_flood_of_wrong_log_ins_delays_no_query_and_is_soon_refused",
+            &["attempts are limited"],
+        ),
+        LoginOutlivesUser => (
+            "security",
+            "logins::a_user_who_is_removed_or_has_a_new_password_is_disconnected",
+            &["the connection of a removed user ends"],
+        ),
+        RoleOnAnyDatabase => (
+            "security",
+            "roles::a_role_allows_what_it_says_on_its_database_and_nothing_elsewhere",
+            &["nobody on social"],
+        ),
+        ReadersWrite => (
+            "security",
+            "roles::a_readers_query_that_writes_is_refused_before_it_runs",
+            &["a reader's write is refused"],
+        ),
+        CommitsUnchecked => (
+            "security",
+            "roles::a_role_that_changes_holds_for_connections_and_transactions_that_are_open",
+            &["a commit is refused when the role is gone"],
+        ),
+        AnyHost => ("security", FOREIGN, &["a foreign Host is refused"]),
+        AnyOrigin => ("security", FOREIGN, &["a foreign Origin is refused"]),
+        PlainBeyondLoopback => (
+            "security",
+            "transport::other_machines_connect_only_with_users_and_tls",
+            &["it is refused beyond loopback"],
+        ),
+        AnyClientCertificate => (
+            "security",
+            "transport::with_mutual_tls_a_client_needs_a_certificate_of_the_right_root_that_holds",
+            &["a client's certificate is demanded"],
+        ),
+        EndlessHandshakes => (
+            "security",
+            "transport::slow_handshakes_end_in_time_and_hold_nobody_up",
+            &["a slow handshake is ended"],
+        ),
+        ControlCharactersLogged => (
+            "security",
+            "audit::log_ins_refusals_sessions_and_roles_are_written_without_passwords_and_values",
+            &["control characters are escaped in the audit log"],
+        ),
     };
     Some(Catcher { tests, name, seed: None, says })
 }
@@ -253,6 +316,8 @@ const LOST_PAGE: &str = "corruption::a_lost_page_of_a_synced_batch_is_reported";
 const OTHER_HISTORY: &str = "corruption::a_file_of_another_history_does_not_fit_its_successor";
 const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_so";
 const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told";
+
+const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
 
 const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
 const HISTORIES: &str = "histories::every_history_recovers_to_one_of_its_states_without_syncs";

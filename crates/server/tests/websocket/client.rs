@@ -12,18 +12,24 @@ use evergraph_query::gremlin::read::read;
 use futures_util::{SinkExt, StreamExt};
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
 use uuid::Uuid;
 
 /// How long an answer may take.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
 
+/// What carries a connection, with TLS or without.
+pub trait Transport: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Transport for S {}
+
 /// A connection.
 pub struct Client {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: WebSocketStream<Box<dyn Transport>>,
     next_id: u128,
 }
 
@@ -78,18 +84,35 @@ pub fn within(session: &str) -> QueryOptions {
 impl Client {
     /// Connects as drivers do.
     pub async fn connect(address: SocketAddr) -> Self {
-        let (socket, _) = connect_async(format!("ws://{address}/gremlin")).await.expect("it connects");
-        Self { socket, next_id: 1 }
+        Self::try_connect(address).await.expect("it connects")
+    }
+
+    /// The same; the status if it is refused, 0 if the connection ends before there is one.
+    pub async fn try_connect(address: SocketAddr) -> Result<Self, u16> {
+        let stream = TcpStream::connect(address).await.map_err(|_| 0_u16)?;
+        Self::upgrade(Box::new(stream), &format!("ws://{address}/gremlin"), &[]).await
     }
 
     /// Connects with another header; the status if it is refused.
     pub async fn connect_with(address: SocketAddr, header: &'static str, value: &str) -> Result<Self, u16> {
-        let mut request = format!("ws://{address}/gremlin").into_client_request().expect("a request");
-        request.headers_mut().insert(header, value.parse().expect("a header"));
-        match connect_async(request).await {
+        let stream = TcpStream::connect(address).await.expect("it connects");
+        Self::upgrade(Box::new(stream), &format!("ws://{address}/gremlin"), &[(header, value)]).await
+    }
+
+    /// Makes a WebSocket of `stream`.
+    pub async fn upgrade(
+        stream: Box<dyn Transport>,
+        url: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, u16> {
+        let mut request = url.into_client_request().expect("a request");
+        for (header, value) in headers {
+            request.headers_mut().insert(*header, value.parse().expect("a header"));
+        }
+        match client_async(request, stream).await {
             Ok((socket, _)) => Ok(Self { socket, next_id: 1 }),
-            Err(tokio_tungstenite::tungstenite::Error::Http(response)) => Err(response.status().as_u16()),
-            Err(other) => panic!("{other}"),
+            Err(tungstenite::Error::Http(response)) => Err(response.status().as_u16()),
+            Err(_) => Err(0),
         }
     }
 

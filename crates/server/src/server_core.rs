@@ -1,0 +1,35 @@
+//! Server core: what all connections of a server share.
+
+use crate::options::ServerOptions;
+use crate::scheduler::Scheduler;
+use crate::security::audit::AuditLog;
+use crate::security::authenticator::Authenticator;
+use crate::security::quota::Quotas;
+use evergraph::Database;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+/// What all connections share.
+pub struct ServerCore {
+    /// The database.
+    pub database: Arc<Database>,
+    /// Its name in aliases, and in roles.
+    pub name: Arc<str>,
+    /// Limits.
+    pub options: ServerOptions,
+    /// Who runs requests.
+    pub scheduler: Scheduler,
+    /// Which connection a session belongs to.
+    pub session_owners: Mutex<HashMap<Box<str>, u64>>,
+    /// Numbers connections and requests.
+    pub next_number: AtomicU64,
+    /// Verifies log-ins; `None` if there are no users.
+    pub authenticator: Option<Arc<Authenticator>>,
+    /// Where log-ins and refusals are written.
+    pub audit: Arc<AuditLog>,
+    /// What users have open.
+    pub quotas: Arc<Quotas>,
+    /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).
+    pub login_waiting_bytes: Arc<AtomicUsize>,
+}

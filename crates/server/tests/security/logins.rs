@@ -1,0 +1,248 @@
+//! Log-ins: nothing runs before one, by either format, and what happens when they fail.
+
+use crate::client::{Client, bytecode, eval, transaction, within};
+use crate::{PASSWORD, eventually, hash, site};
+use argon2::password_hash::PasswordHasher as _;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Algorithm, Argon2, Params, Version};
+use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{Operation, QueryOptions};
+use std::time::{Duration, Instant};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+#[tokio::test]
+async fn nothing_of_a_client_runs_before_it_has_logged_in() {
+    let site = site();
+    let server = site.serve();
+    let none = QueryOptions::default;
+    for format in Format::ALL.iter().copied() {
+        let verbs: [Operation; 7] = [
+            eval("g.addV('Point')", none()),
+            eval("g.addV('Point')", within("a")),
+            bytecode("g.addV('Point')", none()),
+            bytecode("g.addV('Point')", within("b")),
+            transaction("commit", "c"),
+            transaction("rollback", "d"),
+            Operation::Close { session: "e".into() },
+        ];
+        for verb in verbs {
+            let name = format!("{verb:?}");
+            let mut client = Client::connect(server.address()).await;
+            let id = client.send(format, verb).await;
+            let asked = client.response(format).await;
+            assert_eq!((asked.code, asked.id), (407, Some(id)), "nothing runs before a log-in: {name}");
+            // Others wait without being asked for again, and none of them runs.
+            client.send(format, eval("g.addV('Point')", none())).await;
+            client.send_login(format, id, "writer", "wrong horse").await;
+            for _ in 0..2 {
+                assert_eq!(client.response(format).await.code, 401, "{name}");
+            }
+        }
+    }
+    assert_eq!(site.vertices(), 0);
+}
+
+#[tokio::test]
+async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
+    let site = site();
+    let server = site.serve();
+    for format in Format::ALL.iter().copied() {
+        let mut client = Client::connect(server.address()).await;
+        let mut ids = Vec::new();
+        for at in 0..20 {
+            ids.push(client.send(format, eval(&format!("g.inject({at})"), within("a"))).await);
+        }
+        let asked = client.response(format).await;
+        assert_eq!((asked.code, asked.id), (407, Some(ids[0])));
+        client.send_login(format, ids[0], "writer", PASSWORD).await;
+        for (at, id) in ids.into_iter().enumerate() {
+            assert_eq!(client.answer(format, id).await.number(), at as i64, "in the order of the requests");
+        }
+        let again = client
+            .send(format, Operation::Authentication { sasl: b"\0admin\0x".into(), mechanism: None })
+            .await;
+        assert_eq!(client.answer(format, again).await.code, 499, "one log-in a connection");
+    }
+    // Without being asked.
+    let mut client = Client::connect(server.address()).await;
+    let sasl = format!("\0writer\0{PASSWORD}").into_bytes();
+    assert_eq!(client.ask(Operation::Authentication { sasl, mechanism: None }).await.code, 204);
+    assert_eq!(client.eval("g.addV('Point')").await.code, 200);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_refused_and_the_third_ends_the_connection() {
+    let site = site();
+    let server = site.serve();
+    let mut client = Client::connect(server.address()).await;
+    for (user, password) in [("writer", "wrong horse"), ("no-such-user", PASSWORD), ("../writer", PASSWORD)] {
+        let refused = client.ask_as(user, password, eval("g.V()", QueryOptions::default())).await;
+        assert_eq!(
+            (refused.code, &*refused.message),
+            (401, "user or password is wrong"),
+            "a wrong password is refused"
+        );
+    }
+    match client.message().await {
+        Some(Message::Close(Some(frame))) => assert_eq!(frame.code, CloseCode::Policy),
+        other => panic!("{other:?}"),
+    }
+    for sasl in [
+        &b""[..],
+        b"writer",
+        b"\0writer",
+        b"root\0writer\0correct horse",
+        b"\0wr\niter\x1b[2J\0correct horse",
+    ] {
+        let mut client = Client::connect(server.address()).await;
+        let answer = client.ask(Operation::Authentication { sasl: sasl.into(), mechanism: None }).await;
+        assert_eq!(answer.code, 401, "{sasl:?}");
+        assert!(!answer.message.contains("horse"), "{}", answer.message);
+    }
+    let mut client = Client::connect(server.address()).await;
+    let kerberos = Operation::Authentication { sasl: vec![1], mechanism: Some("GSSAPI".into()) };
+    assert_eq!(client.ask(kerberos).await.code, 401);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_flood_of_wrong_log_ins_delays_no_query_and_is_soon_refused() {
+    let site = site();
+    let server = site.serve();
+    let address = server.address();
+    let mut client = Client::connect(address).await;
+    assert_eq!(
+        client.ask_as("reader", PASSWORD, eval("g.V().count()", QueryOptions::default())).await.code,
+        200
+    );
+    let flood: Vec<_> = (0..16)
+        .map(|at| {
+            tokio::spawn(async move {
+                let mut refused_early = 0;
+                for round in 0..20 {
+                    let Ok(mut client) = Client::try_connect(address).await else { continue };
+                    let user = format!("user-{at}-{round}");
+                    let operation = eval("g.V()", QueryOptions::default());
+                    let answer = client.ask_as(&user, "wrong horse", operation).await;
+                    assert_eq!(answer.code, 401);
+                    refused_early += usize::from(answer.message.contains("too many log-ins have failed"));
+                }
+                refused_early
+            })
+        })
+        .collect();
+    let mut slowest = Duration::ZERO;
+    while !flood.iter().all(|task| task.is_finished()) {
+        let began = Instant::now();
+        assert_eq!(client.eval("g.V().count()").await.number(), 0);
+        slowest = slowest.max(began.elapsed());
+    }
+    assert!(slowest < Duration::from_secs(1), "a query took {slowest:?} beside a flood of log-ins");
+    let mut refused_early = 0;
+    for task in flood {
+        refused_early += task.await.unwrap();
+    }
+    assert!(refused_early >= 250, "{refused_early} of 320 log-ins were refused early: attempts are limited");
+    // Those who are known go on, from the same address.
+    let mut known = Client::connect(address).await;
+    assert_eq!(
+        known.ask_as("reader", PASSWORD, eval("g.V().count()", QueryOptions::default())).await.number(),
+        0
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn log_ins_that_are_cached_take_no_time() {
+    let site = site();
+    // Ten times the work, so that it is not lost in that of connecting.
+    let params = Params::new(64 << 10, 8, 1, None).unwrap();
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let hash: PasswordHash = argon2.hash_password(PASSWORD.as_bytes()).unwrap();
+    site.edit(|users| users.set_password("reader", hash.to_string()).unwrap());
+    let server = site.serve();
+    let log_in = async || {
+        let began = Instant::now();
+        let mut client = Client::connect(server.address()).await;
+        let count = eval("g.V().count()", QueryOptions::default());
+        assert_eq!(client.ask_as("reader", PASSWORD, count).await.number(), 0);
+        began.elapsed()
+    };
+    let first = log_in().await;
+    let began = Instant::now();
+    for _ in 0..40 {
+        log_in().await;
+    }
+    assert!(began.elapsed() < first * 20, "forty took {:?}, and the first alone {first:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn unknown_users_take_as_long_as_wrong_passwords() {
+    let site = site();
+    let server = site.serve();
+    let time = async |user: &str| {
+        let mut client = Client::connect(server.address()).await;
+        let id = client.send(Format::GraphBinary, eval("g.V()", QueryOptions::default())).await;
+        client.response(Format::GraphBinary).await;
+        let began = Instant::now();
+        client.send_login(Format::GraphBinary, id, user, "wrong horse").await;
+        assert_eq!(client.answer(Format::GraphBinary, id).await.code, 401);
+        began.elapsed()
+    };
+    let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
+    // In turn, so that what else the machine does meets both.
+    for _ in 0..5 {
+        known = known.min(time("reader").await);
+        unknown = unknown.min(time("no-such-user").await);
+    }
+    assert!(
+        known < unknown * 3 && unknown < known * 3,
+        "{known:?} and {unknown:?}: the time tells which users there are"
+    );
+}
+
+#[tokio::test]
+async fn a_user_who_is_removed_or_has_a_new_password_is_disconnected() {
+    let site = site();
+    let server = site.serve();
+    let mut removed = Client::connect(server.address()).await;
+    let mut changed = Client::connect(server.address()).await;
+    let count = || eval("g.V().count()", QueryOptions::default());
+    assert_eq!(removed.ask_as("writer", PASSWORD, count()).await.code, 200);
+    assert_eq!(changed.ask_as("reader", PASSWORD, count()).await.code, 200);
+    assert_eq!(removed.eval_in("a", "g.addV('Point')").await.code, 200);
+    site.edit(|users| {
+        users.remove("writer").unwrap();
+        let other = evergraph_server::security::password::hash(b"another horse").unwrap();
+        users.set_password("reader", other).unwrap();
+    });
+    for client in [&mut removed, &mut changed] {
+        let ended = tokio::time::timeout(Duration::from_secs(10), client.message()).await;
+        match ended.expect("the connection of a removed user ends") {
+            Some(Message::Close(Some(frame))) => assert_eq!(frame.code, CloseCode::Policy),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(site.vertices(), 0, "what was open is rolled back");
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.ask_as("reader", PASSWORD, count()).await.code, 401);
+    assert_eq!(client.ask_as("reader", "another horse", count()).await.code, 200);
+    // One that is added can log in without a restart.
+    site.edit(|users| users.add("new", hash()).unwrap());
+    eventually("a new user logs in", async || {
+        let mut client = Client::connect(server.address()).await;
+        client.ask_as("new", PASSWORD, count()).await.code == 403
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_users_everybody_on_this_machine_connects_and_log_ins_are_refused() {
+    let mut site = site();
+    site.security.users = None;
+    let server = site.serve();
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.eval("g.addV('Point')").await.code, 200);
+    let sasl = format!("\0writer\0{PASSWORD}").into_bytes();
+    let answer = client.ask(Operation::Authentication { sasl, mechanism: None }).await;
+    assert_eq!(answer.code, 499, "{}", answer.message);
+}

@@ -181,7 +181,16 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         NoHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
         LastMergesHistory => ("schedules_engine", SLOW_WRITER, CONFLICT_LOST),
         AlwaysPrune => ("schedules_engine", BEGIN, LAYER_LOST),
-        StaleOrder => ("front", NEWEST, &["assertion `left == right` failed", "index out of bounds"]),
+        StaleOrder => (
+            "front",
+            NEWEST,
+            &[
+                "assertion `left == right` failed",
+                "index out of bounds",
+                "edges without a value have no place",
+                ", not Some(",
+            ],
+        ),
         TwoMerges => ("schedules_engine", TWO_MERGES, STATE_LOST),
 
         BeginOutsideRegistry => ("schedules_engine", BEGIN, LAYER_LOST),

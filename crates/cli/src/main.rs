@@ -6,6 +6,7 @@
 //! variables ─┘
 //! ```
 
+mod allocator;
 mod amount;
 mod arguments;
 mod command;
@@ -36,6 +37,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // What an allocator does not take leaves the program as it would be without it.
+    let _ = allocator::give_back_large_buffers();
     let said = without_switches_of_help(env::args_os().collect());
     let program = with_undoing(command_line()).color(color_of_help(&said));
     let matches = match program.clone().try_get_matches_from(&said) {

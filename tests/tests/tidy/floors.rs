@@ -231,7 +231,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/cli/src",
         &[
-            &["amount", "engine", "open", "settings", "welcome"],
+            &["allocator", "amount", "engine", "open", "settings", "welcome"],
             &["context"],
             &["loading"],
             &["command"],

@@ -94,10 +94,18 @@ struct Permits {
 /// A session and the requests that wait for the one before.
 struct OrderedSession {
     session: Arc<Session>,
-    /// The database of its first request, which all others are for.
+    /// The database of the first request of its transaction, which the others are for.
     served: Arc<ServedDatabase>,
+    /// Whether its last request ends the transaction: the next one begins another, perhaps in another database.
+    is_ending: bool,
     waiting: VecDeque<PendingRequest>,
     is_busy: bool,
+}
+
+/// Which database a session is of.
+struct Binding {
+    served: Arc<ServedDatabase>,
+    is_ending: bool,
 }
 
 /// A request that has not begun.
@@ -315,8 +323,8 @@ impl Connection {
             RequestContent::Job { job, session, alias } => (job, session, alias),
             RequestContent::Close { session } => {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
-                match self.database_of(&session) {
-                    Some(served) => {
+                match self.binding_of(&session) {
+                    Some(Binding { served, .. }) => {
                         let request =
                             PendingRequest { reply, job: Job::RollBack, target: None, cancel, permits };
                         self.enter(request, Some((session, served)));
@@ -326,11 +334,11 @@ impl Connection {
                 return Ok(());
             }
         };
-        let bound = session.as_deref().and_then(|session| self.database_of(session));
+        let bound = session.as_deref().and_then(|session| self.binding_of(session));
         let resolved = match (&job, &bound, &alias) {
             // Whatever becomes of the database, and of the role on it.
             (Job::RollBack, Some(_), _) => None,
-            (_, Some(served), None) => {
+            (_, Some(Binding { served, .. }), None) => {
                 let (served, access) = (Arc::clone(served), principal.on(served.name()));
                 Some(ResolvedDatabase { served, access })
             }
@@ -340,15 +348,17 @@ impl Connection {
             }
         };
         if let (Some(bound), Some(resolved)) = (&bound, &resolved)
-            && !Arc::ptr_eq(bound, &resolved.served)
+            && !bound.is_ending
+            && !Arc::ptr_eq(&bound.served, &resolved.served)
             && !planted(Bug::SessionsChangeDatabase)
         {
             return Err(Failure::arguments(format!(
                 "this session is one of the database {:?}, and a session has one: open another session",
-                bound.name()
+                bound.served.name()
             )));
         }
-        let served = bound.or_else(|| resolved.as_ref().map(|resolved| Arc::clone(&resolved.served)));
+        let served = resolved.as_ref().map(|resolved| Arc::clone(&resolved.served));
+        let served = served.or_else(|| bound.map(|bound| bound.served));
         let target = match job {
             Job::RollBack => None,
             _ => resolved.map(|resolved| resolved.begin(cancel.clone())).transpose()?,
@@ -362,8 +372,10 @@ impl Connection {
     }
 
     /// The database of a session of this connection.
-    fn database_of(&self, session: &str) -> Option<Arc<ServedDatabase>> {
-        self.state().sessions.get(session).map(|ordered| Arc::clone(&ordered.served))
+    fn binding_of(&self, session: &str) -> Option<Binding> {
+        let state = self.state();
+        let ordered = state.sessions.get(session)?;
+        Some(Binding { served: Arc::clone(&ordered.served), is_ending: ordered.is_ending })
     }
 
     /// Enters that the session is this connection's.
@@ -391,10 +403,13 @@ impl Connection {
             let mut state = self.state();
             let ordered = state.sessions.entry(id.clone()).or_insert_with(|| OrderedSession {
                 session: Arc::default(),
-                served,
+                served: Arc::clone(&served),
+                is_ending: false,
                 waiting: VecDeque::new(),
                 is_busy: false,
             });
+            ordered.served = served;
+            ordered.is_ending = !matches!(request.job, Job::Query { .. });
             ordered.waiting.push_back(request);
             if std::mem::replace(&mut ordered.is_busy, true) {
                 return;

@@ -204,7 +204,7 @@ impl RequestTask {
             Job::Commit => {
                 self.target()?.database.check()?;
                 let transaction = match &self.session {
-                    Some(session) => session.take()?,
+                    Some(session) => session.take(self.database()?)?,
                     None => None,
                 };
                 match transaction {
@@ -226,7 +226,7 @@ impl RequestTask {
 
     fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
         let open = match &self.session {
-            Some(session) => session.open_view()?,
+            Some(session) => session.open_view(self.database()?)?,
             None => None,
         };
         let none = Bindings::new();
@@ -368,7 +368,7 @@ impl RequestTask {
             collection.bytes += chunk.size_bytes();
             if collection.bytes > self.context.options.query_memory_bytes {
                 let text = "the results of a write are kept until it is committed, and these take more memory than a \
-                            query may: end it with none() or count(), or write less at a time";
+                            query may: end it with discard() or count(), or write less at a time";
                 return Err(Error::new(ErrorKind::Limit, text).into());
             }
             collection.chunks.push_back(chunk);

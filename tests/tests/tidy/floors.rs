@@ -197,7 +197,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["databases::memory_shares"],
             &["databases::served_database"],
             &["databases::catalogue"],
-            &["databases::target"],
+            &["databases"],
             &["client", "server_core"],
             &["request_task", "listener"],
             &["request_content"],

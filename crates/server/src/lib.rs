@@ -1,4 +1,4 @@
-//! Server: Gremlin Server's protocol over WebSocket, for one database: on this machine, or beyond it to users by TLS.
+//! Server: Gremlin Server's protocol over WebSocket, for databases: on this machine, or beyond it to users by TLS.
 //!
 //! ```text
 //! network threads (tokio)                      workers (std)
@@ -28,10 +28,12 @@
 
 pub mod client;
 pub mod connection;
+pub mod databases;
 pub mod failure;
 mod listener;
 pub mod options;
 pub mod outbox;
+mod request_content;
 pub mod request_task;
 mod result_chunk;
 pub mod scheduler;

@@ -1,21 +1,19 @@
 //! Server core: what all connections of a server share.
 
+use crate::databases::catalogue::DatabaseCatalogue;
 use crate::options::ServerOptions;
 use crate::scheduler::Scheduler;
 use crate::security::audit::AuditLog;
 use crate::security::authenticator::Authenticator;
 use crate::security::quota::Quotas;
-use evergraph::Database;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 /// What all connections share.
 pub struct ServerCore {
-    /// The database.
-    pub database: Arc<Database>,
-    /// Its name in aliases, and in roles.
-    pub name: Arc<str>,
+    /// The databases.
+    pub databases: Arc<DatabaseCatalogue>,
     /// Limits.
     pub options: ServerOptions,
     /// Who runs requests.

@@ -54,7 +54,9 @@ impl Client {
     /// Those of reading certificates.
     pub fn new(url: &ServerUrl, options: ClientOptions) -> Result<Self> {
         if !url.has_tls && !options.tls.is_default() {
-            return Err(Error::invalid(format!("certificates are of no use without TLS: connect by wss://, not {url}")));
+            return Err(Error::invalid(format!(
+                "certificates are of no use without TLS: connect by wss://, not {url}"
+            )));
         }
         let tls = url.has_tls.then(|| tls::config(&options.tls)).transpose()?.map(Arc::new);
         let random = SplitMix64::from_system()

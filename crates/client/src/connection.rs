@@ -163,7 +163,9 @@ impl Connection {
         })?;
         let operation = Operation::Authentication { sasl, mechanism: Some("PLAIN".into()) };
         let message = Request { id, operation }.to_message(Format::GraphBinary).map_err(|error| {
-            RequestFailure::NotSent(Error::new(error.kind(), format!("send a log-in: {error}")).because(error))
+            RequestFailure::NotSent(
+                Error::new(error.kind(), format!("send a log-in: {error}")).because(error),
+            )
         })?;
         // The request runs once the log-in succeeded: it may have.
         self.socket.send(message, limit).map_err(|lost| RequestFailure::Lost(self.end(lost)))

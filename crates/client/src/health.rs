@@ -42,7 +42,11 @@ impl Client {
         let alive = get(destination, "/healthz", &limit, BODY_BYTES_MAX)?;
         if alive.status != 200 {
             let place = self.url().authority();
-            let text = format!("{place} is no Evergraph server: /healthz has status {}{}", alive.status, said(&alive));
+            let text = format!(
+                "{place} is no Evergraph server: /healthz has status {}{}",
+                alive.status,
+                said(&alive)
+            );
             return Err(Error::new(ErrorKind::Io, text));
         }
         let ready = get(destination, "/readyz", &limit, BODY_BYTES_MAX)?;

@@ -47,8 +47,7 @@ pub(crate) fn get(
     let connector = StreamConnector { destination: Arc::clone(destination), limit: limit.clone() };
     let agent = Agent::with_parts(config, connector, Unresolved);
     let failed = |error: ureq::Error| failed(destination, error);
-    let mut response =
-        agent.get(format!("{scheme}://{}{path}", url.authority())).call().map_err(failed)?;
+    let mut response = agent.get(format!("{scheme}://{}{path}", url.authority())).call().map_err(failed)?;
     let status = response.status().as_u16();
     let body = response.body_mut().with_config().limit(body_bytes_max).read_to_vec().map_err(failed)?;
     Ok(HttpAnswer { status, body })
@@ -142,4 +141,3 @@ impl Resolver for Unresolved {
         Ok(addresses)
     }
 }
-

@@ -106,9 +106,12 @@ mod tests {
             Password::from_file(&path)
         };
         assert_eq!(file("correct horse\r\nrest", 0o600).unwrap().reveal(), "correct horse");
-        for (content, mode, why) in
-            [("a", 0o644, "chmod 600"), ("", 0o600, "empty"), ("\na", 0o600, "empty"), (&"a".repeat(5000), 0o600, "4096")]
-        {
+        for (content, mode, why) in [
+            ("a", 0o644, "chmod 600"),
+            ("", 0o600, "empty"),
+            ("\na", 0o600, "empty"),
+            (&"a".repeat(5000), 0o600, "4096"),
+        ] {
             let told = file(content, mode).unwrap_err().to_string();
             assert!(told.contains(why), "{told}");
         }

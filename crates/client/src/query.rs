@@ -72,7 +72,11 @@ impl Query {
 
     /// Gives a variable of a text its value.
     #[must_use]
-    pub fn bind(mut self, name: impl Into<Box<str>>, value: impl Into<evergraph_graph::value::Value>) -> Self {
+    pub fn bind(
+        mut self,
+        name: impl Into<Box<str>>,
+        value: impl Into<evergraph_graph::value::Value>,
+    ) -> Self {
         self.bindings.bind(name, value);
         self
     }

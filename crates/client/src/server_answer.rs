@@ -101,7 +101,8 @@ fn text_error(kind: ErrorKind, message: &str, place: LineColumn, text: &str) -> 
     let said = message.strip_prefix(&*format!("line {line}, column {column}: ")).unwrap_or(message);
     let lines: Vec<&str> = said.lines().collect();
     let marked = lines.last().map_or(0, |last| last.chars().filter(|char| *char == '^').count());
-    let is_shown = lines.len() >= 3 && marked > 0 && lines[lines.len() - 1].chars().all(|char| " ^".contains(char));
+    let is_shown =
+        lines.len() >= 3 && marked > 0 && lines[lines.len() - 1].chars().all(|char| " ^".contains(char));
     let said = if is_shown { lines[..lines.len() - 2].join("\n") } else { said.to_owned() };
     let start = offset_of(text, place);
     let end = match is_shown {
@@ -109,7 +110,12 @@ fn text_error(kind: ErrorKind, message: &str, place: LineColumn, text: &str) -> 
         false => start,
     };
     let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    TextError { kind, message: said, span: Span { start: offset(start), end: offset(end) }, place: Some(place) }
+    TextError {
+        kind,
+        message: said,
+        span: Span { start: offset(start), end: offset(end) },
+        place: Some(place),
+    }
 }
 
 fn offset_of(text: &str, place: LineColumn) -> usize {

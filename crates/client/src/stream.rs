@@ -49,7 +49,11 @@ impl Stream {
     ///
     /// # Errors
     /// `io` if nobody listens there, or the TLS handshake fails; `cancelled`; `limit` after the time of `limit`.
-    pub(crate) fn connect(url: &ServerUrl, tls: Option<&Arc<ClientConfig>>, limit: &WaitLimit) -> Result<Self> {
+    pub(crate) fn connect(
+        url: &ServerUrl,
+        tls: Option<&Arc<ClientConfig>>,
+        limit: &WaitLimit,
+    ) -> Result<Self> {
         let stream = connect_to_any(url, limit)?;
         let settle = || -> io::Result<()> {
             stream.set_nodelay(true)?;
@@ -174,9 +178,8 @@ fn is_pause(error: &io::Error) -> bool {
 }
 
 fn connect_to_any(url: &ServerUrl, limit: &WaitLimit) -> Result<TcpStream> {
-    let addresses = (&*url.host, url.port)
-        .to_socket_addrs()
-        .map_err(|error| failed(url, "look up", &error))?;
+    let addresses =
+        (&*url.host, url.port).to_socket_addrs().map_err(|error| failed(url, "look up", &error))?;
     let addresses: Vec<SocketAddr> = addresses.collect();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "it has no address");
     for (at, address) in addresses.iter().enumerate() {

@@ -24,12 +24,15 @@ pub(crate) fn config(options: &TlsOptions) -> Result<ClientConfig> {
         (None, None) => builder.with_no_client_auth(),
         (Some(certificate), Some(key)) => {
             let chain = certificates(certificate, "certificate")?;
-            let metadata = std::fs::metadata(key).map_err(|error| unread(key, "key", pem::Error::Io(error)))?;
+            let metadata =
+                std::fs::metadata(key).map_err(|error| unread(key, "key", pem::Error::Io(error)))?;
             check_mode(key, &metadata, "key")?;
             let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unread(key, "key", error))?;
             builder.with_client_auth_cert(chain, private).map_err(|error| {
                 let (certificate, key) = (certificate.display(), key.display());
-                Error::invalid(format!("the certificate {certificate} and the key {key} are no pair: {error}"))
+                Error::invalid(format!(
+                    "the certificate {certificate} and the key {key} are no pair: {error}"
+                ))
             })?
         }
         _ => return Err(Error::invalid("a client's certificate and its key are named together")),
@@ -65,7 +68,8 @@ fn roots(options: &TlsOptions) -> Result<RootCertStore> {
 }
 
 fn certificates(path: &Path, what: &str) -> Result<Vec<CertificateDer<'static>>> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+    let read =
+        CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
     let found = read.map_err(|error| unread(path, what, error))?;
     if found.is_empty() {
         return Err(unread(path, what, pem::Error::NoItemsFound));

@@ -136,7 +136,8 @@ impl Transaction {
             return Err(error_of(&response, None));
         }
         let renamed = response.attributes.get(Attributes::RENAMED_EDGES).and_then(|edges| edges.as_str());
-        let pair = |line: &str| line.split_once(' ').map(|(before, after)| (before.to_owned(), after.to_owned()));
+        let pair =
+            |line: &str| line.split_once(' ').map(|(before, after)| (before.to_owned(), after.to_owned()));
         Ok(RemoteCommit { renamed_edges: renamed.unwrap_or_default().lines().filter_map(pair).collect() })
     }
 
@@ -150,7 +151,8 @@ impl Transaction {
     fn end(&mut self) {
         let limit = WaitLimit::default().within(END_TIME);
         let operation = Operation::Close { session: self.within.session.clone() };
-        let is_ended = self.ask(operation, &limit).is_ok_and(|answer| answer.status() == Some(Status::NoContent));
+        let is_ended =
+            self.ask(operation, &limit).is_ok_and(|answer| answer.status() == Some(Status::NoContent));
         if !is_ended {
             self.lease.connection().close();
         }
@@ -166,7 +168,11 @@ impl Transaction {
     }
 
     /// Sends a request, and returns its last answer.
-    fn ask(&mut self, operation: Operation, limit: &WaitLimit) -> std::result::Result<Response, RequestFailure> {
+    fn ask(
+        &mut self,
+        operation: Operation,
+        limit: &WaitLimit,
+    ) -> std::result::Result<Response, RequestFailure> {
         let connection = self.lease.connection();
         let id = connection.send(operation, limit)?;
         loop {

@@ -136,7 +136,9 @@ fn split_port(place: &str) -> std::result::Result<(&str, Option<&str>), &'static
         };
     }
     match place.split_once(':') {
-        Some((_, port)) if port.contains(':') => Err("an address of IPv6 stands in brackets, as in ws://[::1]"),
+        Some((_, port)) if port.contains(':') => {
+            Err("an address of IPv6 stands in brackets, as in ws://[::1]")
+        }
         Some((host, port)) => Ok((host, Some(port))),
         None => Ok((place, None)),
     }
@@ -186,7 +188,8 @@ mod tests {
 
     #[test]
     fn a_password_is_refused_and_never_repeated() {
-        for text in ["ws://ann:secret@h", "ws://ann:se@cret@h/x", "ftp://ann:secret@h", "ws://ann:secret@h?x"] {
+        for text in ["ws://ann:secret@h", "ws://ann:se@cret@h/x", "ftp://ann:secret@h", "ws://ann:secret@h?x"]
+        {
             let told = refused(text);
             assert!(!told.contains("secret") && !told.contains("se@") && told.contains("ann@h"), "{told}");
         }
@@ -214,6 +217,8 @@ mod tests {
             assert!(refused(text).contains(why), "{}", refused(text));
         }
         assert!(ServerUrl::is_url("ws://h") && ServerUrl::is_url("ftp://h"));
-        assert!(!ServerUrl::is_url("social.eg") && !ServerUrl::is_url("./a://b") && !ServerUrl::is_url("://b"));
+        assert!(
+            !ServerUrl::is_url("social.eg") && !ServerUrl::is_url("./a://b") && !ServerUrl::is_url("://b")
+        );
     }
 }

@@ -48,12 +48,11 @@ impl WebSocket {
             .max_frame_size(Some(options.message_bytes_max));
         let scheme = if url.has_tls { "wss" } else { "ws" };
         let uri = format!("{scheme}://{}/gremlin", url.authority());
-        let uri = uri.parse().map_err(|error| Error::invalid(format!("the URL {url} cannot be used: {error}")))?;
+        let uri =
+            uri.parse().map_err(|error| Error::invalid(format!("the URL {url} cannot be used: {error}")))?;
         let request = ClientRequestBuilder::new(uri);
         match tungstenite::client::client_with_config(request, stream, Some(config)) {
-            Ok((socket, _)) => {
-                Ok(Self { socket, url: url.clone(), silence_max: options.silence_max })
-            }
+            Ok((socket, _)) => Ok(Self { socket, url: url.clone(), silence_max: options.silence_max }),
             Err(HandshakeError::Failure(error)) => Err(refused(url, &error)),
             Err(HandshakeError::Interrupted(_)) => {
                 Err(Error::new(ErrorKind::Limit, format!("{} did not answer in time", url.authority())))
@@ -117,7 +116,9 @@ impl WebSocket {
 
     /// Says good-bye, without waiting for an answer.
     pub(crate) fn close(&mut self) {
-        self.socket.get_mut().wait_within(&WaitLimit::default().within(Duration::from_millis(100)), Duration::MAX);
+        self.socket
+            .get_mut()
+            .wait_within(&WaitLimit::default().within(Duration::from_millis(100)), Duration::MAX);
         // Nobody is there who would want to know.
         let _ = self.socket.close(None);
         let _ = self.socket.flush();
@@ -160,7 +161,10 @@ fn refused(url: &ServerUrl, error: &tungstenite::Error) -> Error {
             let body = String::from_utf8_lossy(body);
             let line = body.lines().next().unwrap_or_default();
             let why = if line.is_empty() { String::new() } else { format!(": {}", shown(line)) };
-            Error::invalid(format!("{place} refuses WebSockets at /gremlin, with status {}{why}", response.status()))
+            Error::invalid(format!(
+                "{place} refuses WebSockets at /gremlin, with status {}{why}",
+                response.status()
+            ))
         }
         error => {
             let hint = if url.has_tls { "" } else { "; a server with TLS is at wss://" };

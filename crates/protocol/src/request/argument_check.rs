@@ -221,7 +221,8 @@ impl UncheckedRequest {
 
     fn isolation(&mut self) -> Result<Option<Isolation>, RequestError> {
         let Some(name) = self.text("isolation")? else { return Ok(None) };
-        let known = [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == &*name);
+        let known =
+            [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == &*name);
         known.map(Some).ok_or_else(|| {
             let found = quoted(&name);
             self.wrong(format!("the argument `isolation`: snapshot or serializable expected, found {found}"))

@@ -63,9 +63,9 @@ impl ServerAccessArguments {
             ("--client-key", &self.client_key),
         ];
         match given.into_iter().find(|(_, value)| value.is_some()) {
-            Some((option, _)) => {
-                Err(Error::invalid(format!("{option} is about a server, but the database is a folder, not a URL")))
-            }
+            Some((option, _)) => Err(Error::invalid(format!(
+                "{option} is about a server, but the database is a folder, not a URL"
+            ))),
             None => Ok(()),
         }
     }

@@ -53,7 +53,8 @@ pub struct HealthArguments {
 /// `invalid` for what is no URL; `io` if nobody answers; `limit` after the timeout.
 pub fn execute(arguments: &HealthArguments, context: &Context) -> Result<ExitCode, Failure> {
     let Target::Server(url) = &arguments.server else {
-        let text = "health asks a server: name its URL, as ws://localhost; `evergraph check` verifies a database";
+        let text =
+            "health asks a server: name its URL, as ws://localhost; `evergraph check` verifies a database";
         return Err(Error::invalid(text).into());
     };
     let client = arguments.access.stranger(url, context)?;

@@ -39,7 +39,8 @@ impl ServerAccessArguments {
     /// `invalid` for a wrong URL, password or certificate; `io` if there is no server; `cancelled`.
     pub fn connect(&self, url: &UncheckedUrl, context: &Context) -> Result<Client> {
         let url = url.check()?;
-        let options = ClientOptions { password: self.password(&url)?, ..self.options(context) };
+        let mut options = self.options(context);
+        options.password = self.password(&url)?;
         Client::connect(&url, options)
     }
 

@@ -17,7 +17,9 @@ use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, Request};
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
+use evergraph_storage::planted::{Bug, planted};
 use rustls::ClientConfig;
+use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -154,7 +156,7 @@ impl Connection {
     }
 
     fn log_in(&mut self, id: Uuid, limit: &WaitLimit) -> std::result::Result<(), RequestFailure> {
-        if std::mem::replace(&mut self.has_sent_login, true) {
+        if std::mem::replace(&mut self.has_sent_login, true) && !planted(Bug::LoginsRepeated) {
             return Err(self.broken("it asks for a second log-in"));
         }
         let sasl = self.credentials().map_err(|error| {
@@ -185,7 +187,7 @@ impl Connection {
                  or into a file"
             )));
         };
-        if !url.has_tls && self.socket.peer().is_none_or(|peer| !peer.is_loopback()) {
+        if !is_private(url, self.socket.peer()) {
             return Err(Error::invalid(format!(
                 "the server at {place} is on another machine and without TLS: the password was not sent; connect by \
                  wss://"
@@ -210,6 +212,11 @@ impl Connection {
     }
 }
 
+/// Whether nobody can listen on the way to `peer`.
+fn is_private(url: &ServerUrl, peer: Option<IpAddr>) -> bool {
+    url.has_tls || peer.is_some_and(|peer| peer.is_loopback())
+}
+
 /// An id that no other request or session has.
 ///
 /// # Errors
@@ -220,4 +227,21 @@ pub(crate) fn random_id() -> Result<Uuid> {
         Error::new(evergraph_graph::error::ErrorKind::Io, format!("get random bytes of the system: {error}"))
     })?;
     Ok(uuid::Builder::from_random_bytes(bytes).into_uuid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_leaves_the_machine_only_by_tls() {
+        let (plain, tls) = ("ws://ann@h".parse().unwrap(), "wss://ann@h".parse().unwrap());
+        let of = |text: &str| Some(text.parse().unwrap());
+        for own in ["127.0.0.1", "127.9.9.9", "::1"] {
+            assert!(is_private(&plain, of(own)), "{own}");
+        }
+        for other in [of("192.168.0.1"), of("10.0.0.1"), of("2001:db8::1"), of("0.0.0.0"), None] {
+            assert!(!is_private(&plain, other) && is_private(&tls, other), "{other:?}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::error::{LineColumn, Span, TextError};
+use evergraph_storage::planted::{Bug, planted};
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -36,6 +37,9 @@ impl UnknownOutcome {
 
     /// `error`, of a request that may have been carried out. It is no conflict any more: nothing retries it.
     pub(crate) fn of(error: &Error, what: &str) -> Error {
+        if planted(Bug::LostCommitsRetried) {
+            return Error::conflict(error.to_string());
+        }
         let kind = if error.is_conflict() { ErrorKind::Io } else { error.kind() };
         Error::new(kind, format!("{error}; {what}")).because(Self)
     }

@@ -9,6 +9,7 @@ use crate::url::ServerUrl;
 use crate::wait_limit::{WaitEnd, WaitLimit};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_query::error::quoted;
+use evergraph_storage::planted::{Bug, planted};
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -41,11 +42,12 @@ impl WebSocket {
     /// # Errors
     /// `invalid` if the server refuses, or is none of Gremlin; `io`, `limit`, `cancelled`.
     pub(crate) fn upgrade(stream: Stream, url: &ServerUrl, options: &ClientOptions) -> Result<Self> {
+        let limit = (!planted(Bug::MessagesUnlimited)).then_some(options.message_bytes_max);
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER_BYTES)
             .write_buffer_size(0)
-            .max_message_size(Some(options.message_bytes_max))
-            .max_frame_size(Some(options.message_bytes_max));
+            .max_message_size(limit)
+            .max_frame_size(limit);
         let scheme = if url.has_tls { "wss" } else { "ws" };
         let uri = format!("{scheme}://{}/gremlin", url.authority());
         let uri =

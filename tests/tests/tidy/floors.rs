@@ -20,7 +20,7 @@ pub const CRATES: Floors = &[
     &["evergraph-engines", "evergraph-files", "evergraph-protocol"],
     &["evergraph-analysis"],
     &["evergraph"],
-    &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
+    &["evergraph-client", "evergraph-measure", "evergraph-server", "evergraph-terminal"],
     &["evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
     &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],

@@ -39,22 +39,25 @@ fn results_come_in_frames_whatever_their_number() {
     }
     assert!(sizes.len() > 5 && sizes.iter().sum::<usize>() == 9_999, "{sizes:?}");
     assert!(results.next_frame().unwrap().is_none() && results.next_result().unwrap().is_none());
-    assert_eq!(all(&client, "g.V().none()").unwrap(), []);
+    assert_eq!(all(&client, "g.V().limit(0)").unwrap(), []);
     assert_eq!(server.connections_count(), 2, "one was kept while the other one was read");
 }
 
 #[test]
 fn equal_results_of_bytecode_come_together() {
     let (database, server) = serve(ServerOptions::default());
-    add_points(&database, 5_000);
-    let calls = read("g.V().label().barrier()", &ParseLimits::default(), &Bindings::new()).unwrap().calls;
-    let mut results = connect(&server).query(&Query::bytecode(Bytecode::new(Vec::new(), calls))).unwrap();
+    add_points(&database, 1_000);
+    database.gremlin("g.V().has('at', 0).as('hub').V().addE('NEXT').to('hub')").run().unwrap();
+    let text = "g.V().repeat(out()).times(3).label()";
+    let calls = read(text, &ParseLimits::default(), &Bindings::new()).unwrap().calls;
+    let query = Query::bytecode(Bytecode::new(Vec::new(), calls));
+    let mut results = connect(&server).query(&query).unwrap();
     let (mut rows, mut count) = (0, 0);
     while let Some(result) = results.next_result().unwrap() {
         assert_eq!(result.value, "Point".into());
         (rows, count) = (rows + 1, count + result.bulk);
     }
-    assert!(count == 5_000 && rows < 5_000, "{rows} rows of {count}");
+    assert!(count == 1_000 && rows < 1_000, "{rows} rows of {count}");
 }
 
 #[test]

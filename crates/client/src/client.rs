@@ -2,7 +2,7 @@
 
 use crate::connection::Destination;
 use crate::options::ClientOptions;
-use crate::pool::{Lease, Pool};
+use crate::pool::Pool;
 use crate::query::Query;
 use crate::results::Results;
 use crate::tls;
@@ -100,7 +100,7 @@ impl Client {
     /// As [`Results::next_frame`].
     pub fn begin(&self, options: impl Into<TransactionOptions>, cancel: &CancelFlag) -> Result<Transaction> {
         let options = options.into();
-        Transaction::new(self, options, deadline(options), cancel)?.begin()
+        Transaction::new(&self.pool, options, deadline(options), cancel)?.begin()
     }
 
     /// Calls `body` with a transaction, and commits it. After a conflict, of which nothing was written, `body` is called again
@@ -120,7 +120,7 @@ impl Client {
             ATTEMPTS_MAX,
             || deadline.is_some_and(|deadline| Instant::now() >= deadline),
             || {
-                let mut transaction = Transaction::new(self, options, deadline, cancel)?;
+                let mut transaction = Transaction::new(&self.pool, options, deadline, cancel)?;
                 match body(&mut transaction) {
                     Ok(value) => transaction.commit().map(|_| value),
                     Err(error) => {
@@ -147,10 +147,6 @@ impl Client {
 
     pub(crate) fn destination(&self) -> &Arc<Destination> {
         &self.pool.destination
-    }
-
-    pub(crate) fn lease(&self, limit: &WaitLimit) -> Result<Lease> {
-        self.pool.take(limit)
     }
 }
 

@@ -7,9 +7,8 @@
 //!
 //! The session ends with its connection: a client that is gone has nothing open.
 
-use crate::client::Client;
 use crate::connection::RequestFailure;
-use crate::pool::Lease;
+use crate::pool::{Lease, Pool};
 use crate::query::{Query, Within, options};
 use crate::results::Results;
 use crate::server_answer::{UnknownOutcome, error_of};
@@ -22,6 +21,7 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the server may take to say that a session is over. If it takes longer, the connection is closed.
@@ -51,16 +51,16 @@ pub struct RemoteCommit {
 impl Transaction {
     /// A transaction that begins with its first query.
     pub(crate) fn new(
-        client: &Client,
+        pool: &Arc<Pool>,
         options: TransactionOptions,
         deadline: Option<Instant>,
         cancel: &CancelFlag,
     ) -> Result<Self> {
-        let lease = client.lease(&WaitLimit::new(cancel).until(deadline))?;
+        let lease = pool.take(&WaitLimit::new(cancel).until(deadline))?;
         let session = crate::connection::random_id()?.to_string().into();
         Ok(Self {
             lease,
-            database: client.url().database.clone(),
+            database: pool.destination.url.database.clone(),
             within: Within { session, isolation: options.isolation },
             deadline,
             cancel: cancel.clone(),

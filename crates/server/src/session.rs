@@ -79,7 +79,6 @@ pub struct QueryTerms<'r> {
 
 impl QueryTerms<'_> {
     /// `query` on these terms.
-    #[must_use]
     pub fn of<'q, G>(self, query: Query<'q, G>) -> Query<'q, G> {
         let query = query.bindings(self.bindings).limits(self.limits).cancel(self.cancel);
         query.strict(self.strict).notes(self.notes)

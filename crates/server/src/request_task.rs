@@ -13,13 +13,14 @@ use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
 use crate::options::ServerOptions;
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::result_chunk::{ChunkState, ResultChunk};
+use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::role::Role;
-use crate::session::{Session, transaction_options};
+use crate::session::{QueryTerms, Session, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, QuerySource};
 use evergraph::gremlin::results::Results;
 use evergraph::gremlin::task::Task;
@@ -30,6 +31,7 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::{List, Map};
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
@@ -132,8 +134,11 @@ struct Stream {
     /// `None` for results that were collected.
     results: Option<Results<'static>>,
     chunks: VecDeque<ResultChunk>,
-    detail: ElementDetail,
+    detail: ChunkDetail,
     encoder: FrameEncoder,
+    /// What the next frame says beside its results.
+    warnings: Vec<Value>,
+    vertex_keys: Vec<(Value, Value)>,
     /// Whether the frame can take no more.
     is_full: bool,
     has_results: bool,
@@ -166,6 +171,25 @@ enum Step {
     End,
 }
 
+impl Stream {
+    /// What the next frame says beside its results.
+    fn take_attributes(&mut self) -> Attributes {
+        let mut attributes = Attributes::new();
+        // Texts, and keys that are no collections: neither is too deep.
+        if !self.warnings.is_empty()
+            && let Ok(warnings) = List::new(std::mem::take(&mut self.warnings))
+        {
+            attributes = attributes.with(Attributes::WARNINGS, warnings);
+        }
+        if !self.vertex_keys.is_empty()
+            && let Ok(keys) = Map::new(std::mem::take(&mut self.vertex_keys))
+        {
+            attributes = attributes.with(Attributes::VERTEX_KEYS, keys);
+        }
+        attributes
+    }
+}
+
 impl RequestTask {
     /// A request that nothing was done for. `session` is the one that it runs in.
     #[must_use]
@@ -191,9 +215,10 @@ impl RequestTask {
                 let target = self.target()?;
                 target.database.check()?;
                 let role = target.access.role()?;
-                let prepared = self.plan(query)?;
+                let notes = Notes::default();
+                let prepared = self.plan(query, options.strict, &notes)?;
                 self.check_writes(&prepared)?;
-                self.begin_query(&prepared, &options, role)
+                self.begin_query(&prepared, &options, role, &notes)
             }
             Job::RollBack => {
                 if let Some(session) = &self.session {
@@ -224,7 +249,7 @@ impl RequestTask {
         Ok(self.target()?.database.database())
     }
 
-    fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
+    fn plan(&self, query: &QueryText, strict: bool, notes: &Notes) -> Result<Task, Failure> {
         let open = match &self.session {
             Some(session) => session.open_view(self.database()?)?,
             None => None,
@@ -240,13 +265,11 @@ impl RequestTask {
             .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         let limits =
             Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
-        let cancel = &self.context.cancel;
+        let terms =
+            QueryTerms { bindings: bindings.clone(), limits, cancel: &self.context.cancel, strict, notes };
         let task = match open {
-            Some(open) => open.task(source, bindings.clone(), limits, cancel),
-            None => {
-                let query = self.database()?.ask(source);
-                query.bindings(bindings.clone()).limits(limits).cancel(cancel).task()
-            }
+            Some(open) => open.task(source, terms),
+            None => terms.of(self.database()?.ask(source)).task(),
         }?;
         if let Some(io) = task.plan().io() {
             let text = format!(
@@ -266,13 +289,21 @@ impl RequestTask {
         Ok(())
     }
 
-    fn begin_query(&mut self, task: &Task, options: &QueryOptions, role: Role) -> Result<Step, Failure> {
-        let isolation = isolation(task)?;
+    fn begin_query(
+        &mut self,
+        task: &Task,
+        options: &QueryOptions,
+        role: Role,
+        notes: &Notes,
+    ) -> Result<Step, Failure> {
+        let isolation = isolation(task)?.or(options.isolation);
         let parts = options.materialize_properties.unwrap_or_default();
-        let detail = match parts {
+        let elements = match parts {
             MaterializeProperties::All => ElementDetail::Properties,
             MaterializeProperties::Tokens => ElementDetail::Labels,
         };
+        let detail = ChunkDetail { elements, vertex_keys: options.vertex_keys };
+        let warnings: Vec<Value> = notes.take().iter().map(|note| note.shown().into()).collect();
         let form = match self.job {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
             _ => ResultForm::Bare,
@@ -286,6 +317,8 @@ impl RequestTask {
             chunks: VecDeque::new(),
             detail,
             encoder: encoder(),
+            warnings: warnings.clone(),
+            vertex_keys: Vec::new(),
             is_full: false,
             has_results: false,
             writes,
@@ -337,7 +370,8 @@ impl RequestTask {
             if !self.context.outbox.has_room(task) {
                 return Ok(Step::Wait);
             }
-            self.send(stream.encoder.finish(Status::PartialContent, &Attributes::new()));
+            let attributes = stream.take_attributes();
+            self.send(stream.encoder.finish(Status::PartialContent, &attributes));
             stream.is_full = false;
         }
         if stream.chunks.is_empty()
@@ -350,10 +384,12 @@ impl RequestTask {
             let status = if stream.has_results { Status::Success } else { Status::NoContent };
             // The transaction of a session is given back before the client asks for more.
             stream.results = None;
-            self.send(stream.encoder.finish(status, &Attributes::new()));
+            let attributes = stream.take_attributes();
+            self.send(stream.encoder.finish(status, &attributes));
             return Ok(Step::End);
         };
         stream.has_results = true;
+        stream.vertex_keys.append(&mut chunk.take_vertex_keys());
         match chunk.write(&mut stream.encoder)? {
             ChunkState::Empty => drop(stream.chunks.pop_front()),
             ChunkState::FrameIsFull => stream.is_full = true,
@@ -558,5 +594,5 @@ fn renamed_attribute(renamed: &[(EdgeId, EdgeId)]) -> Attributes {
         .iter()
         .map(|(before, after)| format!("{} {}", edge_id_text(*before), edge_id_text(*after)))
         .collect();
-    Attributes::new().with("renamedEdges", pairs.join("\n"))
+    Attributes::new().with(Attributes::RENAMED_EDGES, pairs.join("\n"))
 }

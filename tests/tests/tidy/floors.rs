@@ -21,7 +21,8 @@ pub const CRATES: Floors = &[
     &["evergraph-analysis"],
     &["evergraph"],
     &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
-    &["evergraph-show"],
+    // Tests of the client run servers.
+    &["evergraph-client", "evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
     &["evergraph-tests", "evergraph-tinkerpop", "evergraph-benches", "evergraph-fuzz"],
     &["evergraph-libfuzzer"],
@@ -207,6 +208,21 @@ pub const MODULES: &[(&str, Floors)] = &[
         ],
     ),
     (
+        "crates/client/src",
+        &[
+            &["password", "server_answer", "url"],
+            &["options", "wait_limit"],
+            &["query", "stream", "tls"],
+            &["web_socket"],
+            &["connection"],
+            &["http", "pool"],
+            &["results"],
+            &["transaction"],
+            &["client"],
+            &["health"],
+        ],
+    ),
+    (
         "crates/measure/src",
         &[
             &["clients", "disk_size", "disk_sync", "figure", "kernel", "machine", "social"],
@@ -243,8 +259,9 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/cli/src",
         &[
-            &["allocator", "amount", "engine", "open", "settings", "welcome"],
+            &["allocator", "amount", "engine", "open", "settings", "target", "welcome"],
             &["context"],
+            &["server_access"],
             &["loading"],
             &["command"],
             &["command::query"],

@@ -76,7 +76,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
-    differential
+    differential container-test
 
 help: ## List the targets
 	@echo "Evergraph: a transactional property graph database with analysis of live data."
@@ -140,6 +140,12 @@ networkx-suite: toolchain python-package ## Run NetworkX's own tests on the Pyth
 
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
 	$(Q)$(PLANTED) $(BUGS)
+
+container-test: ## Test packaging/ in a bare Debian root: the script, the image, the service (root, debootstrap; minutes)
+	@echo "== the program as an image has it"
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-cli
+	$(Q)tools/test-container "$(BUILT)/dist/evergraph"
+	$(Q)tools/test-service "$(BUILT)/dist/evergraph"
 
 sanitizers: toolchain ## Run the tests with threads under two sanitizers; SANITIZER=thread or address for one
 	$(Q)CARGO="$(CARGO)" SANITIZER="$(SANITIZER)" tools/sanitizers

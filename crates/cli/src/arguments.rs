@@ -38,9 +38,9 @@ Examples:
   evergraph help import                            all about one command
 
 Settings:
-  Every option that does not name a file can also be set by a variable, such as
-  EVERGRAPH_THREADS or EVERGRAPH_IMPORT_DELIMITER, or in evergraph.toml in this
-  folder or in ~/.config/evergraph. The command line overrides variables, and
+  Every option that does not name a file (and every option of serve) can also be
+  set by a variable, such as EVERGRAPH_THREADS or EVERGRAPH_IMPORT_DELIMITER, or
+  in evergraph.toml in this folder or in ~/.config/evergraph. The command line overrides variables, and
   variables override files; --no-SWITCH turns off a switch that is on there.
   --print-config shows all settings and where each comes from.
 

@@ -14,7 +14,7 @@ use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::{RequestTarget, ResolvedDatabase};
 use crate::failure::Failure;
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::request_content::RequestContent;
+use crate::request_content::{RequestContent, read_request};
 use crate::request_task::{Job, Reply, RequestContext, RequestTask};
 use crate::scheduler::{OwnerId, TaskHandle};
 use crate::security::access::{Principal, Rights};
@@ -27,9 +27,7 @@ use crate::server_core::ServerCore;
 use crate::session::Session;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::request::operation::{Operation, Request};
-use evergraph_protocol::request::read::RequestLimits;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::encode_response;
 use evergraph_protocol::response::status::Status;
@@ -171,14 +169,7 @@ impl Connection {
         mut permit: Option<OwnedSemaphorePermit>,
         admitted: Option<Arc<Login>>,
     ) {
-        let limits = RequestLimits::default();
-        let (format, read) = match kind {
-            FrameKind::Text => (Format::GraphSon, Request::read(Format::GraphSon, message, &limits)),
-            FrameKind::Binary => match Format::split(message) {
-                Ok((format, body)) => (format, Request::read(format, body, &limits)),
-                Err(error) => (Format::GraphBinary, Err(RequestError::malformed(None, &error))),
-            },
-        };
+        let (format, read) = read_request(message, kind);
         let answered = match read {
             Ok(Request { id, operation: Operation::Authentication { sasl, mechanism } }) => {
                 let reply = Reply { id, format, kind };
@@ -209,10 +200,23 @@ impl Connection {
             Err(error) => Err((error.id, Failure::from(error))),
         };
         if let Err((id, failure)) = answered {
-            let Failure { status, message, attributes } = failure;
-            let bytes = encode_response(format, id, status, Some(&message), &attributes);
-            self.outbox.push(Frame { bytes, kind });
+            self.answer_failure(format, id, failure, kind);
         }
+    }
+
+    /// Answers a message that came when the server had begun to stop: nothing is done for it.
+    pub fn refuse(&self, message: &[u8], kind: FrameKind) {
+        let (format, read) = read_request(message, kind);
+        let id = read.map_or_else(|error| error.id, |request| Some(request.id));
+        let failure =
+            Failure::busy("the server stops, and nothing was done: run it again on another connection");
+        self.answer_failure(format, id, failure, kind);
+    }
+
+    fn answer_failure(&self, format: Format, id: Option<Uuid>, failure: Failure, kind: FrameKind) {
+        let Failure { status, message, attributes, .. } = failure;
+        let bytes = encode_response(format, id, status, Some(&message), &attributes);
+        self.outbox.push(Frame { bytes, kind });
     }
 
     fn principal(&self, login: Option<Arc<Login>>) -> Principal {

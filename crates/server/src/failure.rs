@@ -7,6 +7,7 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::error::{StopReason, TextError};
 use std::error::Error as StdError;
+use std::io;
 
 /// Why a request failed, as its client reads it. There is never a stack trace.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,6 +18,7 @@ pub struct Failure {
     pub message: String,
     /// For programs.
     pub attributes: Attributes,
+    is_of_server: bool,
 }
 
 impl Failure {
@@ -26,7 +28,8 @@ impl Failure {
             ErrorKind::Conflict if !message.contains("conflict") => format!("conflict: {message}"),
             _ => message,
         };
-        Self { status, message, attributes: Attributes::new().with_kind(kind) }
+        let is_of_server = matches!(kind, ErrorKind::Io | ErrorKind::Corrupt);
+        Self { status, message, attributes: Attributes::new().with_kind(kind), is_of_server }
     }
 
     /// The arguments of a request are wrong.
@@ -70,7 +73,16 @@ impl Failure {
     pub fn internal() -> Self {
         let message =
             "the server failed at this request because of a defect, which its log describes".to_owned();
-        Self { status: Status::ServerError, message, attributes: Attributes::new().with_unknown_outcome() }
+        let attributes = Attributes::new().with_unknown_outcome();
+        // The panic has a record of its own.
+        Self { status: Status::ServerError, message, attributes, is_of_server: false }
+    }
+
+    /// Whether the server, its disk or its files are the cause, and not the request: whoever runs it should know. The
+    /// message then names files, and nothing of the query.
+    #[must_use]
+    pub fn is_of_server(&self) -> bool {
+        self.is_of_server
     }
 
     /// A commit of which nobody knows whether it was written.
@@ -98,6 +110,7 @@ impl From<&Error> for Failure {
             _ => Status::of(error.kind()),
         };
         let mut failure = Self::new(status, error.kind(), error.to_string());
+        failure.is_of_server |= is_full_disk(error);
         if let Some(place) = text_error(error).and_then(|error| error.place) {
             failure.attributes = failure.attributes.with_place(place);
         }
@@ -124,6 +137,21 @@ impl From<EncodeError> for Failure {
             _ => Self::new(error.status(), error.kind(), error.to_string()),
         }
     }
+}
+
+/// Whether the disk had no room, which is a limit to whoever writes, and not that of a query.
+fn is_full_disk(error: &Error) -> bool {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let system = cause.downcast_ref::<io::Error>();
+        if system.is_some_and(|system| {
+            matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        }) {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
 }
 
 /// The error of a text behind `error`.
@@ -156,6 +184,13 @@ mod tests {
         assert_eq!(conflict.status, Status::ServerErrorTemporary);
         assert!(conflict.message.contains("conflict"));
         assert_eq!(conflict.attributes.get("kind").and_then(|kind| kind.as_str()), Some("conflict"));
+        assert!(Failure::from(Error::new(ErrorKind::Io, "sync the log")).is_of_server());
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(
+            Failure::from(Error::new(ErrorKind::Limit, "append to the log").because(full)).is_of_server()
+        );
+        assert!(!Failure::from(Error::new(ErrorKind::Limit, "1 GiB are taken")).is_of_server());
+        assert!(!conflict.is_of_server() && !wrong.is_of_server());
         let lost = Failure::of_unknown_outcome(&Error::new(ErrorKind::Io, "sync the log"));
         assert!(lost.attributes.has_unknown_outcome());
     }

@@ -8,6 +8,7 @@
 //! A place is taken before the first byte is read, so that those that never send one are counted as well.
 
 use crate::client::Client;
+use crate::log::target;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::quota::{Quota, Quotas};
 use crate::security::tls::Tls;
@@ -26,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// How long nothing is accepted after the system refused.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often the audit log says that connections are refused for want of room.
+/// How often the logs say that connections are refused for want of room.
 const FULL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How connections are accepted.
@@ -45,11 +46,19 @@ impl Listener {
         let room = Arc::new(Semaphore::new(self.connections_max));
         let shared = Arc::new(self);
         let mut told_full: Option<Instant> = None;
+        let mut told_failed: Option<Instant> = None;
         loop {
-            let Ok((stream, peer)) = listener.accept().await else {
-                // Out of files, say.
-                tokio::time::sleep(PAUSE).await;
-                continue;
+            let (stream, peer) = match listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of files, say.
+                    if told_failed.is_none_or(|at| at.elapsed() >= FULL_INTERVAL) {
+                        told_failed = Some(Instant::now());
+                        tracing::error!(target: target::CONNECTION, "no connection can be accepted: {error}");
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
             };
             let place = Arc::clone(&room).try_acquire_owned().map_err(|_| "all places are taken");
             let strangers = shared.strangers.as_ref();
@@ -94,6 +103,7 @@ impl Listener {
     fn refuse(&self, peer: SocketAddr, why: &str) {
         let record = AuditRecord::new(AuditEvent::Connection, "refused").address(peer.ip());
         self.audit.write(&record.detail(why));
+        tracing::info!(target: target::CONNECTION, address = %peer.ip().to_canonical(), "a connection was refused: {why}");
     }
 }
 

@@ -36,6 +36,8 @@ pub struct ServerOptions {
     pub transaction_time_max: Duration,
     /// How long requests may go on when the server stops.
     pub stop_grace: Duration,
+    /// Requests that take this long have a record in the log, without their values; `None` for no such records.
+    pub slow_query_time: Option<Duration>,
 }
 
 impl Default for ServerOptions {
@@ -56,6 +58,7 @@ impl Default for ServerOptions {
             transaction_idle_max: Duration::from_secs(60),
             transaction_time_max: Duration::from_secs(600),
             stop_grace: Duration::from_secs(5),
+            slow_query_time: Some(Duration::from_secs(1)),
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Request content: what a request asks for, apart from who sends it and where.
 
 use crate::failure::Failure;
+use crate::outbox::FrameKind;
 use crate::request_task::{Job, QueryText};
-use evergraph_protocol::request::operation::{Operation, QueryOptions};
+use evergraph_protocol::format::Format;
+use evergraph_protocol::request::error::RequestError;
+use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
+use evergraph_protocol::request::read::RequestLimits;
 use evergraph_query::gremlin::bytecode::Bytecode;
 
 /// Languages that `eval` may name: all of them are read as Gremlin.
@@ -48,6 +52,18 @@ impl RequestContent {
             ));
         }
         Ok(Self::Job { job, session, alias })
+    }
+}
+
+/// The request in a message, and the format of its answer.
+pub(crate) fn read_request(message: &[u8], kind: FrameKind) -> (Format, Result<Request, RequestError>) {
+    let limits = RequestLimits::default();
+    match kind {
+        FrameKind::Text => (Format::GraphSon, Request::read(Format::GraphSon, message, &limits)),
+        FrameKind::Binary => match Format::split(message) {
+            Ok((format, body)) => (format, Request::read(format, body, &limits)),
+            Err(error) => (Format::GraphBinary, Err(RequestError::malformed(None, &error))),
+        },
     }
 }
 

@@ -13,6 +13,7 @@ use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
 use crate::options::ServerOptions;
 use crate::outbox::{Frame, FrameKind, Outbox};
+use crate::request_log::{LoggedQuery, RequestLog, RequestMeter};
 use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::role::Role;
@@ -118,6 +119,7 @@ pub struct RequestTask {
     job: Job,
     session: Option<Arc<Session>>,
     state: State,
+    meter: RequestMeter,
     is_done: bool,
 }
 
@@ -194,7 +196,8 @@ impl RequestTask {
     /// A request that nothing was done for. `session` is the one that it runs in.
     #[must_use]
     pub fn new(context: RequestContext, reply: Reply, job: Job, session: Option<Arc<Session>>) -> Self {
-        Self { context, reply, job, session, state: State::Begun, is_done: false }
+        let meter = RequestMeter::start();
+        Self { context, reply, job, session, state: State::Begun, meter, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -238,6 +241,10 @@ impl RequestTask {
                 }
             }
         }
+    }
+
+    fn log(&self) -> RequestLog<'_> {
+        RequestLog::new(self.reply.id, self.context.target.as_ref().map(|target| &target.access))
     }
 
     fn target(&self) -> Result<&RequestTarget, Failure> {
@@ -365,13 +372,12 @@ impl RequestTask {
         streamed
     }
 
-    fn stream_on(&self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
+    fn stream_on(&mut self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
         if stream.is_full {
             if !self.context.outbox.has_room(task) {
                 return Ok(Step::Wait);
             }
-            let attributes = stream.take_attributes();
-            self.send(stream.encoder.finish(Status::PartialContent, &attributes));
+            self.send(stream, Status::PartialContent);
             stream.is_full = false;
         }
         if stream.chunks.is_empty()
@@ -384,8 +390,7 @@ impl RequestTask {
             let status = if stream.has_results { Status::Success } else { Status::NoContent };
             // The transaction of a session is given back before the client asks for more.
             stream.results = None;
-            let attributes = stream.take_attributes();
-            self.send(stream.encoder.finish(status, &attributes));
+            self.send(stream, status);
             return Ok(Step::End);
         };
         stream.has_results = true;
@@ -451,7 +456,9 @@ impl RequestTask {
                 Step::Wait
             }
             Some(Err(error)) => {
-                self.context.outbox.push(self.reply.failure(&Failure::of_unknown_outcome(&error)));
+                self.log().unknown_outcome(&error);
+                let failure = Failure::of_unknown_outcome(&error);
+                self.answer(failure.status, self.reply.failure(&failure));
                 Step::End
             }
             Some(Ok(_)) => match commit.stream {
@@ -463,20 +470,31 @@ impl RequestTask {
                 }
                 None => {
                     let attributes = renamed_attribute(&commit.renamed);
-                    self.context.outbox.push(self.reply.frame(Status::NoContent, None, &attributes));
+                    self.answer(Status::NoContent, self.reply.frame(Status::NoContent, None, &attributes));
                     Step::End
                 }
             },
         }
     }
 
-    fn answer_nothing(&self, attributes: &Attributes) -> Result<Step, Failure> {
-        self.context.outbox.push(self.reply.frame(Status::NoContent, None, attributes));
+    fn answer_nothing(&mut self, attributes: &Attributes) -> Result<Step, Failure> {
+        self.answer(Status::NoContent, self.reply.frame(Status::NoContent, None, attributes));
         Ok(Step::End)
     }
 
-    fn send(&self, bytes: Vec<u8>) {
+    /// Sends the results of the frame, and begins the next one.
+    fn send(&mut self, stream: &mut Stream, status: Status) {
+        let rows = stream.encoder.results_count();
+        let attributes = stream.take_attributes();
+        let bytes = stream.encoder.finish(status, &attributes);
+        self.meter.sent(status, rows, bytes.len());
         self.context.outbox.push(Frame { bytes, kind: self.reply.kind });
+    }
+
+    /// Sends an answer without results.
+    fn answer(&mut self, status: Status, frame: Frame) {
+        self.meter.sent(status, 0, frame.bytes.len());
+        self.context.outbox.push(frame);
     }
 
     /// A failure if its time is over, or that of its database. A commit has none: it is written or not, whatever the clock says.
@@ -496,11 +514,22 @@ impl RequestTask {
     /// Drops what it holds and says so, once.
     fn end(&mut self) {
         self.state = State::Ended;
-        self.context.target = None;
+        let target = self.context.target.take();
         if let Some(session) = &self.session {
             session.touch();
         }
         if !std::mem::replace(&mut self.is_done, true) {
+            let query = match &self.job {
+                Job::Query { query: QueryText::Text(text, _), .. } => LoggedQuery::Text(text),
+                Job::Query { query: QueryText::Bytecode(bytecode), .. } => LoggedQuery::Bytecode(bytecode),
+                Job::Commit => LoggedQuery::Other("g.tx().commit()"),
+                Job::RollBack => LoggedQuery::Other("g.tx().rollback()"),
+            };
+            let access = target.as_ref().map(|target| &target.access);
+            let slow_time = self.context.options.slow_query_time;
+            RequestLog::new(self.reply.id, access).ended(&self.meter, slow_time, query);
+            // Its use of the database ends before others hear of its own end.
+            drop(target);
             (self.context.done)();
         }
     }
@@ -508,6 +537,20 @@ impl RequestTask {
 
 impl Work for RequestTask {
     fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
+        self.meter.begin_slice();
+        let progress = self.run_slice(slice, task);
+        self.meter.end_slice();
+        progress
+    }
+
+    fn panicked(&mut self) {
+        self.log().defect();
+        self.fail(&Failure::internal());
+    }
+}
+
+impl RequestTask {
+    fn run_slice(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
         loop {
             if self.context.outbox.is_closed() {
                 self.end();
@@ -537,12 +580,6 @@ impl Work for RequestTask {
         }
     }
 
-    fn panicked(&mut self) {
-        self.fail(&Failure::internal());
-    }
-}
-
-impl RequestTask {
     /// Why a query was cancelled, if its database did it.
     fn why_cancelled(&self, failure: Failure) -> Failure {
         match &self.context.target {
@@ -562,7 +599,8 @@ impl RequestTask {
         if let Some(session) = self.session.as_ref().filter(|_| breaks) {
             session.break_off(&format!("a query failed while writing in it ({})", failure.message));
         }
-        self.context.outbox.push(self.reply.failure(failure));
+        self.log().failed(failure);
+        self.answer(failure.status, self.reply.failure(failure));
         self.end();
     }
 }

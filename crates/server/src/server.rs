@@ -1,7 +1,7 @@
 //! Server: listens, accepts connections, and ends in order.
 //!
 //! ```text
-//! stop ──> no new connections, no new requests ──> those that run are done, or their time is over
+//! stop ──> new requests are refused, as the phase says ──> those that run are done, or their time is over
 //!      ──> open transactions are rolled back, connections closed with 1001 ──> threads end
 //! ```
 
@@ -9,6 +9,7 @@ use crate::client::Client;
 use crate::connection::Connection;
 use crate::databases::catalogue::DatabaseCatalogue;
 use crate::listener::Listener;
+use crate::log::target;
 use crate::options::ServerOptions;
 use crate::scheduler::{Scheduler, SchedulerOptions};
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
@@ -74,6 +75,8 @@ struct Shared {
     hosts: HostCheck,
     tls: Option<Arc<Tls>>,
     notices: Mutex<Vec<String>>,
+    /// When time limits of all connections were looked at last.
+    swept: Mutex<Instant>,
 }
 
 impl Server {
@@ -172,6 +175,7 @@ impl Server {
             hosts,
             tls,
             notices: Mutex::default(),
+            swept: Mutex::new(Instant::now()),
         });
         let router = Router::new()
             .route("/gremlin", get(upgrade))
@@ -182,7 +186,8 @@ impl Server {
         runtime.spawn(async move {
             tokio::select! {
                 () = accepting.accept(listener, router) => {}
-                _ = stopping.wait_for(|phase| *phase != ServerPhase::Serving) => {}
+                // Until then a balancer of load may ask whether it is ready, and hears that it is not.
+                _ = stopping.wait_for(|phase| *phase == ServerPhase::Closing) => {}
             }
         });
         runtime.spawn(sweep(Arc::clone(&shared)));
@@ -190,6 +195,15 @@ impl Server {
             shared.core.databases.all().iter().map(|served| format!("{:?}", served.name())).collect();
         let detail = format!("listening on {address}; databases: {}", names.join(", "));
         shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "started").detail(&detail));
+        tracing::info!(
+            target: target::SERVER,
+            %address,
+            databases = names.join(", "),
+            users = security.users.is_some(),
+            tls = security.tls.is_some(),
+            workers,
+            "listening"
+        );
         Ok(Self { address, shared, phase, runtime: Some(runtime) })
     }
 
@@ -213,6 +227,13 @@ impl Server {
                 self.shared.notice(error.to_string());
             }
         }
+    }
+
+    /// How long ago the network threads looked at all connections last, which they do ten times a second. If that is long
+    /// ago they are stuck, and the server answers nobody.
+    #[must_use]
+    pub fn since_sweep(&self) -> Duration {
+        self.shared.swept.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
     /// What whoever runs the server should know, since this was asked last.
@@ -251,10 +272,26 @@ impl Server {
     fn end(&mut self) {
         let Some(runtime) = self.runtime.take() else { return };
         self.phase.send_replace(ServerPhase::Finishing);
+        let grace = self.shared.core.options.stop_grace;
+        let connections_count = self.connections_count();
+        tracing::info!(
+            target: target::SERVER,
+            connections = connections_count,
+            grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX),
+            "stopping: new requests are refused, those that run are finished"
+        );
         let is_done =
             |connection: &Arc<Connection>| connection.requests_count() == 0 && connection.outbox().is_empty();
         let shared = Arc::clone(&self.shared);
-        wait(shared.core.options.stop_grace, || shared.connections().values().all(is_done));
+        wait(grace, || shared.connections().values().all(is_done));
+        let given_up: usize = shared.connections().values().map(|left| left.requests_count()).sum();
+        if given_up > 0 {
+            tracing::warn!(target: target::SERVER, requests = given_up, "the time is over: requests are given up");
+        }
+        tracing::info!(
+            target: target::SERVER,
+            "closing: open transactions are rolled back, connections closed"
+        );
         self.phase.send_replace(ServerPhase::Closing);
         wait(CLOSE_TIME, || shared.connections().is_empty());
         // Of clients that did not answer.
@@ -270,6 +307,7 @@ impl Server {
         }
         shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "stopped"));
         shared.core.audit.close();
+        tracing::info!(target: target::SERVER, "stopped");
     }
 }
 
@@ -304,6 +342,7 @@ async fn sweep(shared: Arc<Shared>) {
         interval.tick().await;
         let connections: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         connections.iter().for_each(|connection| connection.sweep());
+        *shared.swept.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         if let Some(users) = shared.core.authenticator.clone()
             && looked_for_users.elapsed() >= USERS_INTERVAL
         {
@@ -346,6 +385,9 @@ async fn upgrade(
     Extension(client): Extension<Arc<Client>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    if *shared.phase.borrow() != ServerPhase::Serving {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the server stops\n").into_response();
+    }
     let options = shared.core.options;
     upgrade
         .max_message_size(MESSAGE_BYTES_MAX)

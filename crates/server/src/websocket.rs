@@ -90,16 +90,18 @@ async fn read(
                 return Some(CloseFrame { code, reason: reason.into() });
             }
         };
-        if *phase.borrow() != ServerPhase::Serving {
-            continue;
-        }
-        if bytes.len() <= SHORT_MESSAGE_BYTES {
-            connection.receive(&bytes, kind, Some(permit));
+        let is_serving = *phase.borrow() == ServerPhase::Serving;
+        let receiving = Arc::clone(connection);
+        let length = bytes.len();
+        let receive = move || match is_serving {
+            true => receiving.receive(&bytes, kind, Some(permit)),
+            false => receiving.refuse(&bytes, kind),
+        };
+        if length <= SHORT_MESSAGE_BYTES {
+            receive();
         } else {
-            let connection = Arc::clone(connection);
             // In order: the next message is read when this one was.
-            let read = tokio::task::spawn_blocking(move || connection.receive(&bytes, kind, Some(permit)));
-            read.await.ok()?;
+            tokio::task::spawn_blocking(receive).await.ok()?;
         }
     }
 }

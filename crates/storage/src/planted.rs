@@ -268,6 +268,8 @@ bugs! {
     RootLinksFollowed = "root-links-followed";
     /// Databases are opened whether their memory fits or not.
     SharesBeyondLimit = "shares-beyond-limit";
+    /// A slow query is logged as its client wrote it.
+    SlowQueriesKeepValues = "slow-queries-keep-values";
 
     // Client.
 

@@ -185,7 +185,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/server/src",
         &[
-            &["failure", "options", "result_chunk", "scheduler", "databases::name"],
+            &["failure", "log", "options", "result_chunk", "scheduler", "databases::name"],
             &["outbox"],
             &["security"],
             &["session"],
@@ -199,7 +199,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["databases::served_database"],
             &["databases::catalogue"],
             &["databases"],
-            &["client", "server_core"],
+            &["client", "request_log", "server_core"],
             &["request_task", "listener"],
             &["request_content"],
             &["connection"],

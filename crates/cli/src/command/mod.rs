@@ -17,6 +17,7 @@ pub mod query;
 pub mod run;
 pub mod salvage;
 pub mod serve;
+pub mod service;
 pub mod shell;
 pub mod stats;
 pub mod user;

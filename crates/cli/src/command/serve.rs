@@ -1,15 +1,21 @@
 //! `evergraph serve`: databases for Gremlin's drivers, on this machine or beyond.
 
 use crate::amount;
+use crate::command::service::ending::write_checkpoints;
+use crate::command::service::limits::LimitArguments;
+use crate::command::service::logging::LogArguments;
+use crate::command::service::manager::ServiceManager;
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
 use evergraph::EngineKind;
+use evergraph_graph::error::Error;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::{ALIAS_PREFIX, DEFAULT_ALIAS};
 use evergraph_server::databases::options::CatalogueOptions;
 use evergraph_server::databases::served_database::{DatabaseInfo, DatabaseState, Home};
+use evergraph_server::log::target;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::security::host_check::check_reach;
 use evergraph_server::security::options::SecurityOptions;
@@ -46,8 +52,23 @@ evergraph help user), --tls-certificate and --tls-key.
 Changes of the users file take effect within a second. SIGHUP reads users and
 certificates again, and opens the audit log again.
 
-Ctrl-C or SIGTERM ends the server: requests are finished within 5 seconds,
-open transactions are rolled back, and the databases are closed.";
+Ctrl-C or SIGTERM ends the server: new requests are refused, those that run are
+finished within --stop-grace, open transactions are rolled back, and the
+databases are closed behind a checkpoint. A second signal ends it at once; nothing
+that was acknowledged is lost.
+
+A service keeps its options in a settings file (--config FILE), without dashes:
+
+  [serve]
+  listen = \"0.0.0.0:8182\"
+  users = \"users.json\"            # beside this file
+  tls-certificate = \"cert.pem\"
+  tls-key = \"key.pem\"
+  audit-log = \"/var/log/evergraph/audit.log\"
+  log-format = \"json\"
+
+--print-config shows all of them. The log is written to standard error. Started
+by systemd (Type=notify), the server tells it when it is ready, reloads or stops.";
 
 /// How often the end is looked for.
 const END_INTERVAL: Duration = Duration::from_millis(20);
@@ -70,21 +91,17 @@ pub struct ServeArguments {
     /// Address to listen on, and a port; port 0 is any free one. Without users and TLS the address is 127.0.0.1 or [::1].
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8182")]
     pub listen: SocketAddr,
-    /// Time limit of a query, until its client has read its last result, such as 500ms or 10s; a request may ask for
-    /// less.
-    #[arg(long, value_name = "TIME", value_parser = amount::time, default_value = "1min")]
-    pub timeout: Duration,
     /// Users who may log in, as evergraph user writes them; everybody else is refused.
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub users: Option<PathBuf>,
     /// The server's certificate, and those between it and its root, in PEM.
-    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = SECURITY)]
+    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub tls_certificate: Option<PathBuf>,
     /// The key of the certificate, in PEM; other users of this machine must not be able to read it.
-    #[arg(long, value_name = "FILE", requires = "tls_certificate", help_heading = SECURITY)]
+    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub tls_key: Option<PathBuf>,
     /// Demand certificates of clients, which one of these roots signed, in PEM.
-    #[arg(long, value_name = "FILE", requires = "tls_certificate", help_heading = SECURITY)]
+    #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub client_certificates: Option<PathBuf>,
     /// A name or address that clients connect to, beside those of the certificate and of this machine.
     #[arg(long, value_name = "NAME", help_heading = SECURITY)]
@@ -92,21 +109,45 @@ pub struct ServeArguments {
     /// Append log-ins, refusals, sessions and changes of roles to this file, as JSON lines.
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub audit_log: Option<PathBuf>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// Logs.
+    #[command(flatten)]
+    pub log: LogArguments,
 }
 
 const SECURITY: &str = "Security";
 
 impl ServeArguments {
-    fn security(&self) -> SecurityOptions {
+    fn security(&self) -> Result<SecurityOptions, Error> {
         let mut security = SecurityOptions::default();
         security.users = self.users.clone();
         security.host_names = self.host_name.clone();
         security.audit_log = self.audit_log.clone();
-        security.tls = self.tls_certificate.clone().zip(self.tls_key.clone()).map(|(certificate, key)| {
-            TlsFiles { certificate, key, client_certificates: self.client_certificates.clone() }
-        });
-        security
+        // Any of these may come from a settings file, where clap does not see that another one is missing; and without
+        // TLS all the same, clients' passwords would be sent for everybody to read.
+        security.tls = match (&self.tls_certificate, &self.tls_key, &self.client_certificates) {
+            (Some(certificate), Some(key), roots) => Some(TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_certificates: roots.clone(),
+            }),
+            (None, None, None) => None,
+            (Some(_), None, _) => return Err(needs("--tls-certificate", "--tls-key")),
+            (None, Some(_), _) => return Err(needs("--tls-key", "--tls-certificate")),
+            (None, None, Some(_)) => {
+                return Err(needs("--client-certificates", "--tls-certificate and --tls-key"));
+            }
+        };
+        Ok(security)
     }
+}
+
+fn needs(option: &str, others: &str) -> Error {
+    Error::invalid(format!(
+        "{option} needs {others} as well: on the command line, or below [serve] in a settings file"
+    ))
 }
 
 /// Serves until Ctrl-C or SIGTERM.
@@ -120,14 +161,24 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     let mut opening = CatalogueOptions::default();
     opening.open = context.options.clone();
     opening.database_memory_limit_bytes = arguments.database_memory_limit;
-    let security = arguments.security();
+    let security = arguments.security()?;
     check_reach(arguments.listen, security.users.is_some(), security.tls.is_some())?;
+    let log = arguments.log.start()?;
+    let mut manager = ServiceManager::of_environment();
+    manager.status("opening databases");
     let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
-    let served = serve(arguments, context, &databases, &security);
+    for info in databases.list() {
+        let (database, state) = (&*info.name, info.state.name());
+        tracing::info!(target: target::SERVER, database, state, error = info.error, "opened");
+    }
+    let served = serve(arguments, context, &databases, &security, &mut manager);
     // Whatever came of serving, what is open is closed.
     let closed = databases.close_all();
     served?;
-    Ok(closed?)
+    closed?;
+    tracing::info!(target: target::SERVER, "closed");
+    log.close();
+    Ok(())
 }
 
 fn serve(
@@ -135,30 +186,48 @@ fn serve(
     context: &Context,
     databases: &Arc<DatabaseCatalogue>,
     security: &SecurityOptions,
+    manager: &mut ServiceManager,
 ) -> Result<(), Failure> {
     let mut options = ServerOptions::default();
     options.workers = context.threads;
-    options.query_timeout = arguments.timeout;
+    options.slow_query_time = arguments.log.slow_query_time.0;
+    arguments.limits.apply(&mut options);
     // Where nothing is read again, it ends the program as ever.
     let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
-    let hung_up = if reloads { on_hang_up()? } else { Arc::default() };
+    let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
     let server = Server::start_with(Arc::clone(databases), arguments.listen, options, security)?;
     let scheme = if security.tls.is_some() { "wss" } else { "ws" };
-    context.console.result(&ServeReport {
+    let url = format!("{scheme}://{}/gremlin", server.address());
+    context.console.summary(&ServeReport {
         databases: databases.list().iter().map(|info| DatabaseReport::new(info, databases)).collect(),
         root: arguments.root.as_ref().map(|root| root.display().to_string()),
-        url: format!("{scheme}://{}/gremlin", server.address()),
+        url: url.clone(),
         users: security.users.is_some(),
     })?;
+    let status = format!("serving at {url}");
+    manager.ready(&status);
     while !context.cancel.is_cancelled() {
         thread::sleep(END_INTERVAL);
         if hung_up.swap(false, Ordering::Relaxed) {
+            manager.reloading();
             server.reload();
+            tracing::info!(target: target::SERVER, "files were read again");
+            manager.ready(&status);
         }
-        server.take_notices().iter().for_each(|notice| context.console.note(visible(notice)));
+        log_notices(&server);
+        manager.sign_of_life(server.since_sweep());
     }
+    manager.stopping();
+    log_notices(&server);
     server.stop();
+    write_checkpoints(databases);
     Ok(())
+}
+
+fn log_notices(server: &Server) {
+    for notice in server.take_notices() {
+        tracing::warn!(target: target::SERVER, "{notice}");
+    }
 }
 
 /// Where the server listens.

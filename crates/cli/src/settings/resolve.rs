@@ -15,7 +15,7 @@ use clap::{ArgMatches, Command};
 use evergraph_graph::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What each setting is here.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ pub fn resolve(
                 let texts = texts(setting, &entry.value)
                     .and_then(|texts| accepted(setting, texts))
                     .map_err(|why| Error::invalid(format!("{place}: {key}: {why}")))?;
+                let texts = if setting.is_path { beside(&file.path, texts) } else { texts };
                 let origin = Origin::File { path: file.path.clone(), line: entry.line };
                 here.insert(key.clone(), EffectiveValue { texts, origin });
             }
@@ -161,6 +162,12 @@ fn with_default(command: Command, path: &[String], setting: &Setting, texts: &[S
         Some((name, path)) => command.mut_subcommand(name, |below| with_default(below, path, setting, texts)),
         None => command.mut_arg(setting.option.get_id(), |option| option.default_values(texts)),
     }
+}
+
+/// Names of files as the settings file at `path` means them: relative to its own folder.
+fn beside(path: &Path, names: Vec<String>) -> Vec<String> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    names.into_iter().map(|name| folder.join(name).to_string_lossy().into_owned()).collect()
 }
 
 /// Gives what is said for keys (`run.top` among them) to the settings that it is about.

@@ -13,6 +13,9 @@
 //! No settings are: what a call is about (names of files, required and positional arguments), so that a
 //! file found in a folder never makes a command read or write another file than the one it was told, or
 //! replace one; and what is hidden.
+//!
+//! `serve` is an exception: its files (users, certificates, logs) are how a service is set up, and are settings. A
+//! relative name in a settings file is relative to the folder of that file, since a service has no folder of its own.
 
 use clap::{Arg, ArgAction, Command};
 use std::any::TypeId;
@@ -40,6 +43,9 @@ const NO_SETTINGS: [&str; 13] = [
     "root",
 ];
 
+/// Commands whose options that name files and folders are settings.
+const WITH_FILES: [&str; 1] = ["serve"];
+
 /// An option that can be set elsewhere.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -51,6 +57,8 @@ pub struct Setting {
     pub kind: Kind,
     /// Whether it takes a list.
     pub is_list: bool,
+    /// Whether its values are names of files or folders, which a settings file says relative to its own folder.
+    pub is_path: bool,
     /// The option itself.
     pub option: Arg,
 }
@@ -172,7 +180,8 @@ fn setting(option: &Arg, path: &[String]) -> Option<Setting> {
     let name = option.get_long()?;
     let names_file =
         option.get_value_names().is_some_and(|names| names.iter().any(|name| name.ends_with("FILE")));
-    if names_file || option.is_hide_set() || NO_SETTINGS.contains(&name) {
+    let has_files = path.first().is_some_and(|command| WITH_FILES.contains(&command.as_str()));
+    if (names_file && !has_files) || option.is_hide_set() || NO_SETTINGS.contains(&name) {
         return None;
     }
     let is_list = match option.get_action() {
@@ -185,6 +194,7 @@ fn setting(option: &Arg, path: &[String]) -> Option<Setting> {
         name: name.to_owned(),
         kind: kind(option),
         is_list,
+        is_path: has_files && option.get_value_parser().type_id() == TypeId::of::<PathBuf>(),
         option: option.clone(),
     })
 }
@@ -255,6 +265,17 @@ mod tests {
         assert!(of("run.bfs.label").is_list && !of("run.bfs.top").is_list);
         assert_eq!(of("color").choices(), ["auto", "always", "never"]);
         assert_eq!(of("threads").unset().as_deref(), Some("one a core"));
+    }
+
+    #[test]
+    fn files_are_settings_of_a_service_only() {
+        let all = settings(&command_line());
+        let of = |key: &str| all.iter().find(|setting| setting.key() == key);
+        for key in ["serve.users", "serve.tls-certificate", "serve.tls-key", "serve.audit-log"] {
+            assert!(of(key).is_some_and(|setting| setting.is_path && setting.kind == Kind::Text), "{key}");
+        }
+        assert!(of("run.bfs.output").is_none() && of("serve.config").is_none());
+        assert!(all.iter().all(|setting| !setting.is_path || setting.command == ["serve"]));
     }
 
     #[test]

@@ -362,6 +362,11 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "hostile::frames_without_end_last_no_longer_than_the_query_may",
             &["the query ends with its time"],
         ),
+        SlowQueriesKeepValues => (
+            "security",
+            "logs::slow_queries_are_logged_without_values",
+            &["no value is in a record of a slow query"],
+        ),
     };
     Some(Catcher { tests, name, seed: None, says })
 }

@@ -12,6 +12,7 @@
 //! - [`call`], [`token`]: what calls and their arguments are; [`print`](mod@print) writes them as text again
 //! - [`signature`]: what each method may be given, one table
 //! - [`name`]: what a name is the name of, where a step takes it
+//! - [`normalise`]: a query without its values, for logs
 //! - [`mention`]: which names of the graph the calls read and write
 //! - [`check`], [`bindings`]: calls against the table, names of tokens and variables resolved
 //!
@@ -28,6 +29,7 @@ pub mod lexer;
 pub mod literal;
 pub mod mention;
 pub mod name;
+pub mod normalise;
 pub mod parser;
 pub mod print;
 pub mod read;

@@ -92,6 +92,24 @@ impl Principal {
 }
 
 impl Access {
+    /// The user who logged in.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.principal.user()
+    }
+
+    /// Where the client is.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.principal.address
+    }
+
+    /// The database, for the log: the client may not be allowed to know that there is one of this name.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
     /// The same, with a refusal that calls the database `name`: what it is really called is nothing to whoever has no
     /// role on it.
     #[must_use]

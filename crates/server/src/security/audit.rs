@@ -8,24 +8,20 @@
 //! escaped, so that a name can neither begin a line nor hide one. Lines are written by a thread of their own. If the disk
 //! is slower than events come, the newest are left out, and a line says how many.
 
+use crate::log::line::{cut, escaped, timestamp};
+use crate::log::line_writer::LineWriter;
+use crate::log::target;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::value::datetime::DateTime;
-use evergraph_storage::planted::{Bug, planted};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
-/// Lines that may wait for the disk.
-const WAITING_MAX: usize = 8192;
+/// How long the last lines may wait for the disk when the log ends.
+const CLOSE_TIME: Duration = Duration::from_secs(10);
 /// Characters of a text from outside; what is longer is cut off.
 const TEXT_LENGTH_MAX: usize = 256;
 
@@ -87,7 +83,7 @@ impl<'a> AuditRecord<'a> {
     /// Adds the user.
     #[must_use]
     pub fn user(self, user: Option<&'a str>) -> Self {
-        Self { user: user.map(cut), ..self }
+        Self { user: user.map(short), ..self }
     }
 
     /// Adds where the client is.
@@ -99,13 +95,13 @@ impl<'a> AuditRecord<'a> {
     /// Adds the database.
     #[must_use]
     pub fn database(self, database: &'a str) -> Self {
-        Self { database: Some(cut(database)), ..self }
+        Self { database: Some(short(database)), ..self }
     }
 
     /// Adds why, or what exactly.
     #[must_use]
     pub fn detail(self, detail: &'a str) -> Self {
-        Self { detail: Some(cut(detail)), ..self }
+        Self { detail: Some(short(detail)), ..self }
     }
 }
 
@@ -117,16 +113,7 @@ pub struct AuditLog {
 
 struct Writing {
     path: PathBuf,
-    lines: SyncSender<Message>,
-    /// Events that were left out. Relaxed: it is a count, which the next line takes.
-    left_out: AtomicU64,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-enum Message {
-    Line(String),
-    File(File),
-    End,
+    lines: LineWriter,
 }
 
 impl AuditLog {
@@ -135,27 +122,24 @@ impl AuditLog {
     /// # Errors
     /// `io` if the file can't be opened, or no thread started.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = open(path)?;
-        let (lines, received) = sync_channel(WAITING_MAX);
-        let own_path = path.to_owned();
-        let thread = thread::Builder::new()
-            .name("server-audit".to_owned())
-            .spawn(move || write_lines(file, &received, &own_path))
+        let (file, own_path) = (open(path)?, path.to_owned());
+        let failed = move |error: &io::Error| {
+            let file = own_path.display();
+            tracing::error!(target: target::LOG, "write the audit log {file}: {error}");
+        };
+        let lines = LineWriter::start("server-audit", Box::new(file), failed)
             .map_err(|error| Error::new(ErrorKind::Io, format!("start a thread: {error}")).because(error))?;
-        let (left_out, thread) = (AtomicU64::new(0), Mutex::new(Some(thread)));
-        Ok(Self { writing: Some(Writing { path: path.to_owned(), lines, left_out, thread }) })
+        Ok(Self { writing: Some(Writing { path: path.to_owned(), lines }) })
     }
 
     /// Writes a record, if there is a log. It waits for nothing.
     pub fn write(&self, record: &AuditRecord<'_>) {
         let Some(writing) = &self.writing else { return };
-        let left_out = writing.left_out.swap(0, Ordering::Relaxed);
-        if left_out > 0 {
+        writing.lines.write(line(record, SystemTime::now()), |left_out| {
             let detail =
                 format!("{left_out} events were left out: they came faster than they could be written");
-            writing.send(&AuditRecord::new(AuditEvent::Server, "overrun").detail(&detail), left_out);
-        }
-        writing.send(record, 1);
+            line(&AuditRecord::new(AuditEvent::Server, "overrun").detail(&detail), SystemTime::now())
+        });
     }
 
     /// Opens the file again: it may have been renamed.
@@ -164,19 +148,15 @@ impl AuditLog {
     /// As [`AuditLog::open`]; the log then goes on in the file that it has.
     pub fn reopen(&self) -> Result<()> {
         if let Some(writing) = &self.writing {
-            // A thread that is gone has nothing to write.
-            let _ = writing.lines.send(Message::File(open(&writing.path)?));
+            writing.lines.replace(Box::new(open(&writing.path)?));
         }
         Ok(())
     }
 
     /// Writes what waits, and ends.
     pub fn close(&self) {
-        let Some(writing) = &self.writing else { return };
-        let thread = writing.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = writing.lines.send(Message::End);
-            let _ = thread.join();
+        if let Some(writing) = &self.writing {
+            writing.lines.close(CLOSE_TIME);
         }
     }
 }
@@ -187,39 +167,10 @@ impl Drop for AuditLog {
     }
 }
 
-impl Writing {
-    fn send(&self, record: &AuditRecord<'_>, events_count: u64) {
-        if self.lines.try_send(Message::Line(line(record, SystemTime::now()))).is_err() {
-            self.left_out.fetch_add(events_count, Ordering::Relaxed);
-        }
-    }
-}
-
 fn open(path: &Path) -> Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(|error| {
         Error::new(ErrorKind::Io, format!("open the audit log {}: {error}", path.display())).because(error)
     })
-}
-
-fn write_lines(mut file: File, received: &Receiver<Message>, path: &Path) {
-    let mut has_failed = false;
-    while let Ok(message) = received.recv() {
-        match message {
-            Message::Line(line) => {
-                let written = file.write_all(line.as_bytes());
-                if let Err(error) = &written
-                    && !has_failed
-                {
-                    // Once, and not by a macro, which panics if nobody reads.
-                    let text = format!("warning: write the audit log {}: {error}\n", path.display());
-                    let _ = io::stderr().write_all(text.as_bytes());
-                }
-                has_failed = written.is_err();
-            }
-            Message::File(next) => file = next,
-            Message::End => return,
-        }
-    }
 }
 
 fn line(record: &AuditRecord<'_>, now: SystemTime) -> String {
@@ -230,48 +181,20 @@ fn line(record: &AuditRecord<'_>, now: SystemTime) -> String {
         record: &'a AuditRecord<'a>,
     }
     let json =
-        serde_json::to_string(&Line { time: time(now), record }).expect("texts can be written as JSON");
-    // Outside of texts JSON has none of these characters.
-    let mut line = String::with_capacity(json.len() + 1);
-    for letter in json.chars() {
-        if needs_escape(letter) {
-            let mut units = [0; 2];
-            for unit in letter.encode_utf16(&mut units) {
-                write!(line, "\\u{unit:04x}").expect("a string takes all that is written to it");
-            }
-        } else {
-            line.push(letter);
-        }
-    }
-    line.push('\n');
-    line
+        serde_json::to_string(&Line { time: timestamp(now), record }).expect("texts can be written as JSON");
+    // Outside of texts JSON has none of the characters that are escaped.
+    format!("{}\n", escaped(&json))
 }
 
-/// Whether a terminal or an editor might do something else than show the letter.
-fn needs_escape(letter: char) -> bool {
-    if planted(Bug::ControlCharactersLogged) {
-        return false;
-    }
-    let changes_direction =
-        matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    letter.is_control() || changes_direction || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{feff}')
-}
-
-fn time(now: SystemTime) -> String {
-    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since.as_secs()).unwrap_or_default();
-    let milliseconds = since.subsec_millis() * 1_000_000;
-    DateTime::new(seconds, milliseconds, 0).map_or_else(|_| "?".to_owned(), |time| time.to_string())
-}
-
-fn cut(text: &str) -> &str {
-    text.char_indices().nth(TEXT_LENGTH_MAX).map_or(text, |(end, _)| &text[..end])
+fn short(text: &str) -> &str {
+    cut(text, TEXT_LENGTH_MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
+    use std::time::UNIX_EPOCH;
 
     #[test]
     fn a_name_can_neither_begin_a_line_nor_hide_one() {

@@ -7,6 +7,7 @@ mod databases;
 mod hostile;
 mod queries;
 mod sessions;
+mod stopping;
 
 use evergraph::Database;
 use evergraph_server::options::ServerOptions;

@@ -1,0 +1,11 @@
+//! Service: what `evergraph serve` is to whoever operates it: limits, logs, and the service manager.
+//!
+//! - [`limits`]: limits of the server as options
+//! - [`logging`]: its logs on standard error
+//! - [`manager`]: what systemd is told
+//! - [`ending`]: how the databases are left
+
+pub mod ending;
+pub mod limits;
+pub mod logging;
+pub mod manager;

@@ -8,12 +8,16 @@
 //! A session belongs to the connection that named it first, and ends with it. If there are users, nothing runs before one
 //! has logged in.
 
+use crate::acceptance::{
+    TransactionOperation, check_aliases, check_language, query_timeout, transaction_operation,
+};
+use crate::answer::message::Reply;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::request_task::{Job, QueryText, Reply, RequestContext, RequestTask};
+use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
 use crate::scheduler::{OwnerId, TaskHandle};
-use crate::security::access::{Access, Rights};
+use crate::security::access::Access;
 use crate::security::audit::{AuditEvent, AuditRecord};
 use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
 use crate::security::login_gate::{Admission, AfterFailure, LoginGate, WaitingRequest};
@@ -22,24 +26,19 @@ use crate::security::sasl::read_plain;
 use crate::server_core::ServerCore;
 use crate::session::Session;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::nearest::did_you_mean;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
-use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
+use evergraph_protocol::request::operation::{Operation, Request};
 use evergraph_protocol::request::read::RequestLimits;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::encode_response;
 use evergraph_protocol::response::status::Status;
-use evergraph_query::gremlin::bytecode::Bytecode;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use uuid::Uuid;
-
-/// Languages that `eval` may name: all of them are read as Gremlin.
-const LANGUAGES: [&str; 3] = ["gremlin-groovy", "gremlin-lang", "gremlin"];
 
 /// Why the server ends a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -163,7 +162,7 @@ impl Connection {
         let limits = RequestLimits::default();
         let (format, read) = match kind {
             FrameKind::Text => (Format::GraphSon, Request::read(Format::GraphSon, message, &limits)),
-            FrameKind::Binary => match Format::split(message) {
+            _ => match Format::split(message) {
                 Ok((format, body)) => (format, Request::read(format, body, &limits)),
                 Err(error) => (Format::GraphBinary, Err(RequestError::malformed(None, &error))),
             },
@@ -205,12 +204,7 @@ impl Connection {
     }
 
     fn access(&self, login: Option<Arc<Login>>) -> Access {
-        let rights = match (&self.core.authenticator, login) {
-            (None, _) => Rights::Everybody,
-            (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
-            (Some(_), None) => Rights::Nobody,
-        };
-        Access::new(Arc::clone(&self.core.name), self.client.address(), Arc::clone(&self.core.audit), rights)
+        self.core.access(self.client.address(), login)
     }
 
     fn authenticate(
@@ -237,6 +231,7 @@ impl Connection {
                     user: credentials.user,
                     password: credentials.password,
                     address: self.client.address(),
+                    is_known: false,
                     answer: Box::new(answer),
                 });
             }
@@ -310,11 +305,7 @@ impl Connection {
         let (query, options) = match operation {
             Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
             Operation::Eval { gremlin, language, bindings, options } => {
-                if let Some(language) = language.filter(|language| !LANGUAGES.contains(&&**language)) {
-                    return Err(Failure::arguments(format!(
-                        "the argument `language`: this server reads gremlin-groovy, as Gremlin; found {language:?}"
-                    )));
-                }
+                check_language(language.as_deref())?;
                 (QueryText::Text(gremlin, bindings), options)
             }
             Operation::Authentication { .. } => {
@@ -331,7 +322,7 @@ impl Connection {
                 return Ok(());
             }
         };
-        self.check_aliases(&options)?;
+        check_aliases(&self.core, &options)?;
         let session = options.session.as_ref().map(|session| session.id.clone());
         let job = match transaction_operation(&query) {
             Some(TransactionOperation::Commit) => Job::Commit,
@@ -347,23 +338,6 @@ impl Connection {
             self.own(id, &access)?;
         }
         self.enter(PendingRequest { reply, job, access, permits }, session);
-        Ok(())
-    }
-
-    fn check_aliases(&self, options: &QueryOptions) -> Result<(), Failure> {
-        let name = &*self.core.name;
-        let long_name = format!("g_{name}");
-        for alias in &options.aliases {
-            let known = ["g", name, &long_name];
-            if &*alias.alias != "g" || !known.contains(&&*alias.name) {
-                let guess = did_you_mean(&alias.name, known);
-                return Err(Failure::arguments(format!(
-                    "the argument `aliases`: `g` as a name of `g` or {name:?} expected, found {:?} as a name of \
-                     {:?}{guess}",
-                    alias.alias, alias.name
-                )));
-            }
-        }
         Ok(())
     }
 
@@ -439,9 +413,10 @@ impl Connection {
             cancel: cancel.clone(),
             deadline,
             access,
+            write_rule: WriteRule::ByRole,
             done: Arc::new(done),
         };
-        let work = RequestTask::new(context, reply, job, own_session);
+        let work = RequestTask::new(context, Box::new(reply), job, own_session);
         let task = self.core.scheduler.create(OwnerId(self.number), Box::new(work));
         {
             let mut state = self.state();
@@ -458,13 +433,9 @@ impl Connection {
 
     /// The time of a request: its own, below the server's.
     fn timeout(&self, job: &Job) -> Duration {
-        let limit = self.core.options.query_timeout;
         match job {
-            Job::Query { options, .. } => match options.evaluation_timeout_ms {
-                None | Some(0) => limit,
-                Some(milliseconds) => Duration::from_millis(milliseconds).min(limit),
-            },
-            _ => limit,
+            Job::Query { options, .. } => query_timeout(&self.core.options, options),
+            _ => self.core.options.query_timeout,
         }
     }
 
@@ -547,34 +518,5 @@ impl Connection {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What a request does to the transaction of its session.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum TransactionOperation {
-    Commit,
-    RollBack,
-}
-
-fn transaction_operation(query: &QueryText) -> Option<TransactionOperation> {
-    let name = match query {
-        QueryText::Bytecode(bytecode) => transaction_call(bytecode)?,
-        QueryText::Text(text, _) => {
-            text.trim().trim_end_matches(';').strip_prefix("g.tx().")?.strip_suffix("()")?
-        }
-    };
-    match name {
-        "commit" => Some(TransactionOperation::Commit),
-        "rollback" => Some(TransactionOperation::RollBack),
-        _ => None,
-    }
-}
-
-/// `NAME` of the bytecode `g.tx().NAME()`.
-fn transaction_call(bytecode: &Bytecode) -> Option<&str> {
-    match bytecode.instructions() {
-        ([tx, operation], []) if &*tx.name == "tx" && operation.arguments.is_empty() => Some(&operation.name),
-        _ => None,
     }
 }

@@ -9,9 +9,10 @@
 //! It waits without a thread in two places: for its client to read, and for the disk. Results of a write outside of a
 //! session are sent once their commit is durable, so that what a client has seen is never taken back.
 
+use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
 use crate::failure::Failure;
 use crate::options::ServerOptions;
-use crate::outbox::{Frame, FrameKind, Outbox};
+use crate::outbox::Outbox;
 use crate::result_chunk::{ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
@@ -30,11 +31,10 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::value::Value;
-use evergraph_protocol::format::Format;
+use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
-use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
-use evergraph_protocol::response::status::Status;
+use evergraph_protocol::response::frame::ResultForm;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::value::element_id::edge_id_text;
@@ -42,33 +42,6 @@ use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use uuid::Uuid;
-
-/// How answers to a request are sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Reply {
-    /// The request.
-    pub id: Uuid,
-    /// Its format.
-    pub format: Format,
-    /// Whether it came as a binary or as a text message.
-    pub kind: FrameKind,
-}
-
-impl Reply {
-    /// An answer without results.
-    #[must_use]
-    pub fn frame(&self, status: Status, message: Option<&str>, attributes: &Attributes) -> Frame {
-        let bytes = encode_response(self.format, Some(self.id), status, message, attributes);
-        Frame { bytes, kind: self.kind }
-    }
-
-    /// The answer to a request that failed.
-    #[must_use]
-    pub fn failure(&self, failure: &Failure) -> Frame {
-        self.frame(failure.status, Some(&failure.message), &failure.attributes)
-    }
-}
 
 /// What is to be done.
 pub enum Job {
@@ -108,14 +81,25 @@ pub struct RequestContext {
     pub deadline: Option<Instant>,
     /// What its user may do.
     pub access: Access,
+    /// What the way that it came allows, whoever its user is.
+    pub write_rule: WriteRule,
     /// Called when it is answered, or given up.
     pub done: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// Whether a request may write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteRule {
+    /// If its user may.
+    ByRole,
+    /// Never: it came by a method of HTTP that is safe, which any link can make a browser send.
+    Never,
 }
 
 /// A request on its way to its answer.
 pub struct RequestTask {
     context: RequestContext,
-    reply: Reply,
+    answer: Box<dyn AnswerFormat>,
     job: Job,
     session: Option<Arc<Session>>,
     state: State,
@@ -130,16 +114,17 @@ enum State {
     Ended,
 }
 
-/// Results on their way into frames.
+/// Results on their way into the answer.
 struct Stream {
     /// `None` for results that were collected.
     results: Option<Results<'static>>,
     chunks: VecDeque<ResultChunk>,
     detail: ElementDetail,
-    encoder: FrameEncoder,
-    /// Whether the frame can take no more.
+    encoder: Box<dyn AnswerEncoder>,
+    /// Whether the part can take no more.
     is_full: bool,
-    has_results: bool,
+    /// Whether all results were written, and more than a part of them may be left to send.
+    is_ending: bool,
     /// Of a query of a session that writes: it breaks the transaction if it fails.
     writes: bool,
 }
@@ -151,7 +136,7 @@ struct Collection {
     chunks: VecDeque<ResultChunk>,
     bytes: u64,
     /// Finds results that cannot be sent while nothing is committed yet.
-    trial: FrameEncoder,
+    trial: Box<dyn AnswerEncoder>,
     stream: Stream,
 }
 
@@ -172,8 +157,13 @@ enum Step {
 impl RequestTask {
     /// A request that nothing was done for. `session` is the one that it runs in.
     #[must_use]
-    pub fn new(context: RequestContext, reply: Reply, job: Job, session: Option<Arc<Session>>) -> Self {
-        Self { context, reply, job, session, state: State::Begun, is_done: false }
+    pub fn new(
+        context: RequestContext,
+        answer: Box<dyn AnswerFormat>,
+        job: Job,
+        session: Option<Arc<Session>>,
+    ) -> Self {
+        Self { context, answer, job, session, state: State::Begun, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -249,9 +239,15 @@ impl RequestTask {
         Ok(task)
     }
 
-    /// Refuses a query that writes, of a user who only reads.
+    /// Refuses a query that writes, of a user or by a method that only reads.
     fn check_writes(&self, task: &Task) -> Result<(), Failure> {
-        if task.writes() && !planted(Bug::ReadersWrite) {
+        if !task.writes() {
+            return Ok(());
+        }
+        if self.context.write_rule == WriteRule::Never && !planted(Bug::GetsWrite) {
+            return Err(Failure::arguments("this query writes, and a GET only reads: send it by POST"));
+        }
+        if !planted(Bug::ReadersWrite) {
             self.context.access.role_that_writes("this query writes")?;
         }
         Ok(())
@@ -268,17 +264,15 @@ impl RequestTask {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
             _ => ResultForm::Bare,
         };
-        let limits = FrameLimits::default();
-        let results_max = options.batch_size.unwrap_or(limits.results_max);
-        let limits = FrameLimits { results_max, ..limits };
-        let encoder = || FrameEncoder::new(self.reply.format, self.reply.id, form, limits, parts);
+        let result_options = ResultOptions { form, batch_size: options.batch_size, properties: parts };
+        let encoder = |purpose| self.answer.encoder(result_options, purpose);
         let stream = |results, writes| Stream {
             results,
             chunks: VecDeque::new(),
             detail,
-            encoder: encoder(),
+            encoder: encoder(EncoderPurpose::Answer),
             is_full: false,
-            has_results: false,
+            is_ending: false,
             writes,
         };
         let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
@@ -294,7 +288,7 @@ impl RequestTask {
                 results,
                 chunks: VecDeque::new(),
                 bytes: 0,
-                trial: encoder(),
+                trial: encoder(EncoderPurpose::Trial),
                 stream: stream(None, false),
             }));
         } else {
@@ -323,11 +317,15 @@ impl RequestTask {
     }
 
     fn stream_on(&self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
-        if stream.is_full {
+        if stream.is_full || stream.is_ending {
             if !self.context.outbox.has_room(task) {
                 return Ok(Step::Wait);
             }
-            self.send(stream.encoder.finish(Status::PartialContent, &Attributes::new()));
+            if stream.is_ending {
+                return self.end_stream(stream);
+            }
+            let part = stream.encoder.part()?;
+            self.context.outbox.push(part);
             stream.is_full = false;
         }
         if stream.chunks.is_empty()
@@ -337,24 +335,37 @@ impl RequestTask {
             stream.chunks.push_back(chunk);
         }
         let Some(chunk) = stream.chunks.front_mut() else {
-            let status = if stream.has_results { Status::Success } else { Status::NoContent };
             // The transaction of a session is given back before the client asks for more.
             stream.results = None;
-            self.send(stream.encoder.finish(status, &Attributes::new()));
-            return Ok(Step::End);
+            return self.end_stream(stream);
         };
-        stream.has_results = true;
-        match chunk.write(&mut stream.encoder)? {
+        let encoder = &mut stream.encoder;
+        match chunk.write(|item, bulk, elements| encoder.push(item, bulk, elements))? {
             ChunkState::Empty => drop(stream.chunks.pop_front()),
-            ChunkState::FrameIsFull => stream.is_full = true,
+            ChunkState::PartIsFull => stream.is_full = true,
         }
         Ok(Step::Continue)
+    }
+
+    /// Sends what comes behind the last result.
+    fn end_stream(&self, stream: &mut Stream) -> Result<Step, Failure> {
+        match stream.encoder.end()? {
+            AnswerEnd::Last(frame) => {
+                self.context.outbox.push(frame);
+                Ok(Step::End)
+            }
+            AnswerEnd::More(frame) => {
+                self.context.outbox.push(frame);
+                stream.is_ending = true;
+                Ok(Step::Continue)
+            }
+        }
     }
 
     fn collect(&mut self, mut collection: Box<Collection>, task: &TaskHandle) -> Result<Step, Failure> {
         let detail = collection.stream.detail;
         if let Some(chunk) = ResultChunk::next(&mut collection.results, detail)? {
-            chunk.try_out(&mut collection.trial)?;
+            try_out(&chunk, &mut *collection.trial)?;
             collection.bytes += chunk.size_bytes();
             if collection.bytes > self.context.options.query_memory_bytes {
                 let text = "the results of a write are kept until it is committed, and these take more memory than a \
@@ -405,7 +416,7 @@ impl RequestTask {
                 Step::Wait
             }
             Some(Err(error)) => {
-                self.context.outbox.push(self.reply.failure(&Failure::of_unknown_outcome(&error)));
+                self.context.outbox.push(self.answer.failure(&Failure::of_unknown_outcome(&error)));
                 Step::End
             }
             Some(Ok(_)) => match commit.stream {
@@ -415,7 +426,7 @@ impl RequestTask {
                 }
                 None => {
                     let attributes = renamed_attribute(&commit.renamed);
-                    self.context.outbox.push(self.reply.frame(Status::NoContent, None, &attributes));
+                    self.context.outbox.push(self.answer.nothing(&attributes));
                     Step::End
                 }
             },
@@ -423,12 +434,8 @@ impl RequestTask {
     }
 
     fn answer_nothing(&self, attributes: &Attributes) -> Result<Step, Failure> {
-        self.context.outbox.push(self.reply.frame(Status::NoContent, None, attributes));
+        self.context.outbox.push(self.answer.nothing(attributes));
         Ok(Step::End)
-    }
-
-    fn send(&self, bytes: Vec<u8>) {
-        self.context.outbox.push(Frame { bytes, kind: self.reply.kind });
     }
 
     /// A failure if its time is over. A commit has none: it is written or not, whatever the clock says.
@@ -463,7 +470,7 @@ impl Work for RequestTask {
             }
             let step = match &self.state {
                 // Its own limits speak first, in words that say which query it was.
-                State::Streaming(stream) if stream.is_full => {
+                State::Streaming(stream) if stream.is_full || stream.is_ending => {
                     self.check_time().and_then(|()| self.step(task))
                 }
                 _ => self.step(task),
@@ -499,7 +506,7 @@ impl RequestTask {
         if let Some(session) = self.session.as_ref().filter(|_| breaks) {
             session.break_off(&format!("a query failed while writing in it ({})", failure.message));
         }
-        self.context.outbox.push(self.reply.failure(failure));
+        self.context.outbox.push(self.answer.failure(failure));
         self.end();
     }
 }
@@ -508,6 +515,18 @@ impl Drop for RequestTask {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether all results of `chunk` can be sent, with `trial`, which sends nothing.
+fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), EncodeError> {
+    chunk.try_each(|item, elements| {
+        if trial.push(item, 1, elements)? > 0 {
+            trial.part()?;
+            trial.push(item, 1, elements)?;
+        }
+        Ok::<(), EncodeError>(())
+    })?;
+    trial.part().map(drop)
 }
 
 /// The isolation level that the query chooses with `with('isolation', ...)`.

@@ -5,8 +5,10 @@
 //!      ──> open transactions are rolled back, connections closed with 1001 ──> threads end
 //! ```
 
-use crate::client::Client;
 use crate::connection::Connection;
+use crate::http::body::{BODIES_BYTES_MAX, BODY_UNIT};
+use crate::http::keep_alive::PhaseLimits;
+use crate::http::router::router;
 use crate::listener::Listener;
 use crate::options::ServerOptions;
 use crate::scheduler::{Scheduler, SchedulerOptions};
@@ -17,32 +19,20 @@ use crate::security::options::SecurityOptions;
 use crate::security::quota::Quotas;
 use crate::security::tls::Tls;
 use crate::server_core::ServerCore;
-use crate::websocket::{self, ServerPhase};
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Extension, Router};
+use crate::server_phase::ServerPhase;
+use crate::shared::Shared;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
-/// Bytes of a message: a request is limited to 10 MiB, and its head comes on top.
-const MESSAGE_BYTES_MAX: usize = (10 << 20) + 1024;
-/// Buffers of a connection, which most connections leave empty.
-const READ_BUFFER_BYTES: usize = 8 << 10;
-const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// Threads that carry messages.
 const NETWORK_THREADS: usize = 2;
 /// How often time limits are looked at.
@@ -53,8 +43,6 @@ const SPARE_WORKERS_MAX: usize = 64;
 const USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// Of all places, the share that clients of one address may have who have not logged in.
 const STRANGERS_SHARE: usize = 4;
-/// Notices that are kept until somebody reads them.
-const NOTICES_MAX: usize = 100;
 /// How long connections may take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
@@ -63,16 +51,9 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     phase: watch::Sender<ServerPhase>,
+    /// Places of connections that are free.
+    room: Arc<Semaphore>,
     runtime: Option<Runtime>,
-}
-
-struct Shared {
-    core: Arc<ServerCore>,
-    phase: watch::Receiver<ServerPhase>,
-    connections: Mutex<HashMap<usize, Arc<Connection>>>,
-    hosts: HostCheck,
-    tls: Option<Arc<Tls>>,
-    notices: Mutex<Vec<String>>,
 }
 
 impl Server {
@@ -145,26 +126,22 @@ impl Server {
             login_waiting_bytes: Arc::default(),
         });
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
+        let room = Arc::new(Semaphore::new(options.connections_max));
         let accepting = Listener {
             tls: tls.clone(),
             audit: Arc::clone(&core.audit),
-            connections_max: options.connections_max,
+            room: Arc::clone(&room),
             strangers: core.authenticator.as_ref().map(|_| strangers),
-            handshake_time_max: options.handshake_time_max,
+            limits: PhaseLimits {
+                head_time_max: options.handshake_time_max,
+                // A query may say nothing for all its time.
+                answer_idle_max: options.query_timeout.saturating_add(options.http_idle_max),
+                idle_max: options.http_idle_max,
+            },
+            phase: phase_seen.clone(),
         };
-        let shared = Arc::new(Shared {
-            core,
-            phase: phase_seen,
-            connections: Mutex::default(),
-            hosts,
-            tls,
-            notices: Mutex::default(),
-        });
-        let router = Router::new()
-            .route("/gremlin", get(upgrade))
-            .route("/healthz", get(|| async { "ok\n" }))
-            .layer(from_fn_with_state(Arc::clone(&shared), check_headers))
-            .with_state(Arc::clone(&shared));
+        let shared = Arc::new(Shared::new(core, phase_seen, hosts, tls, BODIES_BYTES_MAX / BODY_UNIT));
+        let router = router(&shared);
         let mut stopping = shared.phase.clone();
         runtime.spawn(async move {
             tokio::select! {
@@ -178,7 +155,7 @@ impl Server {
             .core
             .audit
             .write(&AuditRecord::new(AuditEvent::Server, "started").database(name).detail(&detail));
-        Ok(Self { address, shared, phase, runtime: Some(runtime) })
+        Ok(Self { address, shared, phase, room, runtime: Some(runtime) })
     }
 
     /// Reads users and certificates again, and opens the audit log again, which may have been renamed. What cannot be read
@@ -206,7 +183,7 @@ impl Server {
     /// What whoever runs the server should know, since this was asked last.
     #[must_use]
     pub fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut *self.shared.notices())
+        self.shared.take_notices()
     }
 
     /// Where it listens.
@@ -215,10 +192,22 @@ impl Server {
         self.address
     }
 
-    /// Connections that are open.
+    /// WebSockets that are open.
     #[must_use]
     pub fn connections_count(&self) -> usize {
         self.shared.connections().len()
+    }
+
+    /// Connections that are open, by HTTP or on their way to become a WebSocket as well.
+    #[must_use]
+    pub fn open_connections_count(&self) -> usize {
+        self.shared.core.options.connections_max - self.room.available_permits()
+    }
+
+    /// Requests by HTTP whose answers were not sent yet.
+    #[must_use]
+    pub fn requests_count(&self) -> usize {
+        self.shared.exchanges.list().len()
     }
 
     /// Stops: finishes requests within the time that its options give, rolls back what is open, closes connections.
@@ -233,13 +222,23 @@ impl Server {
         let is_done =
             |connection: &Arc<Connection>| connection.requests_count() == 0 && connection.outbox().is_empty();
         let shared = Arc::clone(&self.shared);
-        wait(shared.core.options.stop_grace, || shared.connections().values().all(is_done));
+        wait(shared.core.options.stop_grace, || {
+            shared.connections().values().all(is_done)
+                && shared.exchanges.list().iter().all(|exchange| exchange.is_done())
+        });
         self.phase.send_replace(ServerPhase::Closing);
-        wait(CLOSE_TIME, || shared.connections().is_empty());
+        // Clients of HTTP have the rest of their answers then as well.
+        let connections_max = shared.core.options.connections_max;
+        wait(CLOSE_TIME, || self.room.available_permits() == connections_max);
         // Of clients that did not answer.
         let left: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         left.iter().for_each(|connection| connection.close());
-        wait(CLOSE_TIME, || left.iter().all(|connection| connection.requests_count() == 0));
+        let exchanges = shared.exchanges.list();
+        exchanges.iter().for_each(|exchange| exchange.close());
+        wait(CLOSE_TIME, || {
+            left.iter().all(|connection| connection.requests_count() == 0)
+                && exchanges.iter().all(|exchange| exchange.is_done())
+        });
         // On a thread that carries no messages itself, wherever the server is stopped.
         let ending = thread::spawn(move || runtime.shutdown_timeout(CLOSE_TIME));
         let _ = ending.join();
@@ -258,23 +257,6 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
-    fn connections(&self) -> MutexGuard<'_, HashMap<usize, Arc<Connection>>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn notice(&self, text: String) {
-        let mut notices = self.notices();
-        if notices.len() < NOTICES_MAX {
-            notices.push(text);
-        }
-    }
-}
-
 /// Looks at time limits, and for changes of users, until the server closes its connections.
 async fn sweep(shared: Arc<Shared>) {
     let mut interval = tokio::time::interval(SWEEP_INTERVAL);
@@ -283,6 +265,7 @@ async fn sweep(shared: Arc<Shared>) {
         interval.tick().await;
         let connections: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         connections.iter().for_each(|connection| connection.sweep());
+        shared.exchanges.list().iter().for_each(|exchange| exchange.sweep());
         if let Some(users) = shared.core.authenticator.clone()
             && looked_for_users.elapsed() >= USERS_INTERVAL
         {
@@ -295,50 +278,6 @@ async fn sweep(shared: Arc<Shared>) {
             });
         }
     }
-}
-
-/// Refuses pages of other sites, whatever they ask for.
-async fn check_headers(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let host = only_text(request.headers(), &header::HOST);
-    let origin = only_text(request.headers(), &header::ORIGIN);
-    match shared.hosts.refusal(host.as_deref(), origin.as_deref()) {
-        Some(why) => {
-            let record = AuditRecord::new(AuditEvent::Connection, "refused").detail(&why);
-            let client = request.extensions().get::<Arc<Client>>();
-            shared.core.audit.write(&client.map_or(record, |client| record.address(client.address())));
-            (StatusCode::FORBIDDEN, format!("{why}\n")).into_response()
-        }
-        None => next.run(request).await,
-    }
-}
-
-/// The text of a header that a request has once. Bytes that are no text, and several headers, name nobody.
-fn only_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?;
-    let text = value.to_str().ok().filter(|_| values.next().is_none());
-    Some(text.unwrap_or("?").to_owned())
-}
-
-async fn upgrade(
-    State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    let options = shared.core.options;
-    upgrade
-        .max_message_size(MESSAGE_BYTES_MAX)
-        .max_frame_size(MESSAGE_BYTES_MAX)
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
-        .on_upgrade(move |socket| async move {
-            let connection = Connection::new(&shared.core, client);
-            let key = Arc::as_ptr(&connection) as usize;
-            shared.connections().insert(key, Arc::clone(&connection));
-            let phase = shared.phase.clone();
-            websocket::serve(socket, connection, options.requests_max, phase).await;
-            shared.connections().remove(&key);
-        })
 }
 
 fn listen(address: SocketAddr, runtime: &Runtime) -> io::Result<TcpListener> {

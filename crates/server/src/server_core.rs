@@ -2,11 +2,13 @@
 
 use crate::options::ServerOptions;
 use crate::scheduler::Scheduler;
+use crate::security::access::{Access, Rights};
 use crate::security::audit::AuditLog;
-use crate::security::authenticator::Authenticator;
+use crate::security::authenticator::{Authenticator, Login};
 use crate::security::quota::Quotas;
 use evergraph::Database;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
@@ -32,4 +34,17 @@ pub struct ServerCore {
     pub quotas: Arc<Quotas>,
     /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).
     pub login_waiting_bytes: Arc<AtomicUsize>,
+}
+
+impl ServerCore {
+    /// What a client at `address` may do, who has logged in if there are users.
+    #[must_use]
+    pub fn access(&self, address: IpAddr, login: Option<Arc<Login>>) -> Access {
+        let rights = match (&self.authenticator, login) {
+            (None, _) => Rights::Everybody,
+            (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
+            (Some(_), None) => Rights::Nobody,
+        };
+        Access::new(Arc::clone(&self.name), address, Arc::clone(&self.audit), rights)
+    }
 }

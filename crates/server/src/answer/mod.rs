@@ -1,0 +1,10 @@
+//! Answers: how results and errors of a request are written, whatever carries them.
+//!
+//! ```text
+//! request_task ──> AnswerFormat ──┬─> message    WebSocket, GraphBinary or GraphSON
+//!                                 └─> document   HTTP, GraphSON
+//! ```
+
+pub mod document;
+pub mod format;
+pub mod message;

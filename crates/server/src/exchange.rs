@@ -1,0 +1,193 @@
+//! Exchange: one request by HTTP and its answer, without the network that carries them.
+//!
+//! ```text
+//! query ──> task ──> outbox of its own ──> body of the response
+//!             ^                                │
+//!             └──── cancelled when its reader is gone
+//! ```
+//!
+//! HTTP has no sessions: a request is a transaction of its own.
+
+use crate::acceptance::{check_aliases, check_language, query_timeout, transaction_operation};
+use crate::answer::format::AnswerFormat;
+use crate::failure::Failure;
+use crate::outbox::Outbox;
+use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
+use crate::scheduler::{OwnerId, TaskHandle};
+use crate::security::access::Access;
+use crate::security::quota::{Quota, QuotaGuard};
+use crate::server_core::ServerCore;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_protocol::request::operation::Operation;
+use evergraph_storage::planted::{Bug, planted};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+/// One request by HTTP.
+///
+/// Concurrency: one lock, held for a moment; nothing runs within it.
+pub struct Exchange {
+    outbox: Arc<Outbox>,
+    access: Access,
+    cancel: CancelFlag,
+    deadline: Option<Instant>,
+    running: Mutex<Option<Running>>,
+}
+
+/// What there is until a request is answered.
+struct Running {
+    task: TaskHandle,
+    _quota: Option<QuotaGuard>,
+}
+
+impl Exchange {
+    /// Starts the query that `operation` asks for.
+    ///
+    /// # Errors
+    /// What is wrong with its arguments; `busy` if its user has too many requests.
+    pub fn start(
+        core: &ServerCore,
+        access: Access,
+        operation: Operation,
+        answer: Box<dyn AnswerFormat>,
+        write_rule: WriteRule,
+    ) -> Result<Arc<Self>, Failure> {
+        let quota = access.user().map(|user| core.quotas.take(user, Quota::Requests)).transpose();
+        let quota = quota.map_err(Failure::busy)?;
+        let (query, options) = match operation {
+            Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
+            Operation::Eval { gremlin, language, bindings, options } => {
+                check_language(language.as_deref())?;
+                (QueryText::Text(gremlin, bindings), options)
+            }
+            Operation::Authentication { .. } | Operation::Close { .. } => {
+                return Err(Failure::arguments("HTTP has neither sessions nor requests to log in"));
+            }
+        };
+        check_aliases(core, &options)?;
+        if transaction_operation(&query).is_some() {
+            return Err(Failure::arguments(
+                "HTTP has no transactions of several requests: each request is one of its own",
+            ));
+        }
+        let cancel = CancelFlag::default();
+        let deadline = Instant::now().checked_add(query_timeout(&core.options, &options));
+        let exchange = Arc::new(Self {
+            outbox: Arc::new(Outbox::new(core.options.outbox_bytes_max)),
+            access: access.clone(),
+            cancel: cancel.clone(),
+            deadline,
+            running: Mutex::new(None),
+        });
+        let own: Weak<Self> = Arc::downgrade(&exchange);
+        let done = move || {
+            if let Some(exchange) = own.upgrade() {
+                let finished = exchange.running().take();
+                drop(finished);
+            }
+        };
+        let context = RequestContext {
+            database: Arc::clone(&core.database),
+            options: core.options,
+            outbox: Arc::clone(&exchange.outbox),
+            cancel,
+            deadline,
+            access,
+            write_rule,
+            done: Arc::new(done),
+        };
+        let work = RequestTask::new(context, answer, Job::Query { query, options }, None);
+        let number = core.next_number.fetch_add(1, Ordering::Relaxed);
+        let task = core.scheduler.create(OwnerId(number), Box::new(work));
+        *exchange.running() = Some(Running { task: task.clone(), _quota: quota });
+        task.wake();
+        Ok(exchange)
+    }
+
+    /// Where its answer is.
+    #[must_use]
+    pub fn outbox(&self) -> &Arc<Outbox> {
+        &self.outbox
+    }
+
+    /// Whether it is answered, and the answer was taken.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.running().is_none() && self.outbox.is_empty()
+    }
+
+    /// Ends it if its time is over, or its user is gone.
+    pub fn sweep(&self) {
+        if self.access.has_ended() {
+            self.close();
+        }
+        let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let task = self.running().as_ref().map(|running| running.task.clone());
+        if let Some(task) = task.filter(|_| is_late) {
+            task.wake();
+        }
+    }
+
+    /// Cancels it: nobody reads its answer.
+    pub fn close(&self) {
+        if planted(Bug::QueriesOutliveClients) {
+            return;
+        }
+        self.outbox.close();
+        self.cancel.cancel();
+        let task = self.running().as_ref().map(|running| running.task.clone());
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The requests by HTTP that are not answered yet.
+#[derive(Default)]
+pub struct Exchanges(Mutex<HashMap<usize, Arc<Exchange>>>);
+
+impl Exchanges {
+    /// Enters `exchange` until what this returns is dropped, which cancels it.
+    #[must_use]
+    pub fn enter(self: &Arc<Self>, exchange: Arc<Exchange>) -> ExchangeGuard {
+        self.all().insert(Arc::as_ptr(&exchange) as usize, Arc::clone(&exchange));
+        ExchangeGuard { all: Arc::clone(self), exchange }
+    }
+
+    /// Those that there are now.
+    #[must_use]
+    pub fn list(&self) -> Vec<Arc<Exchange>> {
+        self.all().values().cloned().collect()
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<usize, Arc<Exchange>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request by HTTP whose answer somebody reads.
+pub struct ExchangeGuard {
+    all: Arc<Exchanges>,
+    exchange: Arc<Exchange>,
+}
+
+impl ExchangeGuard {
+    /// The request.
+    #[must_use]
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+}
+
+impl Drop for ExchangeGuard {
+    fn drop(&mut self) {
+        self.all.all().remove(&(Arc::as_ptr(&self.exchange) as usize));
+        self.exchange.close();
+    }
+}

@@ -14,6 +14,7 @@ use crate::acceptance::{
 use crate::answer::message::Reply;
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
 use crate::scheduler::{OwnerId, TaskHandle};
@@ -414,6 +415,7 @@ impl Connection {
             deadline,
             access,
             write_rule: WriteRule::ByRole,
+            meter: RequestMeter::new(&self.core.metrics, Transport::WebSocket),
             done: Arc::new(done),
         };
         let work = RequestTask::new(context, Box::new(reply), job, own_session);

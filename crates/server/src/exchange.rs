@@ -11,6 +11,7 @@
 use crate::acceptance::{check_aliases, check_language, query_timeout, transaction_operation};
 use crate::answer::format::AnswerFormat;
 use crate::failure::Failure;
+use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::Outbox;
 use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
 use crate::scheduler::{OwnerId, TaskHandle};
@@ -21,7 +22,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::request::operation::Operation;
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
@@ -34,6 +35,8 @@ pub struct Exchange {
     cancel: CancelFlag,
     deadline: Option<Instant>,
     running: Mutex<Option<Running>>,
+    /// Whether nobody reads its answer any more. Relaxed: it publishes nothing.
+    is_abandoned: AtomicBool,
 }
 
 /// What there is until a request is answered.
@@ -80,6 +83,7 @@ impl Exchange {
             cancel: cancel.clone(),
             deadline,
             running: Mutex::new(None),
+            is_abandoned: AtomicBool::new(false),
         });
         let own: Weak<Self> = Arc::downgrade(&exchange);
         let done = move || {
@@ -96,6 +100,7 @@ impl Exchange {
             deadline,
             access,
             write_rule,
+            meter: RequestMeter::new(&core.metrics, Transport::Http),
             done: Arc::new(done),
         };
         let work = RequestTask::new(context, answer, Job::Query { query, options }, None);
@@ -132,10 +137,10 @@ impl Exchange {
 
     /// Cancels it: nobody reads its answer.
     pub fn close(&self) {
+        self.outbox.close();
         if planted(Bug::QueriesOutliveClients) {
             return;
         }
-        self.outbox.close();
         self.cancel.cancel();
         let task = self.running().as_ref().map(|running| running.task.clone());
         if let Some(task) = task {
@@ -143,21 +148,32 @@ impl Exchange {
         }
     }
 
+    /// Whether its query has ended, and nobody reads its answer.
+    fn is_over(&self) -> bool {
+        self.is_abandoned.load(Ordering::Relaxed) && self.running().is_none()
+    }
+
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The requests by HTTP that are not answered yet.
+/// The requests by HTTP that are not answered yet, those included whose query has not noticed that its client is gone.
 #[derive(Default)]
 pub struct Exchanges(Mutex<HashMap<usize, Arc<Exchange>>>);
 
 impl Exchanges {
-    /// Enters `exchange` until what this returns is dropped, which cancels it.
+    /// Enters `exchange`; when what this returns is dropped, it is cancelled.
     #[must_use]
     pub fn enter(self: &Arc<Self>, exchange: Arc<Exchange>) -> ExchangeGuard {
         self.all().insert(Arc::as_ptr(&exchange) as usize, Arc::clone(&exchange));
         ExchangeGuard { all: Arc::clone(self), exchange }
+    }
+
+    /// Ends those whose time is over, and forgets those that have ended.
+    pub fn sweep(&self) {
+        self.list().iter().for_each(|exchange| exchange.sweep());
+        self.all().retain(|_, exchange| !exchange.is_over());
     }
 
     /// Those that there are now.
@@ -187,7 +203,10 @@ impl ExchangeGuard {
 
 impl Drop for ExchangeGuard {
     fn drop(&mut self) {
-        self.all.all().remove(&(Arc::as_ptr(&self.exchange) as usize));
+        self.exchange.is_abandoned.store(true, Ordering::Relaxed);
         self.exchange.close();
+        if self.exchange.is_over() {
+            self.all.all().remove(&(Arc::as_ptr(&self.exchange) as usize));
+        }
     }
 }

@@ -36,6 +36,7 @@ pub mod exchange;
 pub mod failure;
 pub mod http;
 mod listener;
+pub mod metrics;
 pub mod options;
 pub mod outbox;
 pub mod request_task;

@@ -9,6 +9,7 @@
 
 use crate::client::Client;
 use crate::http::keep_alive::{ConnectionPhase, KeepAlive, PhaseLimits, WatchedBody, WatchedStream};
+use crate::metrics::Metrics;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::quota::{Quota, Quotas};
 use crate::security::tls::Tls;
@@ -42,6 +43,7 @@ const FULL_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Listener {
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) audit: Arc<AuditLog>,
+    pub(crate) metrics: Arc<Metrics>,
     /// Places of connections.
     pub(crate) room: Arc<Semaphore>,
     /// Connections of an address that have not logged in; `None` if nobody does.
@@ -72,6 +74,7 @@ impl Listener {
                     drop(tokio::spawn(Arc::clone(&shared).carry(stream, peer, client, router.clone())))
                 }
                 Err(why) => {
+                    shared.metrics.refuse_connection();
                     if told_full.is_none_or(|at| at.elapsed() >= FULL_INTERVAL) {
                         told_full = Some(Instant::now());
                         shared.refuse(peer, why);

@@ -43,8 +43,9 @@ pub enum BodyPart {
     Middle,
     /// The part behind others.
     Last,
-    /// The body ends here, though there should be more: its reader has to notice.
-    Broken,
+    /// Why there is no answer, with this status. If a part was sent, the body ends without its end, so that its reader
+    /// notices.
+    Failed(u16),
 }
 
 /// The frames that a client has not read yet.

@@ -11,6 +11,7 @@
 
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
 use crate::failure::Failure;
+use crate::metrics::RequestMeter;
 use crate::options::ServerOptions;
 use crate::outbox::Outbox;
 use crate::result_chunk::{ChunkState, ResultChunk};
@@ -35,6 +36,7 @@ use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
+use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::value::element_id::edge_id_text;
@@ -56,6 +58,17 @@ pub enum Job {
     Commit,
     /// Roll it back.
     RollBack,
+}
+
+impl Job {
+    /// What it does, in metrics.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Query { .. } => "query",
+            Self::Commit => "commit",
+            Self::RollBack => "rollback",
+        }
+    }
 }
 
 /// A query as a client said it.
@@ -83,6 +96,8 @@ pub struct RequestContext {
     pub access: Access,
     /// What the way that it came allows, whoever its user is.
     pub write_rule: WriteRule,
+    /// Measures it.
+    pub meter: RequestMeter,
     /// Called when it is answered, or given up.
     pub done: Arc<dyn Fn() + Send + Sync>,
 }
@@ -103,6 +118,8 @@ pub struct RequestTask {
     job: Job,
     session: Option<Arc<Session>>,
     state: State,
+    /// Of its answer, once there is one.
+    status: Option<Status>,
     is_done: bool,
 }
 
@@ -163,7 +180,7 @@ impl RequestTask {
         job: Job,
         session: Option<Arc<Session>>,
     ) -> Self {
-        Self { context, answer, job, session, state: State::Begun, is_done: false }
+        Self { context, answer, job, session, state: State::Begun, status: None, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -257,8 +274,8 @@ impl RequestTask {
         let isolation = isolation(task)?;
         let parts = options.materialize_properties.unwrap_or_default();
         let detail = match parts {
-            MaterializeProperties::All => ElementDetail::Properties,
-            MaterializeProperties::Tokens => ElementDetail::Labels,
+            MaterializeProperties::All if !self.answer.leaves_properties_out() => ElementDetail::Properties,
+            _ => ElementDetail::Labels,
         };
         let form = match self.job {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
@@ -392,6 +409,8 @@ impl RequestTask {
         if !planted(Bug::CommitsUnchecked) {
             self.context.access.role_that_writes("a commit writes")?;
         }
+        let published = Instant::now();
+        let metrics = Arc::clone(self.context.meter.metrics());
         let pending = transaction.publish()?;
         let renamed = pending.committed().renamed.clone();
         let outcome = Arc::new(Mutex::new(None));
@@ -402,6 +421,7 @@ impl RequestTask {
         self.state = State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
         let task = task.clone();
         pending.when_acknowledged(move |committed| {
+            metrics.commit(published.elapsed());
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
             task.wake();
         });
@@ -416,7 +436,9 @@ impl RequestTask {
                 Step::Wait
             }
             Some(Err(error)) => {
-                self.context.outbox.push(self.answer.failure(&Failure::of_unknown_outcome(&error)));
+                let failure = Failure::of_unknown_outcome(&error);
+                self.status = Some(failure.status);
+                self.context.outbox.push(self.answer.failure(&failure));
                 Step::End
             }
             Some(Ok(_)) => match commit.stream {
@@ -456,6 +478,7 @@ impl RequestTask {
             session.touch();
         }
         if !std::mem::replace(&mut self.is_done, true) {
+            self.context.meter.end(self.job.name(), self.status);
             (self.context.done)();
         }
     }
@@ -480,6 +503,7 @@ impl Work for RequestTask {
                 Ok(Step::Continue) => {}
                 Ok(Step::Wait) => return Progress::Waiting,
                 Ok(Step::End) => {
+                    self.status.get_or_insert(Status::Success);
                     self.end();
                     return Progress::Done;
                 }
@@ -506,6 +530,7 @@ impl RequestTask {
         if let Some(session) = self.session.as_ref().filter(|_| breaks) {
             session.break_off(&format!("a query failed while writing in it ({})", failure.message));
         }
+        self.status = Some(failure.status);
         self.context.outbox.push(self.answer.failure(failure));
         self.end();
     }

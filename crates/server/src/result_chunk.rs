@@ -99,6 +99,12 @@ impl ResultChunk {
         self.traversers.as_slice().iter().try_for_each(|traverser| push(&traverser.item, self))
     }
 
+    /// The names of what is in the results.
+    #[must_use]
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
     fn edge(&self, edge: EdgeId) -> Option<&ElementData> {
         self.elements.edge(self.former_edges.get(&edge).copied().unwrap_or(edge))
     }

@@ -122,6 +122,7 @@ impl Server {
             next_number: AtomicU64::new(0),
             authenticator,
             audit,
+            metrics: Arc::default(),
             quotas: Arc::new(Quotas::new(options.user_connections_max, options.user_requests_max)),
             login_waiting_bytes: Arc::default(),
         });
@@ -130,6 +131,7 @@ impl Server {
         let accepting = Listener {
             tls: tls.clone(),
             audit: Arc::clone(&core.audit),
+            metrics: Arc::clone(&core.metrics),
             room: Arc::clone(&room),
             strangers: core.authenticator.as_ref().map(|_| strangers),
             limits: PhaseLimits {
@@ -140,7 +142,14 @@ impl Server {
             },
             phase: phase_seen.clone(),
         };
-        let shared = Arc::new(Shared::new(core, phase_seen, hosts, tls, BODIES_BYTES_MAX / BODY_UNIT));
+        let shared = Arc::new(Shared::new(
+            core,
+            phase_seen,
+            hosts,
+            tls,
+            Arc::clone(&room),
+            BODIES_BYTES_MAX / BODY_UNIT,
+        ));
         let router = router(&shared);
         let mut stopping = shared.phase.clone();
         runtime.spawn(async move {
@@ -201,10 +210,10 @@ impl Server {
     /// Connections that are open, by HTTP or on their way to become a WebSocket as well.
     #[must_use]
     pub fn open_connections_count(&self) -> usize {
-        self.shared.core.options.connections_max - self.room.available_permits()
+        self.shared.connections_count()
     }
 
-    /// Requests by HTTP whose answers were not sent yet.
+    /// Requests by HTTP whose answers were not sent yet, or whose query has not ended.
     #[must_use]
     pub fn requests_count(&self) -> usize {
         self.shared.exchanges.list().len()
@@ -265,7 +274,7 @@ async fn sweep(shared: Arc<Shared>) {
         interval.tick().await;
         let connections: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         connections.iter().for_each(|connection| connection.sweep());
-        shared.exchanges.list().iter().for_each(|exchange| exchange.sweep());
+        shared.exchanges.sweep();
         if let Some(users) = shared.core.authenticator.clone()
             && looked_for_users.elapsed() >= USERS_INTERVAL
         {

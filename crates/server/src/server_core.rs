@@ -1,5 +1,6 @@
 //! Server core: what all connections of a server share.
 
+use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::scheduler::Scheduler;
 use crate::security::access::{Access, Rights};
@@ -30,6 +31,8 @@ pub struct ServerCore {
     pub authenticator: Option<Arc<Authenticator>>,
     /// Where log-ins and refusals are written.
     pub audit: Arc<AuditLog>,
+    /// What is counted and measured.
+    pub metrics: Arc<Metrics>,
     /// What users have open.
     pub quotas: Arc<Quotas>,
     /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).

@@ -27,6 +27,8 @@ pub struct Shared {
     pub tls: Option<Arc<Tls>>,
     /// Room for the bodies of requests, in units of [`BODY_UNIT`](crate::http::body::BODY_UNIT).
     pub body_room: Arc<Semaphore>,
+    /// Places of connections that are free.
+    room: Arc<Semaphore>,
     connections: Mutex<HashMap<usize, Arc<Connection>>>,
     notices: Mutex<Vec<String>>,
 }
@@ -39,6 +41,7 @@ impl Shared {
         phase: watch::Receiver<ServerPhase>,
         hosts: HostCheck,
         tls: Option<Arc<Tls>>,
+        room: Arc<Semaphore>,
         body_units_max: usize,
     ) -> Self {
         Self {
@@ -47,10 +50,17 @@ impl Shared {
             exchanges: Arc::default(),
             hosts,
             tls,
+            room,
             body_room: Arc::new(Semaphore::new(body_units_max)),
             connections: Mutex::default(),
             notices: Mutex::default(),
         }
+    }
+
+    /// Connections that are open, by HTTP or on their way to become a WebSocket as well.
+    #[must_use]
+    pub fn connections_count(&self) -> usize {
+        self.core.options.connections_max.saturating_sub(self.room.available_permits())
     }
 
     /// WebSockets that are open, by the address of each.

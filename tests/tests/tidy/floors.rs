@@ -17,7 +17,7 @@ pub const CRATES: Floors = &[
     &["evergraph-graph"],
     &["evergraph-storage", "evergraph-algorithms", "evergraph-formats"],
     &["evergraph-memory-engine", "evergraph-disk-engine", "evergraph-query"],
-    &["evergraph-engines", "evergraph-files", "evergraph-protocol"],
+    &["evergraph-engines", "evergraph-files", "evergraph-protocol", "evergraph-arrow"],
     &["evergraph-analysis"],
     &["evergraph"],
     &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
@@ -181,10 +181,11 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["table", "graph"],
         ],
     ),
+    ("crates/arrow/src", &[&["time_array"], &["column_array"], &["table_builder"], &["result_table"]]),
     (
         "crates/server/src",
         &[
-            &["failure", "options", "result_chunk", "scheduler", "server_phase", "http::error"],
+            &["failure", "options", "result_chunk", "scheduler", "server_phase", "http::error", "metrics"],
             &["outbox"],
             &["answer"],
             &["security"],

@@ -1,4 +1,4 @@
-//! `DocumentEncoder`: the response of a request by HTTP, one JSON document that is written in parts.
+//! `DocumentEncoder`: the response of a request by HTTP, one JSON document or a line a result, written in parts.
 //!
 //! ```text
 //! {"requestId", "result": {"data": {"@type": "g:List", "@value": [      first part
@@ -24,9 +24,20 @@ use crate::response::frame::{FrameLimits, ResultForm, ResultWriting, write_json_
 use crate::response::status::Status;
 use crate::result::element_reader::ElementReader;
 
-/// Encodes the results of one request as parts of a document in GraphSON 3.
+/// What stands around results in GraphSON 3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DocumentLayout {
+    /// The response to this request.
+    Response(Uuid),
+    /// Nothing but a line feed behind each: JSON lines. An object has the member `@type`, so that a line with another
+    /// object is none of them.
+    Lines,
+}
+
+/// Encodes the results of one request in GraphSON 3, in parts.
 #[derive(Debug)]
 pub struct DocumentEncoder {
+    layout: DocumentLayout,
     form: ResultForm,
     limits: FrameLimits,
     properties: MaterializeProperties,
@@ -40,14 +51,21 @@ pub struct DocumentEncoder {
 }
 
 impl DocumentEncoder {
-    /// An encoder of the results of the request `id`. `limits` are those of a part.
+    /// An encoder of results. `limits` are those of a part.
     #[must_use]
-    pub fn new(id: Uuid, form: ResultForm, limits: FrameLimits, properties: MaterializeProperties) -> Self {
+    pub fn new(
+        layout: DocumentLayout,
+        form: ResultForm,
+        limits: FrameLimits,
+        properties: MaterializeProperties,
+    ) -> Self {
         let mut part = String::new();
-        write_json_head(&mut part, Some(id));
-        part.push_str("{\"@type\":\"g:List\",\"@value\":[");
+        if let DocumentLayout::Response(id) = layout {
+            write_json_head(&mut part, Some(id));
+            part.push_str("{\"@type\":\"g:List\",\"@value\":[");
+        }
         let (result, has_results) = (JsonWriter::default(), false);
-        Self { form, limits, properties, part, part_count: 0, has_results, result }
+        Self { layout, form, limits, properties, part, part_count: 0, has_results, result }
     }
 
     /// Adds a result that occurs `bulk` times, and returns how many of these are left for the next part: all of them if
@@ -74,10 +92,18 @@ impl DocumentEncoder {
             ResultForm::Bare => bulk,
         };
         while left > 0 && !self.is_full() {
-            if std::mem::replace(&mut self.has_results, true) {
-                self.part.push(',');
+            match self.layout {
+                DocumentLayout::Response(_) => {
+                    if std::mem::replace(&mut self.has_results, true) {
+                        self.part.push(',');
+                    }
+                    self.part.push_str(&self.result.json);
+                }
+                DocumentLayout::Lines => {
+                    self.part.push_str(&self.result.json);
+                    self.part.push('\n');
+                }
             }
-            self.part.push_str(&self.result.json);
             self.part_count += 1;
             left -= 1;
         }
@@ -99,7 +125,9 @@ impl DocumentEncoder {
     /// The last part: what was written, and the end of the document.
     #[must_use]
     pub fn take_end(&mut self, status: Status, attributes: &Attributes) -> Vec<u8> {
-        write_document_end(&mut self.part, status, None, attributes);
+        if let DocumentLayout::Response(_) = self.layout {
+            write_document_end(&mut self.part, status, None, attributes);
+        }
         self.take_part()
     }
 }

@@ -11,7 +11,9 @@ use crate::outbox::{BodyPart, Frame, FrameKind};
 use crate::result_chunk::ResultChunk;
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::response::attributes::Attributes;
-use evergraph_protocol::response::document::{DocumentEncoder, document_end, failed_document};
+use evergraph_protocol::response::document::{
+    DocumentEncoder, DocumentLayout, document_end, failed_document,
+};
 use evergraph_protocol::response::frame::FrameLimits;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::value::item::Item;
@@ -60,7 +62,12 @@ pub fn failure_document(id: Option<Uuid>, failure: &Failure) -> Vec<u8> {
 
 impl AnswerFormat for Document {
     fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder> {
-        let document = DocumentEncoder::new(self.id, options.form, PART_LIMITS, options.properties);
+        let document = DocumentEncoder::new(
+            DocumentLayout::Response(self.id),
+            options.form,
+            PART_LIMITS,
+            options.properties,
+        );
         let is_begun = match purpose {
             EncoderPurpose::Answer => Arc::clone(&self.is_begun),
             EncoderPurpose::Trial => Arc::default(),
@@ -83,9 +90,11 @@ impl AnswerFormat for Document {
     }
 }
 
-struct BodyEncoder {
-    document: DocumentEncoder,
-    is_begun: Arc<AtomicBool>,
+/// Writes a body of JSON.
+pub(crate) struct BodyEncoder {
+    pub(crate) document: DocumentEncoder,
+    /// Whether a part was made.
+    pub(crate) is_begun: Arc<AtomicBool>,
 }
 
 impl AnswerEncoder for BodyEncoder {

@@ -31,6 +31,11 @@ pub enum EncoderPurpose {
 
 /// How the answer to one request is written.
 pub trait AnswerFormat: Send + Sync {
+    /// Whether results are sent without the properties of elements, whatever the request says.
+    fn leaves_properties_out(&self) -> bool {
+        false
+    }
+
     /// An encoder of its results.
     fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder>;
 

@@ -2,9 +2,13 @@
 //!
 //! ```text
 //! request_task ──> AnswerFormat ──┬─> message    WebSocket, GraphBinary or GraphSON
-//!                                 └─> document   HTTP, GraphSON
+//!                                 ├─> document   HTTP, GraphSON
+//!                                 ├─> lines      HTTP, JSON lines
+//!                                 └─> table      HTTP, Arrow
 //! ```
 
 pub mod document;
 pub mod format;
+pub mod lines;
 pub mod message;
+pub mod table;

@@ -3,6 +3,8 @@
 //! | Accept | answer |
 //! |---|---|
 //! | none, `*/*`, `application/*`, `application/json`, `application/vnd.gremlin-v3.0+json` | GraphSON 3, as Gremlin Server answers |
+//! | `application/x-ndjson`, `application/jsonl` | JSON lines |
+//! | `application/vnd.apache.arrow.stream` | an Arrow stream |
 //!
 //! Of several the one with the greatest `q` counts, and of equals the first.
 
@@ -14,9 +16,15 @@ use evergraph_protocol::format::Format;
 pub enum AnswerType {
     /// A document in GraphSON 3.
     GraphSon(&'static str),
+    /// JSON lines.
+    Lines(&'static str),
+    /// An Arrow stream.
+    Arrow,
 }
 
 const JSON: &str = "application/json";
+const LINES: [&str; 2] = ["application/x-ndjson", "application/jsonl"];
+const ARROW: &str = "application/vnd.apache.arrow.stream";
 
 impl Default for AnswerType {
     fn default() -> Self {
@@ -47,7 +55,7 @@ impl AnswerType {
         })
     }
 
-    const NAMES: [&'static str; 2] = [JSON, Format::GraphSon.mime_type()];
+    const NAMES: &[&str] = &[JSON, Format::GraphSon.mime_type(), LINES[0], ARROW];
 
     fn of_range(range: &str) -> Option<(Self, f32)> {
         let mut parts = range.split(';').map(str::trim);
@@ -65,7 +73,8 @@ impl AnswerType {
         let answer = match name.to_ascii_lowercase().as_str() {
             "*/*" | "application/*" | JSON => Self::GraphSon(JSON),
             name if name == Format::GraphSon.mime_type() => Self::GraphSon(Format::GraphSon.mime_type()),
-            _ => return None,
+            ARROW => Self::Arrow,
+            name => Self::Lines(LINES.into_iter().find(|known| *known == name)?),
         };
         Some((answer, quality))
     }
@@ -74,7 +83,8 @@ impl AnswerType {
     #[must_use]
     pub const fn content_type(self) -> &'static str {
         match self {
-            Self::GraphSon(name) => name,
+            Self::GraphSon(name) | Self::Lines(name) => name,
+            Self::Arrow => ARROW,
         }
     }
 }
@@ -97,6 +107,8 @@ mod tests {
             ("application/json", Some(JSON)),
             ("text/html, application/vnd.gremlin-v3.0+json;q=0.9, */*;q=0.8", Some(typed)),
             ("application/vnd.gremlin-v3.0+json, application/json", Some(typed)),
+            ("application/x-ndjson", Some(LINES[0])),
+            ("application/vnd.apache.arrow.stream, application/x-ndjson;q=0.5", Some(ARROW)),
             ("Application/JSON; charset=utf-8", Some(JSON)),
             ("application/json;q=0, text/plain", None),
             ("application/vnd.gremlin-v3.0+json;types=false", None),

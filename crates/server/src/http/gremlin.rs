@@ -10,6 +10,8 @@
 
 use crate::answer::document::{Document, failure_document, http_status};
 use crate::answer::format::AnswerFormat;
+use crate::answer::lines::Lines;
+use crate::answer::table::Table;
 use crate::client::Client;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
@@ -217,6 +219,8 @@ async fn run(
     }
     let answer: Box<dyn AnswerFormat> = match answer_type {
         AnswerType::GraphSon(_) => Box::new(Document::new(id)),
+        AnswerType::Lines(_) => Box::new(Lines::default()),
+        AnswerType::Arrow => Box::new(Table::new(shared.core.options.query_memory_bytes)),
     };
     let exchange = Exchange::start(&shared.core, access, operation, answer, write_rule).map_err(refused)?;
     Ok(respond(shared.exchanges.enter(exchange), answer_type.content_type()).await?)
@@ -235,7 +239,9 @@ fn refuse(refusal: Refusal, answer_type: AnswerType) -> Response {
     if failure.status == Status::Unauthorized {
         return unauthorized(&failure.message).into_response();
     }
-    let AnswerType::GraphSon(content_type) = answer_type;
+    let AnswerType::GraphSon(content_type) = answer_type else {
+        return HttpError::from(failure).into_response();
+    };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // For its headers.
     let error = HttpError { status, ..HttpError::from(failure.clone()) };

@@ -3,6 +3,7 @@
 //! ```text
 //! router ──┬─> upgrade ──> websocket
 //!          ├─> gremlin ──> login ──> role ──> body ──> exchange ──> response, streamed
+//!          ├─> metrics
 //!          └─> health
 //! ```
 //!
@@ -13,6 +14,8 @@ pub mod basic_login;
 pub mod body;
 pub mod error;
 pub mod gremlin;
+pub mod health;
 pub mod keep_alive;
+pub mod metrics;
 pub mod response;
 pub mod router;

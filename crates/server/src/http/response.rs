@@ -8,6 +8,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::io;
 
+/// The Content-Type of an error.
+const JSON: &str = "application/json";
+
 /// The response to `exchange`, once the first part of its answer is there. Dropping it, or its body, cancels the query.
 ///
 /// # Errors
@@ -17,8 +20,11 @@ pub async fn respond(guard: ExchangeGuard, content_type: &'static str) -> Result
         let text = "the query was broken off: the server stops, or its user was removed";
         return Err(HttpError::busy(text));
     };
+    let is_failure = matches!(first.kind, FrameKind::Body(BodyPart::Whole(400..) | BodyPart::Failed(_)));
+    // Only GraphSON tells errors as it tells results.
+    let content_type = if is_failure && !content_type.contains("json") { JSON } else { content_type };
     let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
-    if let FrameKind::Body(BodyPart::Whole(status)) = first.kind {
+    if let FrameKind::Body(BodyPart::Whole(status) | BodyPart::Failed(status)) = first.kind {
         guard.exchange().outbox().sent(first.bytes.len());
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, content_type, Body::from(first.bytes)).into_response();
@@ -56,12 +62,12 @@ impl Parts {
         };
         let (bytes, kind) = match frame {
             Some(Frame { bytes, kind }) => (bytes, kind),
-            None => (Vec::new(), FrameKind::Body(BodyPart::Broken)),
+            None => (Vec::new(), FrameKind::Body(BodyPart::Failed(503))),
         };
         self.sending = bytes.len();
         self.is_last = kind != FrameKind::Body(BodyPart::Middle);
         let part = match kind {
-            FrameKind::Body(BodyPart::Broken) => Err(io::Error::other("the answer was broken off")),
+            FrameKind::Body(BodyPart::Failed(_)) => Err(io::Error::other("the answer was broken off")),
             _ => Ok(Bytes::from(bytes)),
         };
         Some((part, self))

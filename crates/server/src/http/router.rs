@@ -3,12 +3,12 @@
 //! | path | methods |
 //! |---|---|
 //! | `/gremlin` | GET with `Upgrade: websocket`, POST, GET |
-//! | `/healthz` | GET |
+//! | `/healthz`, `/readyz`, `/metrics` | GET |
 
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::http::error::HttpError;
-use crate::http::gremlin;
+use crate::http::{gremlin, health, metrics};
 use crate::security::audit::{AuditEvent, AuditRecord};
 use crate::shared::Shared;
 use crate::websocket;
@@ -31,7 +31,9 @@ const WRITE_BUFFER_BYTES: usize = 16 << 10;
 pub fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/gremlin", any(answer_gremlin))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::answer))
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(from_fn_with_state(Arc::clone(shared), check_headers))

@@ -52,6 +52,16 @@ impl Access {
         }
     }
 
+    /// Whether there is a role on the database. Nothing is refused, and nothing is written into the audit log.
+    #[must_use]
+    pub fn has_role(&self) -> bool {
+        match &self.rights {
+            Rights::Everybody => true,
+            Rights::User(users, login) => matches!(users.role(login, &self.database), Ok(Some(_))),
+            Rights::Nobody => false,
+        }
+    }
+
     /// The role on the database.
     ///
     /// # Errors

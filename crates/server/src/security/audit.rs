@@ -11,6 +11,8 @@
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_storage::planted::{Bug, planted};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -113,7 +115,11 @@ impl<'a> AuditRecord<'a> {
 #[derive(Default)]
 pub struct AuditLog {
     writing: Option<Writing>,
+    events: AuditEvents,
 }
+
+/// How many events there were, by event and outcome.
+pub type AuditEvents = Family<[(&'static str, String); 2], Counter>;
 
 struct Writing {
     path: PathBuf,
@@ -143,11 +149,14 @@ impl AuditLog {
             .spawn(move || write_lines(file, &received, &own_path))
             .map_err(|error| Error::new(ErrorKind::Io, format!("start a thread: {error}")).because(error))?;
         let (left_out, thread) = (AtomicU64::new(0), Mutex::new(Some(thread)));
-        Ok(Self { writing: Some(Writing { path: path.to_owned(), lines, left_out, thread }) })
+        let writing = Writing { path: path.to_owned(), lines, left_out, thread };
+        Ok(Self { writing: Some(writing), events: AuditEvents::default() })
     }
 
     /// Writes a record, if there is a log. It waits for nothing.
     pub fn write(&self, record: &AuditRecord<'_>) {
+        let labels = [("event", record.event.to_owned()), ("outcome", record.outcome.to_owned())];
+        self.events.get_or_create(&labels).inc();
         let Some(writing) = &self.writing else { return };
         let left_out = writing.left_out.swap(0, Ordering::Relaxed);
         if left_out > 0 {
@@ -156,6 +165,12 @@ impl AuditLog {
             writing.send(&AuditRecord::new(AuditEvent::Server, "overrun").detail(&detail), left_out);
         }
         writing.send(record, 1);
+    }
+
+    /// How many events there were since it was opened, whether or not they are written.
+    #[must_use]
+    pub fn events(&self) -> &AuditEvents {
+        &self.events
     }
 
     /// Opens the file again: it may have been renamed.

@@ -2,7 +2,7 @@
 
 use crate::client::{Client, basic, raw};
 use crate::{ENDLESS, add_points, eventually};
-use evergraph::Database;
+use evergraph::{Database, EngineKind, Options};
 use evergraph_server::options::ServerOptions;
 use evergraph_server::security::options::SecurityOptions;
 use evergraph_server::security::password;
@@ -14,13 +14,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tempfile::TempDir;
 
-const PASSWORD: &str = "correct: horse";
+/// The password of all users.
+pub const PASSWORD: &str = "correct: horse";
 
 /// A server with the users `reader` and `writer`, and `nobody` without a role.
-struct Site {
+pub struct Site {
     folder: TempDir,
     database: Arc<Database>,
-    server: Server,
+    pub server: Server,
 }
 
 impl Site {
@@ -46,7 +47,8 @@ fn edit_users(folder: &TempDir, change: impl FnOnce(&mut Users)) {
     .unwrap();
 }
 
-fn serve(options: ServerOptions) -> Site {
+/// Serves a database on disk.
+pub fn serve(options: ServerOptions) -> Site {
     let folder = tempfile::tempdir().unwrap();
     edit_users(&folder, |users| {
         for role in [Role::Reader, Role::Writer] {
@@ -58,7 +60,9 @@ fn serve(options: ServerOptions) -> Site {
     let mut security = SecurityOptions::default();
     security.users = Some(folder.path().join("users.json"));
     security.audit_log = Some(folder.path().join("audit.log"));
-    let database = Arc::new(Database::in_memory().unwrap());
+    let disk =
+        Options { engine: Some(EngineKind::Disk), memory_limit_bytes: 256 << 20, ..Options::default() };
+    let database = Arc::new(Database::open_with(folder.path().join("social.eg"), &disk).unwrap());
     let address = "127.0.0.1:0".parse().unwrap();
     let server = Server::start_secured(Arc::clone(&database), "social", address, options, &security).unwrap();
     Site { folder, database, server }

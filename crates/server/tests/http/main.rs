@@ -4,9 +4,11 @@
 
 mod client;
 mod connections;
+mod formats;
 mod guide;
 mod hostile;
 mod logins;
+mod observation;
 mod queries;
 
 use evergraph::Database;

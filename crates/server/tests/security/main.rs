@@ -142,6 +142,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../http/connections.rs"),
         include_str!("../http/hostile.rs"),
         include_str!("../http/logins.rs"),
+        include_str!("../http/observation.rs"),
         include_str!("../http/queries.rs"),
         include_str!("../../src/security/authenticator.rs"),
         include_str!("../../src/security/users_file.rs"),

@@ -57,7 +57,7 @@ impl Request {
         new_id: Uuid,
     ) -> Result<Self, RequestError> {
         let mut read = PlainRequest::new(new_id);
-        let (mut bindings, mut aliases): (Vec<(&str, &str)>, Vec<(&str, &str)>) = Default::default();
+        let (mut bindings, mut aliases) = (Vec::new(), Vec::new());
         let mut names: Vec<&str> = Vec::new();
         for (name, value) in parameters {
             if names.contains(&name) {

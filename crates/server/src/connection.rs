@@ -8,17 +8,18 @@
 //! A session belongs to the connection that named it first, and ends with it. If there are users, nothing runs before one
 //! has logged in.
 
-use crate::acceptance::{
-    TransactionOperation, check_aliases, check_language, query_timeout, transaction_operation,
-};
 use crate::answer::message::Reply;
 use crate::client::Client;
+use crate::databases::name::DEFAULT_ALIAS;
+use crate::databases::served_database::ServedDatabase;
+use crate::databases::target::{RequestTarget, ResolvedDatabase};
 use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
+use crate::request_content::{RequestContent, query_timeout};
+use crate::request_task::{Job, RequestContext, RequestTask, WriteRule};
 use crate::scheduler::{OwnerId, TaskHandle};
-use crate::security::access::Access;
+use crate::security::access::Principal;
 use crate::security::audit::{AuditEvent, AuditRecord};
 use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
 use crate::security::login_gate::{Admission, AfterFailure, LoginGate, WaitingRequest};
@@ -34,6 +35,7 @@ use evergraph_protocol::request::read::RequestLimits;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::encode_response;
 use evergraph_protocol::response::status::Status;
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -92,18 +94,29 @@ struct Permits {
 }
 
 /// A session and the requests that wait for the one before.
-#[derive(Default)]
 struct OrderedSession {
     session: Arc<Session>,
+    /// The database of the first request of its transaction, which the others are for.
+    served: Arc<ServedDatabase>,
+    /// Whether its last request ends the transaction: the next one begins another, perhaps in another database.
+    is_ending: bool,
     waiting: VecDeque<PendingRequest>,
     is_busy: bool,
+}
+
+/// Which database a session is of.
+struct Binding {
+    served: Arc<ServedDatabase>,
+    is_ending: bool,
 }
 
 /// A request that has not begun.
 struct PendingRequest {
     reply: Reply,
     job: Job,
-    access: Access,
+    /// `None` for a rollback, which is possible whatever becomes of the database.
+    target: Option<RequestTarget>,
+    cancel: CancelFlag,
     permits: Permits,
 }
 
@@ -185,7 +198,7 @@ impl Connection {
                     }),
                 };
                 let answered = match admission {
-                    Admission::Runs(login) => self.accept(reply, operation, permit, self.access(login)),
+                    Admission::Runs(login) => self.accept(reply, operation, permit, &self.principal(login)),
                     Admission::AsksForLogin => {
                         self.outbox.push(reply.frame(Status::Authenticate, None, &Attributes::new()));
                         Ok(())
@@ -204,8 +217,8 @@ impl Connection {
         }
     }
 
-    fn access(&self, login: Option<Arc<Login>>) -> Access {
-        self.core.access(self.client.address(), login)
+    fn principal(&self, login: Option<Arc<Login>>) -> Principal {
+        self.core.principal(self.client.address(), login)
     }
 
     fn authenticate(
@@ -299,51 +312,72 @@ impl Connection {
         reply: Reply,
         operation: Operation,
         permit: Option<OwnedSemaphorePermit>,
-        access: Access,
+        principal: &Principal,
     ) -> Result<(), Failure> {
-        let user = access.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
+        let user = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
         let permits = Permits { _connection: permit, _user: user.map_err(Failure::busy)? };
-        let (query, options) = match operation {
-            Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
-            Operation::Eval { gremlin, language, bindings, options } => {
-                check_language(language.as_deref())?;
-                (QueryText::Text(gremlin, bindings), options)
-            }
-            Operation::Authentication { .. } => {
-                return Err(Failure::arguments("a log-in is no query"));
-            }
-            Operation::Close { session } => {
+        let cancel = CancelFlag::default();
+        let (job, session, alias) = match RequestContent::read(operation)? {
+            RequestContent::Job { job, session, alias } => (job, session, alias),
+            RequestContent::Close { session } => {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
-                let is_known = self.state().sessions.contains_key(&session);
-                if is_known {
-                    self.enter(PendingRequest { reply, job: Job::RollBack, access, permits }, Some(session));
-                } else {
-                    self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
+                match self.binding_of(&session) {
+                    Some(Binding { served, .. }) => {
+                        let request =
+                            PendingRequest { reply, job: Job::RollBack, target: None, cancel, permits };
+                        self.enter(request, Some((session, served)));
+                    }
+                    None => self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new())),
                 }
                 return Ok(());
             }
         };
-        check_aliases(&self.core, &options)?;
-        let session = options.session.as_ref().map(|session| session.id.clone());
-        let job = match transaction_operation(&query) {
-            Some(TransactionOperation::Commit) => Job::Commit,
-            Some(TransactionOperation::RollBack) => Job::RollBack,
-            None => Job::Query { query, options },
+        let bound = session.as_deref().and_then(|session| self.binding_of(session));
+        let resolved = match (&job, &bound, &alias) {
+            // Whatever becomes of the database, and of the role on it.
+            (Job::RollBack, Some(_), _) => None,
+            (_, Some(Binding { served, .. }), None) => {
+                let (served, access) = (Arc::clone(served), principal.on(served.name()));
+                Some(ResolvedDatabase { served, access })
+            }
+            (_, _, alias) => {
+                let alias = alias.as_deref().unwrap_or(DEFAULT_ALIAS);
+                Some(ResolvedDatabase::of(&self.core.databases, principal, alias)?)
+            }
         };
-        if session.is_none() && !matches!(job, Job::Query { .. }) {
-            return Err(Failure::arguments(
-                "there is no transaction to commit or roll back outside of a session: each request is one of its own",
-            ));
+        if let (Some(bound), Some(resolved)) = (&bound, &resolved)
+            && !bound.is_ending
+            && !Arc::ptr_eq(&bound.served, &resolved.served)
+            && !planted(Bug::SessionsChangeDatabase)
+        {
+            return Err(Failure::arguments(format!(
+                "this session is one of the database {:?}, and a session has one: open another session",
+                bound.served.name()
+            )));
         }
-        if let Some(id) = &session {
-            self.own(id, &access)?;
+        let served = resolved.as_ref().map(|resolved| Arc::clone(&resolved.served));
+        let served = served.or_else(|| bound.map(|bound| bound.served));
+        let target = match job {
+            Job::RollBack => None,
+            _ => resolved.map(|resolved| resolved.begin(cancel.clone())).transpose()?,
+        };
+        let session = session.zip(served);
+        if let Some((id, served)) = &session {
+            self.own(id, served, principal)?;
         }
-        self.enter(PendingRequest { reply, job, access, permits }, session);
+        self.enter(PendingRequest { reply, job, target, cancel, permits }, session);
         Ok(())
     }
 
+    /// The database of a session of this connection.
+    fn binding_of(&self, session: &str) -> Option<Binding> {
+        let state = self.state();
+        let ordered = state.sessions.get(session)?;
+        Some(Binding { served: Arc::clone(&ordered.served), is_ending: ordered.is_ending })
+    }
+
     /// Enters that the session is this connection's.
-    fn own(&self, session: &str, access: &Access) -> Result<(), Failure> {
+    fn own(&self, session: &str, served: &ServedDatabase, principal: &Principal) -> Result<(), Failure> {
         let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
         match owners.get(session) {
             Some(owner) if *owner != self.number => {
@@ -352,20 +386,28 @@ impl Connection {
             Some(_) => Ok(()),
             None => {
                 owners.insert(session.into(), self.number);
-                access.log_session("began", session);
+                principal.log_session("began", served.name(), session);
                 Ok(())
             }
         }
     }
 
-    fn enter(self: &Arc<Self>, request: PendingRequest, session: Option<Box<str>>) {
-        let Some(id) = session else {
+    fn enter(self: &Arc<Self>, request: PendingRequest, session: Option<(Box<str>, Arc<ServedDatabase>)>) {
+        let Some((id, served)) = session else {
             self.start(request, None);
             return;
         };
         let session = {
             let mut state = self.state();
-            let ordered = state.sessions.entry(id.clone()).or_default();
+            let ordered = state.sessions.entry(id.clone()).or_insert_with(|| OrderedSession {
+                session: Arc::default(),
+                served: Arc::clone(&served),
+                is_ending: false,
+                waiting: VecDeque::new(),
+                is_busy: false,
+            });
+            ordered.served = served;
+            ordered.is_ending = !matches!(request.job, Job::Query { .. });
             ordered.waiting.push_back(request);
             if std::mem::replace(&mut ordered.is_busy, true) {
                 return;
@@ -381,12 +423,13 @@ impl Connection {
             let mut state = self.state();
             let Some(ordered) = state.sessions.get_mut(id) else { return };
             let next = ordered.waiting.pop_front();
+            let name = Arc::clone(ordered.served.name());
             ordered.is_busy = next.is_some();
             if next.is_none() && session.is_unused() {
                 state.sessions.remove(id);
                 let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
                 owners.remove(id);
-                self.access(self.gate.login()).log_session("ended", id);
+                self.principal(self.gate.login()).log_session("ended", &name, id);
             }
             next
         };
@@ -397,8 +440,8 @@ impl Connection {
 
     fn start(self: &Arc<Self>, request: PendingRequest, session: Option<(Box<str>, Arc<Session>)>) {
         let number = self.core.next_number.fetch_add(1, Ordering::Relaxed);
-        let PendingRequest { reply, job, access, permits } = request;
-        let cancel = CancelFlag::default();
+        let PendingRequest { reply, job, target, cancel, permits } = request;
+        let database_use = target.as_ref().map(|target| target.database.handle());
         let deadline = Instant::now().checked_add(self.timeout(&job));
         let connection: Weak<Self> = Arc::downgrade(self);
         let own_session = session.as_ref().map(|(_, session)| Arc::clone(session));
@@ -408,12 +451,11 @@ impl Connection {
             }
         };
         let context = RequestContext {
-            database: Arc::clone(&self.core.database),
+            target,
             options: self.core.options,
             outbox: Arc::clone(&self.outbox),
             cancel: cancel.clone(),
             deadline,
-            access,
             write_rule: WriteRule::ByRole,
             meter: RequestMeter::new(&self.core.metrics, Transport::WebSocket),
             done: Arc::new(done),
@@ -430,7 +472,23 @@ impl Connection {
             let running = RunningRequest { task: task.clone(), cancel, deadline, _permits: permits };
             state.requests.insert(number, running);
         }
+        if let Some(database_use) = database_use {
+            let connection: Weak<Self> = Arc::downgrade(self);
+            database_use.on_interrupt(move || {
+                if let Some(connection) = connection.upgrade() {
+                    connection.wake(number);
+                }
+            });
+        }
         task.wake();
+    }
+
+    /// Wakes a request that may wait for its client.
+    fn wake(&self, number: u64) {
+        let task = self.state().requests.get(&number).map(|request| request.task.clone());
+        if let Some(task) = task {
+            task.wake();
+        }
     }
 
     /// The time of a request: its own, below the server's.
@@ -477,7 +535,7 @@ impl Connection {
         if idle_time.is_some_and(|time| time >= idle_max) {
             self.end(EndReason::Idle);
         }
-        if self.gate.login().is_some() && self.access(self.gate.login()).has_ended() {
+        if self.gate.login().is_some() && self.principal(self.gate.login()).has_ended() {
             self.end(EndReason::LoginEnded);
         }
         for (session, is_busy) in sessions {
@@ -511,10 +569,10 @@ impl Connection {
             let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
             owners.retain(|id, _| !sessions.contains_key(id));
         }
-        let access = self.access(self.gate.login());
+        let principal = self.principal(self.gate.login());
         for (id, ordered) in sessions {
             ordered.session.roll_back();
-            access.log_session("ended", &id);
+            principal.log_session("ended", ordered.served.name(), &id);
         }
     }
 

@@ -8,14 +8,16 @@
 //!
 //! HTTP has no sessions: a request is a transaction of its own.
 
-use crate::acceptance::{check_aliases, check_language, query_timeout, transaction_operation};
 use crate::answer::format::AnswerFormat;
+use crate::databases::name::DEFAULT_ALIAS;
+use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::Outbox;
-use crate::request_task::{Job, QueryText, RequestContext, RequestTask, WriteRule};
+use crate::request_content::{RequestContent, query_timeout};
+use crate::request_task::{Job, RequestContext, RequestTask, WriteRule};
 use crate::scheduler::{OwnerId, TaskHandle};
-use crate::security::access::Access;
+use crate::security::access::Principal;
 use crate::security::quota::{Quota, QuotaGuard};
 use crate::server_core::ServerCore;
 use evergraph_graph::cancel::CancelFlag;
@@ -31,7 +33,7 @@ use std::time::Instant;
 /// Concurrency: one lock, held for a moment; nothing runs within it.
 pub struct Exchange {
     outbox: Arc<Outbox>,
-    access: Access,
+    principal: Principal,
     cancel: CancelFlag,
     deadline: Option<Instant>,
     running: Mutex<Option<Running>>,
@@ -49,37 +51,31 @@ impl Exchange {
     /// Starts the query that `operation` asks for.
     ///
     /// # Errors
-    /// What is wrong with its arguments; `busy` if its user has too many requests.
+    /// What is wrong with its arguments; 403 without a role on the database that it names; `busy` if that is not open, or if
+    /// its user has too many requests.
     pub fn start(
         core: &ServerCore,
-        access: Access,
+        principal: Principal,
         operation: Operation,
         answer: Box<dyn AnswerFormat>,
         write_rule: WriteRule,
     ) -> Result<Arc<Self>, Failure> {
-        let quota = access.user().map(|user| core.quotas.take(user, Quota::Requests)).transpose();
+        let quota = principal.user().map(|user| core.quotas.take(user, Quota::Requests)).transpose();
         let quota = quota.map_err(Failure::busy)?;
-        let (query, options) = match operation {
-            Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
-            Operation::Eval { gremlin, language, bindings, options } => {
-                check_language(language.as_deref())?;
-                (QueryText::Text(gremlin, bindings), options)
+        let (query, options, alias) = match RequestContent::read(operation)? {
+            RequestContent::Job { job: Job::Query { query, options }, session: None, alias } => {
+                (query, options, alias)
             }
-            Operation::Authentication { .. } | Operation::Close { .. } => {
-                return Err(Failure::arguments("HTTP has neither sessions nor requests to log in"));
-            }
+            _ => return Err(Failure::arguments("HTTP has neither sessions nor requests to log in")),
         };
-        check_aliases(core, &options)?;
-        if transaction_operation(&query).is_some() {
-            return Err(Failure::arguments(
-                "HTTP has no transactions of several requests: each request is one of its own",
-            ));
-        }
         let cancel = CancelFlag::default();
+        let alias = alias.as_deref().unwrap_or(DEFAULT_ALIAS);
+        let target = ResolvedDatabase::of(&core.databases, &principal, alias)?.begin(cancel.clone())?;
+        let database_use = target.database.handle();
         let deadline = Instant::now().checked_add(query_timeout(&core.options, &options));
         let exchange = Arc::new(Self {
             outbox: Arc::new(Outbox::new(core.options.outbox_bytes_max)),
-            access: access.clone(),
+            principal,
             cancel: cancel.clone(),
             deadline,
             running: Mutex::new(None),
@@ -93,12 +89,11 @@ impl Exchange {
             }
         };
         let context = RequestContext {
-            database: Arc::clone(&core.database),
+            target: Some(target),
             options: core.options,
             outbox: Arc::clone(&exchange.outbox),
             cancel,
             deadline,
-            access,
             write_rule,
             meter: RequestMeter::new(&core.metrics, Transport::Http),
             done: Arc::new(done),
@@ -107,6 +102,12 @@ impl Exchange {
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let task = core.scheduler.create(OwnerId(number), Box::new(work));
         *exchange.running() = Some(Running { task: task.clone(), _quota: quota });
+        let own: Weak<Self> = Arc::downgrade(&exchange);
+        database_use.on_interrupt(move || {
+            if let Some(exchange) = own.upgrade() {
+                exchange.wake();
+            }
+        });
         task.wake();
         Ok(exchange)
     }
@@ -125,13 +126,12 @@ impl Exchange {
 
     /// Ends it if its time is over, or its user is gone.
     pub fn sweep(&self) {
-        if self.access.has_ended() {
+        if self.principal.has_ended() {
             self.close();
         }
         let is_late = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
-        let task = self.running().as_ref().map(|running| running.task.clone());
-        if let Some(task) = task.filter(|_| is_late) {
-            task.wake();
+        if is_late {
+            self.wake();
         }
     }
 
@@ -142,6 +142,10 @@ impl Exchange {
         }
         self.outbox.close();
         self.cancel.cancel();
+        self.wake();
+    }
+
+    fn wake(&self) {
         let task = self.running().as_ref().map(|running| running.task.clone());
         if let Some(task) = task {
             task.wake();

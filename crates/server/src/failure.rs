@@ -35,6 +35,12 @@ impl Failure {
         Self::new(Status::InvalidRequestArguments, ErrorKind::Invalid, message.into())
     }
 
+    /// A request names a database that is not there.
+    #[must_use]
+    pub fn unknown_database(message: impl Into<String>) -> Self {
+        Self::new(Status::InvalidRequestArguments, ErrorKind::NotFound, message.into())
+    }
+
     /// The time of a request is over.
     #[must_use]
     pub fn timeout(message: impl Into<String>) -> Self {
@@ -79,6 +85,15 @@ impl Failure {
     pub fn of_unknown_outcome(error: &Error) -> Self {
         let failure = Self::from(error);
         Self { attributes: failure.attributes.with_unknown_outcome(), ..failure }
+    }
+}
+
+impl Failure {
+    /// Whether the request ended because somebody asked it to.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        let kind = self.attributes.get("kind").and_then(|kind| kind.as_str());
+        kind == Some(ErrorKind::Cancelled.name())
     }
 }
 

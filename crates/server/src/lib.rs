@@ -1,5 +1,4 @@
-//! Server: Gremlin Server's protocol over WebSocket and HTTP, for one database: on this machine, or beyond it to users by
-//! TLS.
+//! Server: Gremlin Server's protocol over WebSocket and HTTP, for databases: on this machine, or beyond it to users by TLS.
 //!
 //! ```text
 //! network threads (tokio)                           workers (std)
@@ -28,10 +27,10 @@
 //!
 //! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
 
-pub mod acceptance;
 pub mod answer;
 pub mod client;
 pub mod connection;
+pub mod databases;
 pub mod exchange;
 pub mod failure;
 pub mod http;
@@ -39,6 +38,7 @@ mod listener;
 pub mod metrics;
 pub mod options;
 pub mod outbox;
+mod request_content;
 pub mod request_task;
 mod result_chunk;
 pub mod scheduler;

@@ -10,13 +10,13 @@
 //! session are sent once their commit is durable, so that what a client has seen is never taken back.
 
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
 use crate::metrics::RequestMeter;
 use crate::options::ServerOptions;
 use crate::outbox::Outbox;
 use crate::result_chunk::{ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
-use crate::security::access::Access;
 use crate::security::role::Role;
 use crate::session::{Session, transaction_options};
 use evergraph::Database;
@@ -80,10 +80,9 @@ pub enum QueryText {
 }
 
 /// What a request needs of the server and of its connection.
-#[derive(Clone)]
 pub struct RequestContext {
-    /// The database.
-    pub database: Arc<Database>,
+    /// The database and what its user may do there; `None` for a rollback.
+    pub target: Option<RequestTarget>,
     /// Limits.
     pub options: ServerOptions,
     /// Where answers go.
@@ -92,8 +91,6 @@ pub struct RequestContext {
     pub cancel: CancelFlag,
     /// When its time is over.
     pub deadline: Option<Instant>,
-    /// What its user may do.
-    pub access: Access,
     /// What the way that it came allows, whoever its user is.
     pub write_rule: WriteRule,
     /// Measures it.
@@ -198,7 +195,9 @@ impl RequestTask {
             Job::Query { query, options } => {
                 let options = options.clone();
                 // Before anything is read of the query: its errors tell names.
-                let role = self.context.access.role()?;
+                let target = self.target()?;
+                target.database.check()?;
+                let role = target.access.role()?;
                 let prepared = self.plan(query)?;
                 self.check_writes(&prepared)?;
                 self.begin_query(&prepared, &options, role)
@@ -210,8 +209,9 @@ impl RequestTask {
                 self.answer_nothing(&Attributes::new())
             }
             Job::Commit => {
+                self.target()?.database.check()?;
                 let transaction = match &self.session {
-                    Some(session) => session.take()?,
+                    Some(session) => session.take(self.database()?)?,
                     None => None,
                 };
                 match transaction {
@@ -222,9 +222,18 @@ impl RequestTask {
         }
     }
 
+    fn target(&self) -> Result<&RequestTarget, Failure> {
+        // It was given with the job, and is taken away with the last need for it.
+        self.context.target.as_ref().ok_or_else(Failure::internal)
+    }
+
+    fn database(&self) -> Result<&Arc<Database>, Failure> {
+        Ok(self.target()?.database.database())
+    }
+
     fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
         let open = match &self.session {
-            Some(session) => session.open_view()?,
+            Some(session) => session.open_view(self.database()?)?,
             None => None,
         };
         let none = Bindings::new();
@@ -242,7 +251,7 @@ impl RequestTask {
         let task = match open {
             Some(open) => open.task(source, bindings.clone(), limits, cancel),
             None => {
-                let query = self.context.database.ask(source);
+                let query = self.database()?.ask(source);
                 query.bindings(bindings.clone()).limits(limits).cancel(cancel).task()
             }
         }?;
@@ -265,7 +274,7 @@ impl RequestTask {
             return Err(Failure::arguments("this query writes, and a GET only reads: send it by POST"));
         }
         if !planted(Bug::ReadersWrite) {
-            self.context.access.role_that_writes("this query writes")?;
+            self.target()?.access.role_that_writes("this query writes")?;
         }
         Ok(())
     }
@@ -294,10 +303,11 @@ impl RequestTask {
         };
         let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
         if let Some(session) = self.session.as_ref().filter(|_| !manages) {
-            let results = session.view(&self.context.database, isolation, role)?.results(task)?;
+            self.target()?.database.add_session(session);
+            let results = session.view(self.database()?, isolation, role)?.results(task)?;
             self.state = State::Streaming(Box::new(stream(Some(results), task.writes())));
         } else if task.writes() {
-            let transaction = self.context.database.begin_with(transaction_options(isolation));
+            let transaction = self.database()?.begin_with(transaction_options(isolation));
             let transaction = SharedTransaction::new(transaction);
             let results = transaction.target()?.results(task)?;
             self.state = State::Collecting(Box::new(Collection {
@@ -309,7 +319,7 @@ impl RequestTask {
                 stream: stream(None, false),
             }));
         } else {
-            let snapshot = Arc::new(self.context.database.snapshot());
+            let snapshot = Arc::new(self.database()?.snapshot());
             let results = SharedSnapshotTarget::new(snapshot).results(task)?;
             self.state = State::Streaming(Box::new(stream(Some(results), false)));
         }
@@ -386,7 +396,7 @@ impl RequestTask {
             collection.bytes += chunk.size_bytes();
             if collection.bytes > self.context.options.query_memory_bytes {
                 let text = "the results of a write are kept until it is committed, and these take more memory than a \
-                            query may: end it with none() or count(), or write less at a time";
+                            query may: end it with discard() or count(), or write less at a time";
                 return Err(Error::new(ErrorKind::Limit, text).into());
             }
             collection.chunks.push_back(chunk);
@@ -407,7 +417,7 @@ impl RequestTask {
     ) -> Result<Step, Failure> {
         // The role may be another one than when the transaction began.
         if !planted(Bug::CommitsUnchecked) {
-            self.context.access.role_that_writes("a commit writes")?;
+            self.target()?.access.role_that_writes("a commit writes")?;
         }
         let published = Instant::now();
         let metrics = Arc::clone(self.context.meter.metrics());
@@ -443,6 +453,8 @@ impl RequestTask {
             }
             Some(Ok(_)) => match commit.stream {
                 Some(stream) => {
+                    // All that is left to do is to send what was collected, whatever becomes of the database.
+                    self.context.target = None;
                     self.state = State::Streaming(Box::new(stream));
                     Step::Continue
                 }
@@ -460,7 +472,7 @@ impl RequestTask {
         Ok(Step::End)
     }
 
-    /// A failure if its time is over. A commit has none: it is written or not, whatever the clock says.
+    /// A failure if its time is over, or that of its database. A commit has none: it is written or not, whatever the clock says.
     fn check_time(&self) -> Result<(), Failure> {
         let is_commit = matches!(self.state, State::Committing(_)) || !matches!(self.job, Job::Query { .. });
         let is_late = self.context.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -468,12 +480,16 @@ impl RequestTask {
             let text = "the time limit of the query was reached before its client had read its results";
             return Err(Failure::timeout(text));
         }
-        Ok(())
+        match &self.context.target {
+            Some(target) if !is_commit => Ok(target.database.check()?),
+            _ => Ok(()),
+        }
     }
 
     /// Drops what it holds and says so, once.
     fn end(&mut self) {
         self.state = State::Ended;
+        self.context.target = None;
         if let Some(session) = &self.session {
             session.touch();
         }
@@ -508,6 +524,7 @@ impl Work for RequestTask {
                     return Progress::Done;
                 }
                 Err(failure) => {
+                    let failure = self.why_cancelled(failure);
                     self.fail(&failure);
                     return Progress::Done;
                 }
@@ -521,6 +538,16 @@ impl Work for RequestTask {
 }
 
 impl RequestTask {
+    /// Why a query was cancelled, if its database did it.
+    fn why_cancelled(&self, failure: Failure) -> Failure {
+        match &self.context.target {
+            Some(target) if failure.is_cancelled() => {
+                target.database.check().err().map_or(failure, Failure::from)
+            }
+            _ => failure,
+        }
+    }
+
     fn fail(&mut self, failure: &Failure) {
         let breaks = match &self.state {
             State::Streaming(stream) => stream.writes,

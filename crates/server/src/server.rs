@@ -6,6 +6,7 @@
 //! ```
 
 use crate::connection::Connection;
+use crate::databases::catalogue::DatabaseCatalogue;
 use crate::http::body::{BODIES_BYTES_MAX, BODY_UNIT};
 use crate::http::keep_alive::PhaseLimits;
 use crate::http::router::router;
@@ -74,11 +75,24 @@ impl Server {
     /// The same to those whom `security` admits.
     ///
     /// # Errors
-    /// `invalid` for an address that other machines reach, without users and TLS; those of reading users, certificates and
-    /// keys; `io` if the address can't be listened on, or the audit log not opened.
+    /// As [`Server::start_with`]; `invalid` for a name that no database can have.
     pub fn start_secured(
         database: Arc<Database>,
         name: &str,
+        address: SocketAddr,
+        options: ServerOptions,
+        security: &SecurityOptions,
+    ) -> Result<Self> {
+        Self::start_with(DatabaseCatalogue::of(name, database)?, address, options, security)
+    }
+
+    /// Serves the databases of a catalogue to those whom `security` admits.
+    ///
+    /// # Errors
+    /// `invalid` for an address that other machines reach, without users and TLS; those of reading users, certificates and
+    /// keys; `io` if the address can't be listened on, or the audit log not opened.
+    pub fn start_with(
+        databases: Arc<DatabaseCatalogue>,
         address: SocketAddr,
         options: ServerOptions,
         security: &SecurityOptions,
@@ -114,8 +128,7 @@ impl Server {
         let strangers_max = (options.connections_max / STRANGERS_SHARE).max(1);
         let strangers = Arc::new(Quotas::new(strangers_max, 0));
         let core = Arc::new(ServerCore {
-            database,
-            name: name.into(),
+            databases,
             options,
             scheduler,
             session_owners: Mutex::default(),
@@ -159,11 +172,10 @@ impl Server {
             }
         });
         runtime.spawn(sweep(Arc::clone(&shared)));
-        let detail = format!("listening on {address}");
-        shared
-            .core
-            .audit
-            .write(&AuditRecord::new(AuditEvent::Server, "started").database(name).detail(&detail));
+        let names: Vec<String> =
+            shared.core.databases.all().iter().map(|served| format!("{:?}", served.name())).collect();
+        let detail = format!("listening on {address}; databases: {}", names.join(", "));
+        shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "started").detail(&detail));
         Ok(Self { address, shared, phase, room, runtime: Some(runtime) })
     }
 
@@ -192,7 +204,15 @@ impl Server {
     /// What whoever runs the server should know, since this was asked last.
     #[must_use]
     pub fn take_notices(&self) -> Vec<String> {
-        self.shared.take_notices()
+        let mut notices = self.shared.take_notices();
+        notices.extend(self.shared.core.databases.take_notices());
+        notices
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn databases(&self) -> &Arc<DatabaseCatalogue> {
+        &self.shared.core.databases
     }
 
     /// Where it listens.
@@ -220,7 +240,8 @@ impl Server {
     }
 
     /// Stops: finishes requests within the time that its options give, rolls back what is open, closes connections.
-    /// The database stays open.
+    /// Databases stay open: see
+    /// [`DatabaseCatalogue::close_all`].
     pub fn stop(mut self) {
         self.end();
     }
@@ -255,7 +276,7 @@ impl Server {
         if let Some(users) = &shared.core.authenticator {
             users.stop();
         }
-        shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "stopped").database(&shared.core.name));
+        shared.core.audit.write(&AuditRecord::new(AuditEvent::Server, "stopped"));
         shared.core.audit.close();
     }
 }

@@ -1,13 +1,13 @@
 //! Server core: what all connections of a server share.
 
+use crate::databases::catalogue::DatabaseCatalogue;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::scheduler::Scheduler;
-use crate::security::access::{Access, Rights};
+use crate::security::access::{Principal, Rights};
 use crate::security::audit::AuditLog;
 use crate::security::authenticator::{Authenticator, Login};
 use crate::security::quota::Quotas;
-use evergraph::Database;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
@@ -15,10 +15,8 @@ use std::sync::{Arc, Mutex};
 
 /// What all connections share.
 pub struct ServerCore {
-    /// The database.
-    pub database: Arc<Database>,
-    /// Its name in aliases, and in roles.
-    pub name: Arc<str>,
+    /// The databases.
+    pub databases: Arc<DatabaseCatalogue>,
     /// Limits.
     pub options: ServerOptions,
     /// Who runs requests.
@@ -40,14 +38,14 @@ pub struct ServerCore {
 }
 
 impl ServerCore {
-    /// What a client at `address` may do, who has logged in if there are users.
+    /// A client at `address`, who has logged in if there are users.
     #[must_use]
-    pub fn access(&self, address: IpAddr, login: Option<Arc<Login>>) -> Access {
+    pub fn principal(&self, address: IpAddr, login: Option<Arc<Login>>) -> Principal {
         let rights = match (&self.authenticator, login) {
             (None, _) => Rights::Everybody,
             (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
             (Some(_), None) => Rights::Nobody,
         };
-        Access::new(Arc::clone(&self.name), address, Arc::clone(&self.audit), rights)
+        Principal::new(address, Arc::clone(&self.audit), rights)
     }
 }

@@ -26,7 +26,7 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::{Isolation, TransactionOptions};
 use evergraph_query::gremlin::bindings::Bindings;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// A transaction that spans requests. Requests of a session come one after the other.
@@ -41,6 +41,8 @@ enum SessionTransaction {
     None,
     Open {
         view: SessionView,
+        /// What it is a view of. A session of another database must not reach it, whatever roles its user has there.
+        database: Weak<Database>,
         /// `None`: the default of the database.
         isolation: Option<Isolation>,
         began: Instant,
@@ -98,9 +100,15 @@ impl Session {
     /// The transaction, or for a reader the snapshot, which this begins if there is none. Only the first query chooses the isolation level.
     ///
     /// # Errors
-    /// `invalid` for a broken one, and for another isolation level than it has.
-    pub fn view(&self, database: &Database, isolation: Option<Isolation>, role: Role) -> Result<SessionView> {
+    /// `invalid` for a broken one, one of another database, and for another isolation level than it has.
+    pub fn view(
+        &self,
+        database: &Arc<Database>,
+        isolation: Option<Isolation>,
+        role: Role,
+    ) -> Result<SessionView> {
         let mut state = self.state();
+        state.check_database(database)?;
         match &mut *state {
             SessionTransaction::Broken(why) => Err(broken(why)),
             SessionTransaction::Open { view, isolation: own, last_used, .. } => {
@@ -122,8 +130,9 @@ impl Session {
                     SessionView::Snapshot(Arc::new(database.snapshot()))
                 };
                 let now = Instant::now();
-                let open = view.clone();
-                *state = SessionTransaction::Open { view: open, isolation, began: now, last_used: now };
+                let (open, database) = (view.clone(), Arc::downgrade(database));
+                *state =
+                    SessionTransaction::Open { view: open, database, isolation, began: now, last_used: now };
                 Ok(view)
             }
         }
@@ -132,9 +141,11 @@ impl Session {
     /// The transaction or the snapshot if one is open.
     ///
     /// # Errors
-    /// `invalid` for a broken one.
-    pub fn open_view(&self) -> Result<Option<SessionView>> {
-        match &*self.state() {
+    /// `invalid` for a broken one, and one of another database.
+    pub fn open_view(&self, database: &Arc<Database>) -> Result<Option<SessionView>> {
+        let state = self.state();
+        state.check_database(database)?;
+        match &*state {
             SessionTransaction::None => Ok(None),
             SessionTransaction::Open { view, .. } => Ok(Some(view.clone())),
             SessionTransaction::Broken(why) => Err(broken(why)),
@@ -145,9 +156,10 @@ impl Session {
     /// snapshot.
     ///
     /// # Errors
-    /// `invalid` for a broken one, `busy` while a query uses it.
-    pub fn take(&self) -> Result<Option<Transaction>> {
+    /// `invalid` for a broken one, and one of another database; `busy` while a query uses it.
+    pub fn take(&self, database: &Arc<Database>) -> Result<Option<Transaction>> {
         let mut state = self.state();
+        state.check_database(database)?;
         match &*state {
             SessionTransaction::None => Ok(None),
             SessionTransaction::Broken(why) => Err(broken(why)),
@@ -207,6 +219,17 @@ impl Session {
     }
 }
 
+impl SessionTransaction {
+    fn check_database(&self, database: &Arc<Database>) -> Result<()> {
+        match self {
+            Self::Open { database: own, .. } if own.as_ptr() != Arc::as_ptr(database) => Err(Error::invalid(
+                "this session has a transaction in another database: commit or roll it back there",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A transaction at this isolation level, or at the database's default.
 #[must_use]
 pub fn transaction_options(isolation: Option<Isolation>) -> TransactionOptions {
@@ -229,7 +252,7 @@ fn broken(why: &str) -> Error {
 mod tests {
     use super::*;
 
-    fn add_point(session: &Session, db: &Database) {
+    fn add_point(session: &Session, db: &Arc<Database>) {
         run(&session.view(db, None, Role::Writer).unwrap(), "g.addV('Point')").unwrap();
     }
 
@@ -244,48 +267,59 @@ mod tests {
 
     #[test]
     fn a_transaction_begins_with_its_first_query_and_ends_with_commit_or_rollback() {
-        let (db, session) = (Database::in_memory().unwrap(), Session::default());
-        assert!(session.take().unwrap().is_none(), "nothing to commit");
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
+        assert!(session.take(&db).unwrap().is_none(), "nothing to commit");
         add_point(&session, &db);
         add_point(&session, &db);
-        session.take().unwrap().unwrap().commit().unwrap();
+        session.take(&db).unwrap().unwrap().commit().unwrap();
         assert_eq!(points(&db), 2);
         add_point(&session, &db);
         session.roll_back();
-        assert!(session.take().unwrap().is_none());
+        assert!(session.take(&db).unwrap().is_none());
         assert_eq!(points(&db), 2);
     }
 
     #[test]
     fn a_readers_session_is_a_snapshot_that_cannot_be_written_to() {
-        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
         let view = session.view(&db, None, Role::Reader).unwrap();
         assert!(run(&view, "g.addV('Point')").is_err());
         db.gremlin("g.addV('Point')").run().unwrap();
         assert!(run(&view, "g.V().count().is(0).fold().filter(__.unfold())").is_ok());
         assert!(matches!(session.view(&db, None, Role::Writer).unwrap(), SessionView::Snapshot(_)));
-        assert!(session.take().unwrap().is_none(), "there is nothing to commit");
+        assert!(session.take(&db).unwrap().is_none(), "there is nothing to commit");
         assert!(matches!(session.view(&db, None, Role::Writer).unwrap(), SessionView::Transaction(_)));
     }
 
     #[test]
+    fn a_transaction_is_reached_from_its_own_database_alone() {
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
+        let other = Arc::new(Database::in_memory().unwrap());
+        add_point(&session, &db);
+        assert!(session.view(&other, None, Role::Admin).is_err() && session.open_view(&other).is_err());
+        assert!(session.take(&other).is_err());
+        session.take(&db).unwrap().unwrap().commit().unwrap();
+        assert!(session.view(&other, None, Role::Admin).is_ok());
+    }
+
+    #[test]
     fn a_broken_transaction_takes_nothing_but_a_rollback() {
-        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
         session.break_off("nothing is open");
         add_point(&session, &db);
         session.break_off("a query failed");
-        for error in [session.view(&db, None, Role::Writer).err(), session.take().err()] {
+        for error in [session.view(&db, None, Role::Writer).err(), session.take(&db).err()] {
             assert!(error.unwrap().to_string().contains("because a query failed"));
         }
         session.roll_back();
         add_point(&session, &db);
-        session.take().unwrap().unwrap().commit().unwrap();
+        session.take(&db).unwrap().unwrap().commit().unwrap();
         assert_eq!(points(&db), 1, "the point of the broken one is not there");
     }
 
     #[test]
     fn the_first_query_chooses_the_isolation_level() {
-        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
         session.view(&db, Some(Isolation::Serializable), Role::Writer).unwrap();
         assert!(session.view(&db, None, Role::Writer).is_ok());
         assert!(session.view(&db, Some(Isolation::Snapshot), Role::Writer).is_err());
@@ -293,7 +327,7 @@ mod tests {
 
     #[test]
     fn an_open_transaction_is_overdue_when_it_is_idle_or_old() {
-        let (db, session) = (Database::in_memory().unwrap(), Session::default());
+        let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
         let (now, later) = (Duration::ZERO, Duration::from_secs(1000));
         assert_eq!(session.overdue(false, now, now), None, "none is open");
         add_point(&session, &db);

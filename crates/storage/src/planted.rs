@@ -252,6 +252,22 @@ bugs! {
     EndlessHandshakes = "endless-handshakes";
     /// Control characters stand in the audit log as they come.
     ControlCharactersLogged = "control-characters-logged";
+    /// Any role can be given on every database.
+    AnyRoleOnEveryDatabase = "any-role-on-every-database";
+    /// Whoever has no role learns whether there is a database of a name.
+    UnknownDatabasesTold = "unknown-databases-told";
+    /// Guesses and lists name databases on which the user has no role.
+    GuessesTellNames = "guesses-tell-names";
+    /// A session may go on in another database.
+    SessionsChangeDatabase = "sessions-change-database";
+    /// A database is closed while requests use it.
+    ClosedInUse = "closed-in-use";
+    /// Transactions of sessions stay open when their database is closed.
+    SessionsOutliveDatabase = "sessions-outlive-database";
+    /// Symbolic links below the root are databases.
+    RootLinksFollowed = "root-links-followed";
+    /// Databases are opened whether their memory fits or not.
+    SharesBeyondLimit = "shares-beyond-limit";
 
     // The server's HTTP.
 

@@ -1,20 +1,27 @@
-//! `evergraph serve`: a database for Gremlin's drivers, on this machine or beyond.
+//! `evergraph serve`: databases for Gremlin's drivers, on this machine or beyond.
 
 use crate::amount;
 use crate::context::Context;
+use crate::open::refuse_file;
 use clap::Args;
-use evergraph_graph::error::Error;
+use evergraph::EngineKind;
+use evergraph_server::databases::catalogue::DatabaseCatalogue;
+use evergraph_server::databases::name::{ALIAS_PREFIX, DEFAULT_ALIAS};
+use evergraph_server::databases::options::CatalogueOptions;
+use evergraph_server::databases::served_database::{DatabaseInfo, DatabaseState, Home};
 use evergraph_server::options::ServerOptions;
+use evergraph_server::security::host_check::check_reach;
 use evergraph_server::security::options::SecurityOptions;
 use evergraph_server::security::tls::TlsFiles;
 use evergraph_server::server::Server;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::interrupt::on_hang_up;
-use evergraph_terminal::table::visible;
+use evergraph_terminal::number::counted;
+use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
 use std::fmt;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -26,17 +33,20 @@ Examples:
   evergraph serve social.eg --listen 127.0.0.1:9000 --timeout 10s
   evergraph serve social.eg --users users.json
   evergraph serve social.eg --users users.json --listen 0.0.0.0:8182 --tls-certificate cert.pem --tls-key key.pem
+  evergraph serve social.eg bank.eg
+  evergraph serve --root graphs --memory-limit 8GiB --database-memory-limit 1GiB
 
 Drivers of Apache TinkerPop 3.8 connect to ws://127.0.0.1:8182/gremlin by
-WebSocket, unchanged. Without --users every program on this machine can read and
-write the database. An address that other machines reach needs --users (see
+WebSocket, unchanged. A driver names a database, such as social.eg, as social or
+g_social; g is the first DB, or the only open one of a root. Without --users every
+program on this machine can read and write all of them. An address that other machines reach needs --users (see
 evergraph help user), --tls-certificate and --tls-key.
 
 Changes of the users file take effect within a second. SIGHUP reads users and
 certificates again, and opens the audit log again.
 
 Ctrl-C or SIGTERM ends the server: requests are finished within 5 seconds,
-open transactions are rolled back, and the database is closed.";
+open transactions are rolled back, and the databases are closed.";
 
 /// How often the end is looked for.
 const END_INTERVAL: Duration = Duration::from_millis(20);
@@ -45,8 +55,17 @@ const END_INTERVAL: Duration = Duration::from_millis(20);
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ServeArguments {
-    /// The database.
-    pub database: PathBuf,
+    /// The databases; drivers use the first one unless they name another one.
+    #[arg(value_name = "DB", required_unless_present = "root")]
+    pub databases: Vec<PathBuf>,
+    /// Serve all databases directly below this folder as well (folders called NAME.eg), and allow creating and dropping
+    /// databases there.
+    #[arg(long, value_name = "FOLDER")]
+    pub root: Option<PathBuf>,
+    /// Memory limit of each database, such as 1GiB; all together stay below --memory-limit [default: all of it for one
+    /// database, an eighth or less for each of several].
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
+    pub database_memory_limit: Option<u64>,
     /// Address to listen on, and a port; port 0 is any free one. Without users and TLS the address is 127.0.0.1 or [::1].
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8182")]
     pub listen: SocketAddr,
@@ -94,19 +113,39 @@ impl ServeArguments {
 /// # Errors
 /// Those of opening, listening and closing.
 pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Failure> {
-    let database = Arc::new(context.open(&arguments.database)?);
+    for path in &arguments.databases {
+        refuse_file(path)?;
+    }
+    let mut opening = CatalogueOptions::default();
+    opening.open = context.options.clone();
+    opening.database_memory_limit_bytes = arguments.database_memory_limit;
+    let security = arguments.security();
+    check_reach(arguments.listen, security.users.is_some(), security.tls.is_some())?;
+    let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
+    let served = serve(arguments, context, &databases, &security);
+    // Whatever came of serving, what is open is closed.
+    let closed = databases.close_all();
+    served?;
+    Ok(closed?)
+}
+
+fn serve(
+    arguments: &ServeArguments,
+    context: &Context,
+    databases: &Arc<DatabaseCatalogue>,
+    security: &SecurityOptions,
+) -> Result<(), Failure> {
     let mut options = ServerOptions::default();
     options.workers = context.threads;
     options.query_timeout = arguments.timeout;
-    let name = name_of(&arguments.database);
-    let security = arguments.security();
     // Where nothing is read again, it ends the program as ever.
     let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
     let hung_up = if reloads { on_hang_up()? } else { Arc::default() };
-    let server = Server::start_secured(Arc::clone(&database), &name, arguments.listen, options, &security)?;
+    let server = Server::start_with(Arc::clone(databases), arguments.listen, options, security)?;
     let scheme = if security.tls.is_some() { "wss" } else { "ws" };
     context.console.result(&ServeReport {
-        database: arguments.database.display().to_string(),
+        databases: databases.list().iter().map(|info| DatabaseReport::new(info, databases)).collect(),
+        root: arguments.root.as_ref().map(|root| root.display().to_string()),
         url: format!("{scheme}://{}/gremlin", server.address()),
         users: security.users.is_some(),
     })?;
@@ -118,52 +157,141 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
         server.take_notices().iter().for_each(|notice| context.console.note(visible(notice)));
     }
     server.stop();
-    Ok(database.close().map_err(|error| {
-        Error::new(error.kind(), format!("close {}: {error}", arguments.database.display())).because(error)
-    })?)
-}
-
-/// The name of the database in aliases: that of its folder, without the ending.
-fn name_of(path: &Path) -> String {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    path.file_stem().map_or_else(|| "g".to_owned(), |name| name.to_string_lossy().into_owned())
+    Ok(())
 }
 
 /// Where the server listens.
 #[derive(Debug, Serialize)]
 struct ServeReport {
-    database: String,
+    databases: Vec<DatabaseReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     url: String,
     /// Whether clients have to log in.
     users: bool,
 }
 
+/// A database, and what drivers call it.
+#[derive(Debug, Serialize)]
+struct DatabaseReport {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    state: &'static str,
+    aliases: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl DatabaseReport {
+    fn new(info: &DatabaseInfo, databases: &DatabaseCatalogue) -> Self {
+        let name = &info.name;
+        let is_default = databases.default_name().as_ref() == Some(name);
+        let default = is_default.then(|| DEFAULT_ALIAS.to_owned());
+        let path = match &info.home {
+            Home::Folder(path) | Home::Root(path) => Some(path.display().to_string()),
+            Home::Given => None,
+        };
+        Self {
+            name: name.to_string(),
+            path,
+            state: info.state.name(),
+            aliases: default.into_iter().chain([name.to_string(), format!("{ALIAS_PREFIX}{name}")]).collect(),
+            engine: info.engine.map(EngineKind::name),
+            error: info.error.clone(),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.state == DatabaseState::Open.name()
+    }
+
+    /// Whether examples may use the name as it is.
+    fn has_plain_name(&self) -> bool {
+        self.name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.".contains(letter))
+    }
+}
+
+impl ServeReport {
+    /// What is served, in a line; of several a table follows.
+    fn write_databases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = &self.url;
+        if let ([only], None) = (&self.databases[..], &self.root) {
+            let path = only.path.as_deref().unwrap_or(&only.name);
+            return writeln!(f, "{} is served at {url}; Ctrl-C ends it", visible(path));
+        }
+        let count = counted(self.databases.len() as u64, "database", "databases");
+        let verb = if self.databases.len() == 1 { "is" } else { "are" };
+        writeln!(f, "{count} {verb} served at {url}; Ctrl-C ends it")?;
+        let mut table =
+            Table::new(&[("database", Side::Left), ("state", Side::Left), ("aliases", Side::Left)]);
+        for database in &self.databases {
+            let aliases = if database.is_open() { database.aliases.join(", ") } else { String::new() };
+            table.row([database.name.clone(), database.state.to_owned(), aliases]);
+        }
+        match self.databases.is_empty() {
+            true => Ok(()),
+            false => write!(f, "\n{table}"),
+        }
+    }
+
+    /// What the examples call the database.
+    fn source(&self) -> &str {
+        let is_default =
+            |database: &&DatabaseReport| database.aliases.iter().any(|alias| alias == DEFAULT_ALIAS);
+        if self.databases.iter().any(|database| is_default(&database)) {
+            return DEFAULT_ALIAS;
+        }
+        let mut open = self.databases.iter().filter(|database| database.is_open());
+        open.find(|database| database.has_plain_name()).map_or("NAME", |database| &database.name)
+    }
+}
+
 impl fmt::Display for ServeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (database, url) = (visible(&self.database), &self.url);
+        self.write_databases(f)?;
+        let (url, source) = (&self.url, self.source());
         let (scheme, rest) = url.split_once("://").unwrap_or(("ws", url));
         let authority = rest.trim_end_matches("/gremlin");
         let (host, port) = authority.rsplit_once(':').unwrap_or((authority, "8182"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let pick = |text: &'static str| if self.users { text } else { "" };
         let python = pick(", username='USER', password='PASSWORD'");
-        let javascript =
-            pick(", {authenticator: new gremlin.driver.auth.PlainTextSaslAuthenticator('USER', 'PASSWORD')}");
         let java = pick(".credentials(\"USER\", \"PASSWORD\")");
-        let go = pick(
-            ", func(settings *gremlingo.DriverRemoteConnectionSettings) {\n                \
-             settings.AuthInfo = gremlingo.BasicAuthInfo(\"USER\", \"PASSWORD\") }",
-        );
+        let mut javascript = Vec::new();
+        let mut go = Vec::new();
+        if source != DEFAULT_ALIAS {
+            javascript.push(format!("traversalSource: '{source}'"));
+            go.push(format!("settings.TraversalSource = \"{source}\""));
+        }
+        if self.users {
+            javascript.push(
+                "authenticator: new gremlin.driver.auth.PlainTextSaslAuthenticator('USER', 'PASSWORD')"
+                    .to_owned(),
+            );
+            go.push("settings.AuthInfo = gremlingo.BasicAuthInfo(\"USER\", \"PASSWORD\")".to_owned());
+        }
+        let javascript = match javascript.is_empty() {
+            true => String::new(),
+            false => format!(", {{{}}}", javascript.join(", ")),
+        };
+        let go = match go.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", func(settings *gremlingo.DriverRemoteConnectionSettings) {{\n                {} }}",
+                go.join("; ")
+            ),
+        };
         let java_tls = if scheme == "wss" { ".enableSsl(true)" } else { "" };
         writeln!(
             f,
-            "\
-{database} is served at {url}; Ctrl-C ends it
-
+            "
 Python      pip install gremlinpython
             from gremlin_python.process.anonymous_traversal import traversal
             from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
-            connection = DriverRemoteConnection('{url}', 'g'{python})
+            connection = DriverRemoteConnection('{url}', '{source}'{python})
             g = traversal().with_(connection)
             print(g.V().count().next())
             connection.close()
@@ -181,7 +309,7 @@ Java        org.apache.tinkerpop:gremlin-driver
             import org.apache.tinkerpop.gremlin.driver.Cluster;
             import org.apache.tinkerpop.gremlin.driver.remote.DriverRemoteConnection;
             var cluster = Cluster.build(\"{host}\").port({port}){java}{java_tls}.create();
-            var g = traversal().with(DriverRemoteConnection.using(cluster, \"g\"));
+            var g = traversal().with(DriverRemoteConnection.using(cluster, \"{source}\"));
             System.out.println(g.V().count().next());
             cluster.close();
 

@@ -21,6 +21,7 @@ Examples:
   evergraph user grant users.json ann social reader
   evergraph user list users.json
   evergraph user revoke users.json ann social
+  evergraph user grant users.json bob '*' admin
   evergraph serve social.eg --users users.json
 
 Passwords are asked for on the terminal, or read from the first line of standard
@@ -29,6 +30,8 @@ for one database, by its name: social for social.eg. The roles are:
   reader   reads
   writer   reads and writes
   admin    the same as writer today
+
+On '*', which is every database, those created later included, a user can be admin.
 
 A server reads the file again within a second: whoever is removed, or has a new
 password, is disconnected, and roles hold from the next request on.";
@@ -53,7 +56,8 @@ Examples:
 
 const GRANT_HELP: &str = "\
 Examples:
-  evergraph user grant users.json ann social writer";
+  evergraph user grant users.json ann social writer
+  evergraph user grant users.json bob '*' admin";
 
 const REVOKE_HELP: &str = "\
 Examples:
@@ -89,7 +93,7 @@ pub enum Action {
         /// The user.
         #[command(flatten)]
         user: NamedUser,
-        /// The name of the database: social for social.eg.
+        /// The name of the database: social for social.eg; '*' for all of them.
         database: String,
         /// The role.
         role: RoleName,

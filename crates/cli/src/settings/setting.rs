@@ -22,9 +22,9 @@ use std::path::PathBuf;
 
 /// Commands without settings: they tell about the program.
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
-/// Options that are no settings: two are about settings themselves, some make a call another one, queries and variables
-/// are what it is about, and what may be lost or made for good (a database of an engine) is said each time.
-const NO_SETTINGS: [&str; 12] = [
+/// Options that are no settings: two are about settings themselves, some make a call another one, queries, variables
+/// and the folder of databases are what it is about, and what may be lost or made for good (a database of an engine) is said each time.
+const NO_SETTINGS: [&str; 13] = [
     "no-config",
     "print-config",
     "propose",
@@ -37,6 +37,7 @@ const NO_SETTINGS: [&str; 12] = [
     "overwrite",
     "engine",
     "new",
+    "root",
 ];
 
 /// An option that can be set elsewhere.

@@ -3,12 +3,11 @@
 #[path = "../../../server/tests/drivers/installed.rs"]
 mod installed;
 
-use crate::support::{Folder, program};
+use crate::support::Folder;
 use installed::Driver;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead as _, Read as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 #[test]
 fn what_serve_prints_for_python_counts_the_vertices() {
@@ -50,13 +49,8 @@ fn run_example(driver: Driver, language: &str, file: &str, complete: impl Fn(&st
             fs::copy(pins.join(pin), folder.path(pin)).unwrap();
         }
     }
-    let mut child = program()
-        .args(["serve", "social.eg", "--listen", "127.0.0.1:0"])
-        .current_dir(folder.root())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut server = folder.serve(&["social.eg"]);
+    let mut out = server.out.by_ref().lines().map(Result::unwrap);
     // Of the paragraph for a language the first line says what to install.
     let _install = out.by_ref().find(|line| line.starts_with(language)).expect("lines for the language");
     let mut example = String::new();
@@ -71,8 +65,7 @@ fn run_example(driver: Driver, language: &str, file: &str, complete: impl Fn(&st
     }
     fs::write(&path, complete(&example)).unwrap();
     let ran = command.output().unwrap_or_else(|error| panic!("run {command:?}: {error}"));
-    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success() && child.wait().unwrap().success());
+    server.end("-TERM").succeeded();
     let printed = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     let (output, errors) = (printed(&ran.stdout), printed(&ran.stderr));
     assert!(ran.status.success(), "{example}\n{output}\n{errors}");

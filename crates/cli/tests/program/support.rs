@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -134,6 +135,30 @@ impl Folder {
         Ran::of(child.wait_with_output().unwrap())
     }
 
+    /// Starts `evergraph serve` in this folder with `arguments`, at a free port of this machine.
+    pub fn serve(&self, arguments: &[&str]) -> Served {
+        let listen = ["--listen", "127.0.0.1:0"];
+        let listen = if arguments.contains(&"--listen") { &[][..] } else { &listen[..] };
+        let mut child = program()
+            .arg("serve")
+            .args(arguments)
+            .args(listen)
+            .current_dir(self.root())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        // Of a JSON document, all lines up to that of the address.
+        while !first.contains("://") && out.read_line(&mut first).unwrap() > 0 {}
+        let address = first.split("://").nth(1).and_then(|rest| rest.split('/').next());
+        let Some(address) = address.map(str::to_owned) else {
+            panic!("{first:?} {:?}", Ran::of(child.wait_with_output().unwrap()))
+        };
+        Served { child, out, first, address }
+    }
+
     /// Runs it with `--json` besides; the document it printed.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[arguments, &["--json"]].concat());
@@ -147,6 +172,52 @@ impl Folder {
             entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(prefix)).collect();
         found.sort();
         found.pop().unwrap()
+    }
+}
+
+/// A server that runs. It is killed with the test.
+pub struct Served {
+    child: Child,
+    /// What it prints after the first line.
+    pub out: BufReader<ChildStdout>,
+    /// What it printed up to its address: the first line, but of a JSON document.
+    pub first: String,
+    /// Where it listens.
+    pub address: String,
+}
+
+impl Served {
+    /// The answer to `GET path`, head and all.
+    pub fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Sends it a signal, such as `-TERM`.
+    pub fn signal(&self, signal: &str) {
+        assert!(
+            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
+        );
+    }
+
+    /// Ends it by a signal; what it said, without the first line.
+    pub fn end(mut self, signal: &str) -> Ran {
+        self.signal(signal);
+        let (mut out, mut err) = (String::new(), String::new());
+        self.out.read_to_string(&mut out).unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        Ran { code: self.child.wait().unwrap().code(), out, err }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // One that has ended is not there any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

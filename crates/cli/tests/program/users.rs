@@ -1,11 +1,11 @@
 //! Users: the users file by the command line, passwords on standard input and at a terminal, and a server that has users.
 
-use crate::support::{Folder, program};
+use crate::support::{Folder, Ran, program};
 use rexpect::session::{Options, spawn_with_options};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How long an answer may take, in milliseconds, on a machine that does much else.
@@ -25,6 +25,9 @@ fn users_are_added_changed_listed_and_removed() {
     assert!(listed["users"][0].get("password").is_none());
     let shown = folder.run(&["user", "list", "users.json"]).succeeded().out;
     assert!(shown.contains("ann: writer of social"), "{shown}");
+    folder.run(&["user", "grant", "users.json", "ann", "*", "admin"]).succeeded();
+    assert_eq!(folder.json(&["user", "list", "users.json"])["users"][0]["roles"][0]["database"], "*");
+    folder.run(&["user", "revoke", "users.json", "ann", "*"]).succeeded();
     let before = folder.read("users.json");
     folder.run_on("another horse\r\n", &["user", "password", "users.json", "ann"]).succeeded();
     assert_ne!(folder.read("users.json"), before);
@@ -47,6 +50,7 @@ fn what_cannot_be_done_to_users_is_said_and_changes_nothing() {
         .run_on("correct horse\n", &["user", "password", "users.json", "an"])
         .failed(3, &["did you mean `ann`"]);
     folder.run(&["user", "grant", "users.json", "ann", "../social", "reader"]).failed(2, &["social.eg"]);
+    folder.run(&["user", "grant", "users.json", "ann", "*", "writer"]).failed(2, &["only be admin"]);
     folder.run(&["user", "revoke", "users.json", "ann", "social"]).failed(3, &["no role"]);
     folder.run(&["user", "remove", "users.json", "bob"]).failed(3, &["bob"]);
     // No password is ever an argument.
@@ -114,18 +118,9 @@ fn a_server_beyond_loopback_needs_users_and_tls_and_hang_ups_read_them_again() {
         "--audit-log",
         "audit.log",
     ];
-    let mut child = program()
-        .args(open)
-        .args(options)
-        .current_dir(folder.root())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut first = String::new();
-    out.read_line(&mut first).unwrap();
-    let port = first.split("wss://0.0.0.0:").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
+    let server = folder.serve(&[&open[1..], &options].concat());
+    assert!(server.first.contains("wss://0.0.0.0:"), "{}", server.first);
+    let port = server.address.rsplit(':').next().unwrap();
     // Without TLS nothing is answered.
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -133,22 +128,14 @@ fn a_server_beyond_loopback_needs_users_and_tls_and_hang_ups_read_them_again() {
     let _ = stream.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
     folder.write("cert.pem", "nothing");
-    let signal = |signal: &str| {
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
-    };
-    signal("-HUP");
+    server.signal("-HUP");
     let began = Instant::now();
     while !folder.read("audit.log").contains(r#""event":"certificates","outcome":"refused""#) {
         assert!(began.elapsed() < Duration::from_secs(20), "{}", folder.read("audit.log"));
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(100));
-    signal("-TERM");
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    let mut errors = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-    assert!(child.wait().unwrap().success());
+    let Ran { out: rest, err: errors, .. } = server.end("-TERM").succeeded();
     assert!(errors.contains("cert.pem") && errors.contains("stays as it was"), "{errors}");
     assert!(rest.contains("password='PASSWORD'") && rest.contains("PlainTextSaslAuthenticator"), "{rest}");
     assert!(rest.contains(".credentials(") && rest.contains("BasicAuthInfo"), "{rest}");

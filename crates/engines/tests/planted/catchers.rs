@@ -307,6 +307,40 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "audit::log_ins_refusals_sessions_and_roles_are_written_without_passwords_and_values",
             &["control characters are escaped in the audit log"],
         ),
+        AnyRoleOnEveryDatabase => (
+            "security",
+            "databases::nobody_has_a_role_on_a_database_that_is_created_later_but_administrators_of_all",
+            &["a lesser role on every database"],
+        ),
+        UnknownDatabasesTold => (
+            "security",
+            "databases::without_a_role_an_answer_is_the_same_whether_there_is_such_a_database_or_not",
+            &["answers tell which databases there are"],
+        ),
+        GuessesTellNames => (
+            "security",
+            "databases::guesses_and_lists_name_only_databases_on_which_the_user_has_a_role",
+            &["guesses tell names"],
+        ),
+        SessionsChangeDatabase => {
+            ("websocket", "databases::a_session_belongs_to_one_database", &["a session has one database"])
+        }
+        ClosedInUse => (
+            "websocket",
+            "databases::closing_waits_for_requests_that_end_in_time",
+            &["a database is closed when nobody uses it"],
+        ),
+        SessionsOutliveDatabase => ("websocket", CLOSING, &["a transaction ends with its database"]),
+        RootLinksFollowed => (
+            "websocket",
+            "databases::strange_names_and_links_reach_nothing_outside_of_the_root",
+            &["links and paths are refused"],
+        ),
+        SharesBeyondLimit => (
+            "websocket",
+            "databases::memory_is_limited_for_each_database_and_for_all",
+            &["a database whose memory does not fit is refused"],
+        ),
         GetsWrite => ("http", "queries::a_get_reads_and_never_writes", &["a GET does not write"]),
         BodiesBeforeLogin => (
             "http",
@@ -345,6 +379,7 @@ const OTHER_HISTORY: &str = "corruption::a_file_of_another_history_does_not_fit_
 const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_so";
 const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told";
 
+const CLOSING: &str = "databases::closing_cancels_what_does_not_end_in_time_and_leaves_other_databases_alone";
 const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
 
 const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";

@@ -30,7 +30,7 @@ pub struct HttpError {
     /// More for programs: the place of an error in a query, whether a commit's outcome is unknown.
     pub attributes: Attributes,
     /// A header that belongs to the status.
-    pub header: Option<(HeaderName, HeaderValue)>,
+    pub header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl HttpError {
@@ -38,7 +38,8 @@ impl HttpError {
     #[must_use]
     pub fn new(status: StatusCode, kind: &str, message: impl Into<String>) -> Self {
         let (kind, message) = (kind.to_owned(), message.into());
-        let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some((header::RETRY_AFTER, RETRY_AFTER));
+        let is_busy = status == StatusCode::SERVICE_UNAVAILABLE;
+        let busy = is_busy.then(|| Box::new((header::RETRY_AFTER, RETRY_AFTER)));
         Self { status, kind, message, attributes: Attributes::new(), header: busy }
     }
 
@@ -57,7 +58,7 @@ impl HttpError {
     /// The same with a header.
     #[must_use]
     pub fn with_header(self, name: HeaderName, value: HeaderValue) -> Self {
-        Self { header: Some((name, value)), ..self }
+        Self { header: Some(Box::new((name, value))), ..self }
     }
 
     /// The error as JSON.
@@ -77,8 +78,8 @@ impl HttpError {
     #[must_use]
     pub fn response(&self, content_type: &'static str, body: impl Into<Body>) -> Response {
         let mut response = (self.status, [(header::CONTENT_TYPE, content_type)], body.into()).into_response();
-        if let Some((name, value)) = &self.header {
-            response.headers_mut().insert(name, value.clone());
+        if let Some(header) = &self.header {
+            response.headers_mut().insert(&header.0, header.1.clone());
         }
         response
     }

@@ -13,6 +13,7 @@ use crate::answer::format::AnswerFormat;
 use crate::answer::lines::Lines;
 use crate::answer::table::Table;
 use crate::client::Client;
+use crate::databases::name::DEFAULT_ALIAS;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::http::accept::AnswerType;
@@ -21,7 +22,7 @@ use crate::http::body::{self, RequestBody};
 use crate::http::error::HttpError;
 use crate::http::response::respond;
 use crate::request_task::WriteRule;
-use crate::security::access::Access;
+use crate::security::access::Principal;
 use crate::server_phase::ServerPhase;
 use crate::shared::Shared;
 use axum::body::Body;
@@ -81,14 +82,14 @@ pub async fn answer(shared: Arc<Shared>, client: Arc<Client>, request: Request) 
             read_body(&shared, &head.headers, std::mem::take(&mut body)).await?;
         }
         let login = log_in(&shared.core, &client, &head.headers).await?;
-        let access = shared.core.access(client.address(), login);
-        access.role().map_err(|failure| Refusal::Query(None, failure))?;
+        let principal = shared.core.principal(client.address(), login);
+        check_roles(&shared, &principal)?;
         answer_type.map_err(|why| Refusal::Query(None, Failure::arguments(why)))?;
         let (request, write_rule) = match head.method {
             Method::POST => (read_post(&shared, &head.headers, body).await?, WriteRule::ByRole),
             _ => (read_get(head.uri.query().unwrap_or_default())?, WriteRule::Never),
         };
-        run(&shared, access, request, told_type, write_rule).await
+        run(&shared, principal, request, told_type, write_rule).await
     };
     let mut response = answered.await.unwrap_or_else(|refusal| refuse(refusal, told_type));
     // A page that may connect reads what it is answered, as with Gremlin Server.
@@ -113,6 +114,19 @@ fn check_method(head: &Parts) -> Result<(), Refusal> {
         return Err(HttpError::new(StatusCode::FORBIDDEN, "forbidden", text).into());
     }
     Ok(())
+}
+
+/// Refuses whoever has no role on any database, before anything of the body is read.
+fn check_roles(shared: &Shared, principal: &Principal) -> Result<(), Refusal> {
+    for served in shared.core.databases.all() {
+        match principal.role_on(served.name()) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => {}
+            Err(failure) => return Err(Refusal::Query(None, failure)),
+        }
+    }
+    // 403, and 499 for an administrator of all databases if there is none.
+    principal.on(DEFAULT_ALIAS).role().map(drop).map_err(|failure| Refusal::Query(None, failure))
 }
 
 async fn read_body(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<RequestBody, HttpError> {
@@ -207,7 +221,7 @@ impl BodyType {
 
 async fn run(
     shared: &Shared,
-    access: Access,
+    principal: Principal,
     request: GremlinRequest,
     answer_type: AnswerType,
     write_rule: WriteRule,
@@ -222,7 +236,8 @@ async fn run(
         AnswerType::Lines(_) => Box::new(Lines::default()),
         AnswerType::Arrow => Box::new(Table::new(shared.core.options.query_memory_bytes)),
     };
-    let exchange = Exchange::start(&shared.core, access, operation, answer, write_rule).map_err(refused)?;
+    let exchange =
+        Exchange::start(&shared.core, principal, operation, answer, write_rule).map_err(refused)?;
     Ok(respond(shared.exchanges.enter(exchange), answer_type.content_type()).await?)
 }
 

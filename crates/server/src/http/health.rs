@@ -4,6 +4,7 @@ use crate::http::error::HttpError;
 use crate::server_phase::ServerPhase;
 use crate::shared::Shared;
 use axum::extract::State;
+use evergraph_graph::cancel::CancelFlag;
 use std::sync::Arc;
 
 /// The process answers.
@@ -19,7 +20,12 @@ pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Ht
     if *shared.phase.borrow() != ServerPhase::Serving {
         return Err(HttpError::busy("the server stops"));
     }
-    if shared.core.database.store().log().is_poisoned() {
+    if shared.core.databases.has_failures() {
+        return Err(HttpError::busy("a database could not be opened or closed"));
+    }
+    let served = shared.core.databases.all();
+    let mut open = served.iter().filter_map(|served| served.begin(CancelFlag::default()).ok());
+    if open.any(|open| open.database().store().log().is_poisoned()) {
         let text = "a write to the disk failed: a database takes no more commits until it is opened again";
         return Err(HttpError::busy(text));
     }

@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use evergraph::Database;
+use evergraph_graph::cancel::CancelFlag;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::prometheus_text::{CONTENT_TYPE, encode};
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -41,8 +42,14 @@ fn text(shared: &Shared, client: &Client, login: Option<Arc<Login>>) -> Option<S
     registry.register("audit_events", "Log-ins, refusals and other events", core.audit.events().clone());
     let mut samples = Samples::default();
     samples.server(shared);
-    if core.access(client.address(), login).has_role() {
-        samples.database(&core.name, &core.database);
+    let principal = core.principal(client.address(), login);
+    for served in core.databases.all() {
+        // Of a database that is not open nothing is known.
+        if let Ok(Some(_)) = principal.role_on(served.name())
+            && let Ok(open) = served.begin(CancelFlag::default())
+        {
+            samples.database(served.name(), open.database());
+        }
     }
     registry.register_collector(Box::new(samples));
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Access: what a client may do with the database, as the users file says now.
+//! Access: who a client is, and what it may do with a database, as the users file says now.
 
 use crate::failure::Failure;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
@@ -7,13 +7,22 @@ use crate::security::role::Role;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What a client may do. It is asked at every request, and again before a commit: roles may change meanwhile.
+/// Who a client is, and from where.
 #[derive(Clone)]
-pub struct Access {
-    database: Arc<str>,
+pub struct Principal {
     address: IpAddr,
     audit: Arc<AuditLog>,
     rights: Rights,
+}
+
+/// What a principal may do with one database. It is asked at every request, and again before a commit: roles may change
+/// meanwhile.
+#[derive(Clone)]
+pub struct Access {
+    principal: Principal,
+    database: Arc<str>,
+    /// What the client called the database, if that is all that it may read of it.
+    shown: Option<&'static str>,
 }
 
 /// Whose rights count.
@@ -27,11 +36,11 @@ pub enum Rights {
     Nobody,
 }
 
-impl Access {
-    /// What a client at `address` may do with `database`.
+impl Principal {
+    /// A client at `address` with these rights.
     #[must_use]
-    pub fn new(database: Arc<str>, address: IpAddr, audit: Arc<AuditLog>, rights: Rights) -> Self {
-        Self { database, address, audit, rights }
+    pub fn new(address: IpAddr, audit: Arc<AuditLog>, rights: Rights) -> Self {
+        Self { address, audit, rights }
     }
 
     /// The user who logged in.
@@ -47,19 +56,53 @@ impl Access {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         match &self.rights {
-            Rights::User(users, login) => users.role(login, &self.database).is_err(),
+            Rights::User(users, login) => users.role(login, "").is_err(),
             Rights::Everybody | Rights::Nobody => false,
         }
     }
 
-    /// Whether there is a role on the database. Nothing is refused, and nothing is written into the audit log.
-    #[must_use]
-    pub fn has_role(&self) -> bool {
+    /// The role on the database `name`, if any. Nothing is written into the audit log: to show who may see what.
+    ///
+    /// # Errors
+    /// 401 if nobody has logged in, or the log-in holds no longer.
+    pub fn role_on(&self, name: &str) -> Result<Option<Role>, Failure> {
         match &self.rights {
-            Rights::Everybody => true,
-            Rights::User(users, login) => matches!(users.role(login, &self.database), Ok(Some(_))),
-            Rights::Nobody => false,
+            Rights::Everybody => Ok(Some(Role::Admin)),
+            Rights::Nobody => Err(Failure::unauthorized("log in first")),
+            Rights::User(users, login) => users.role(login, name).map_err(|_| {
+                Failure::unauthorized(format!(
+                    "the user {:?} was removed or has another password now: connect and log in again",
+                    login.user
+                ))
+            }),
         }
+    }
+
+    /// What it may do with the database `name`.
+    #[must_use]
+    pub fn on(&self, name: &str) -> Access {
+        Access { principal: self.clone(), database: name.into(), shown: None }
+    }
+
+    /// Writes what a session in the database `name` came to into the audit log.
+    pub fn log_session(&self, outcome: &str, name: &str, session: &str) {
+        let record = AuditRecord::new(AuditEvent::Session, outcome).user(self.user()).address(self.address);
+        self.audit.write(&record.database(name).detail(session));
+    }
+}
+
+impl Access {
+    /// The same, with a refusal that calls the database `name`: what it is really called is nothing to whoever has no
+    /// role on it.
+    #[must_use]
+    pub fn shown_as(self, name: &'static str) -> Self {
+        Self { shown: Some(name), ..self }
+    }
+
+    /// Whose access it is.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.principal
     }
 
     /// The role on the database.
@@ -67,21 +110,14 @@ impl Access {
     /// # Errors
     /// 401 if the log-in holds no longer, 403 without a role.
     pub fn role(&self) -> Result<Role, Failure> {
-        let (users, login) = match &self.rights {
-            Rights::Everybody => return Ok(Role::Admin),
-            Rights::User(users, login) => (users, login),
-            Rights::Nobody => return Err(self.refused(Failure::unauthorized("log in first"))),
-        };
-        let failure = match users.role(login, &self.database) {
+        let failure = match self.principal.role_on(&self.database) {
             Ok(Some(role)) => return Ok(role),
             Ok(None) => Failure::forbidden(format!(
                 "the user {:?} has no role on the database {:?}: evergraph user grant gives it one",
-                login.user, self.database
+                self.principal.user().unwrap_or_default(),
+                self.shown.unwrap_or(&self.database)
             )),
-            Err(_) => Failure::unauthorized(format!(
-                "the user {:?} was removed or has another password now: connect and log in again",
-                login.user
-            )),
+            Err(failure) => failure,
         };
         Err(self.refused(failure))
     }
@@ -95,7 +131,7 @@ impl Access {
         if role.may_write() {
             return Ok(role);
         }
-        let user = self.user().unwrap_or_default();
+        let user = self.principal.user().unwrap_or_default();
         let text = format!(
             "{what}, and the user {user:?} has the role {} on the database {:?}, which only reads",
             role.name(),
@@ -104,15 +140,11 @@ impl Access {
         Err(self.refused(Failure::forbidden(text)))
     }
 
-    /// Writes what a session came to into the audit log.
-    pub fn log_session(&self, outcome: &str, session: &str) {
-        let record = AuditRecord::new(AuditEvent::Session, outcome).user(self.user()).address(self.address);
-        self.audit.write(&record.database(&self.database).detail(session));
-    }
-
     fn refused(&self, failure: Failure) -> Failure {
-        let record = AuditRecord::new(AuditEvent::Request, "refused").user(self.user()).address(self.address);
-        self.audit.write(&record.database(&self.database).detail(&failure.message));
+        let Principal { address, audit, .. } = &self.principal;
+        let record =
+            AuditRecord::new(AuditEvent::Request, "refused").user(self.principal.user()).address(*address);
+        audit.write(&record.database(&self.database).detail(&failure.message));
         failure
     }
 }

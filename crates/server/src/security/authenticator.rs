@@ -174,7 +174,7 @@ impl Authenticator {
         match users.get(&login.user) {
             Some(user) if user.password_hash == login.password_hash || planted(Bug::LoginOutlivesUser) => {
                 let any = user.roles.values().next().copied();
-                Ok(if planted(Bug::RoleOnAnyDatabase) { any } else { user.roles.get(database).copied() })
+                Ok(if planted(Bug::RoleOnAnyDatabase) { any } else { user.role_on(database) })
             }
             _ => Err(LoginEnded),
         }

@@ -1,12 +1,14 @@
 //! Users: their names, the hashes of their passwords, and their roles.
 
+use crate::databases::name::{EVERY_DATABASE, check_database_name};
 use crate::security::password;
 use crate::security::role::Role;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::nearest::did_you_mean;
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::BTreeMap;
 
-/// Characters of the name of a user, and of a database.
+/// Characters of the name of a user.
 const NAME_LENGTH_MAX: usize = 64;
 
 /// A user.
@@ -14,8 +16,16 @@ const NAME_LENGTH_MAX: usize = 64;
 pub struct User {
     /// The hash of the password.
     pub password_hash: Box<str>,
-    /// Roles by the name of the database. There is none for any other database.
+    /// Roles by the name of the database, or [`EVERY_DATABASE`]. There is none for any other database.
     pub roles: BTreeMap<Box<str>, Role>,
+}
+
+impl User {
+    /// The role on the database `name`: that on every database, or else its own.
+    #[must_use]
+    pub fn role_on(&self, name: &str) -> Option<Role> {
+        self.roles.get(EVERY_DATABASE).or_else(|| self.roles.get(name)).copied()
+    }
 }
 
 /// All users, by name.
@@ -89,12 +99,23 @@ impl Users {
         Ok(())
     }
 
-    /// Gives a user a role on a database, in place of an earlier one.
+    /// Gives a user a role on a database, in place of an earlier one. On [`EVERY_DATABASE`] that is [`Role::Admin`].
     ///
     /// # Errors
-    /// `not_found` for an unknown user, `invalid` for a name that no database can have.
+    /// `not_found` for an unknown user, `invalid` for a name that no database can have, and for a lesser role on every
+    /// database.
     pub fn grant(&mut self, name: &str, database: &str, role: Role) -> Result<()> {
-        check_database_name(database)?;
+        match database {
+            EVERY_DATABASE if role != Role::Admin && !planted(Bug::AnyRoleOnEveryDatabase) => {
+                return Err(Error::invalid(format!(
+                    "the role {} can be given on one database at a time: on every database, {EVERY_DATABASE:?}, a user can only \
+                     be admin",
+                    role.name()
+                )));
+            }
+            EVERY_DATABASE => {}
+            name => check_database_name(name)?,
+        }
         self.known(name)?.roles.insert(database.into(), role);
         Ok(())
     }
@@ -133,18 +154,6 @@ fn check_user_name(name: &str) -> Result<()> {
     )))
 }
 
-fn check_database_name(name: &str) -> Result<()> {
-    let is_path = name.contains(['/', '\\']) || [".", ".."].contains(&name);
-    let is_shown = !name.chars().any(char::is_control) && !name.is_empty();
-    if is_shown && !is_path && name.chars().count() <= NAME_LENGTH_MAX {
-        return Ok(());
-    }
-    Err(Error::invalid(format!(
-        "{name:?} cannot be the name of a database: it is that of the folder without the ending, such as social for \
-         social.eg, of at most {NAME_LENGTH_MAX} characters"
-    )))
-}
-
 fn check_hash(name: &str, hash: &str) -> Result<()> {
     match password::refusal(hash) {
         None => Ok(()),
@@ -178,6 +187,25 @@ mod tests {
         assert!(users.add("ann", HASH.to_owned()).is_err());
         users.remove("ann").unwrap();
         assert!(users.remove("ann").is_err());
+    }
+
+    #[test]
+    fn only_an_administrator_has_a_role_on_every_database() {
+        let mut users = Users::default();
+        users.add("ann", HASH.to_owned()).unwrap();
+        users.grant("ann", "social", Role::Reader).unwrap();
+        for role in [Role::Reader, Role::Writer] {
+            assert!(users.grant("ann", EVERY_DATABASE, role).unwrap_err().to_string().contains("admin"));
+        }
+        let role_on = |users: &Users, name: &str| users.get("ann").unwrap().role_on(name);
+        assert_eq!((role_on(&users, "social"), role_on(&users, "bank")), (Some(Role::Reader), None));
+        users.grant("ann", EVERY_DATABASE, Role::Admin).unwrap();
+        assert_eq!(
+            (role_on(&users, "social"), role_on(&users, "bank")),
+            (Some(Role::Admin), Some(Role::Admin))
+        );
+        users.revoke("ann", EVERY_DATABASE).unwrap();
+        assert_eq!((role_on(&users, "social"), role_on(&users, "bank")), (Some(Role::Reader), None));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod certificates;
 #[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "../websocket/client.rs"]
 mod client;
+mod databases;
 mod limits;
 mod logins;
 mod python;
@@ -134,6 +135,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
     const PAGE: &str = include_str!("../../../../docs/security.md");
     const TESTS: &str = concat!(
         include_str!("audit.rs"),
+        include_str!("databases.rs"),
         include_str!("limits.rs"),
         include_str!("logins.rs"),
         include_str!("python.rs"),
@@ -144,6 +146,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../http/logins.rs"),
         include_str!("../http/observation.rs"),
         include_str!("../http/queries.rs"),
+        include_str!("../websocket/databases.rs"),
         include_str!("../../src/security/authenticator.rs"),
         include_str!("../../src/security/users_file.rs"),
         include_str!("../../../cli/tests/program/users.rs"),

@@ -127,7 +127,8 @@ async fn names_with_paths_and_control_characters_reach_no_other_database() {
     for name in ["../bank", "..", "bank", "social/../bank", "so\ncial", "social\u{0}", "g_../social", ""] {
         let aliases = vec![Alias { alias: "g".into(), name: name.into() }];
         let answer = client.ask(eval("g.V()", QueryOptions { aliases, ..QueryOptions::default() })).await;
-        assert_eq!(answer.code, 499, "{name:?}: {}", answer.message);
+        // Whether there is one that the user has no role on is not told.
+        assert_eq!(answer.code, if name == "bank" { 403 } else { 499 }, "{name:?}: {}", answer.message);
         assert!(!answer.message.chars().any(char::is_control), "{:?}", answer.message);
     }
     let session = "..\n\u{1b}[2J/../../etc";

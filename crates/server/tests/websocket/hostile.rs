@@ -53,7 +53,7 @@ async fn pages_of_other_sites_are_refused() {
         assert!(Client::connect_with(address, header, value).await.is_ok(), "{header}: {value}");
     }
     let database = std::sync::Arc::new(evergraph::Database::in_memory().unwrap());
-    let open = Server::start(database, "g", "0.0.0.0:0".parse().unwrap(), ServerOptions::default());
+    let open = Server::start(database, "social", "0.0.0.0:0".parse().unwrap(), ServerOptions::default());
     assert!(open.err().unwrap().to_string().contains("reached from other machines"));
 }
 

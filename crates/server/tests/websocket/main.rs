@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod databases;
 mod hostile;
 mod queries;
 mod sessions;

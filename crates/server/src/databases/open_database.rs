@@ -1,0 +1,223 @@
+//! Open database: one that requests and sessions use, until it is closed.
+//!
+//! ```text
+//! begin ──> use ──> answered          refuse_more      no new use
+//!            └── interrupted          drain            uses end, or are interrupted; then sessions are broken off
+//! ```
+
+use crate::session::Session;
+use evergraph::Database;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// A database that is open, and who uses it.
+///
+/// Concurrency: one lock, held to enter or remove a use; nobody is called within it.
+pub struct OpenDatabase {
+    name: Arc<str>,
+    database: Arc<Database>,
+    state: Mutex<State>,
+    /// A use has ended.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    uses: HashMap<u64, RegisteredUse>,
+    next_use: u64,
+    sessions: Vec<Weak<Session>>,
+    /// What happens to it, once it is to be closed.
+    change: Option<ClosingChange>,
+    is_interrupted: bool,
+}
+
+struct RegisteredUse {
+    cancel: CancelFlag,
+    waker: Option<Waker>,
+}
+
+/// Called when a use is interrupted.
+type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// Why a database is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClosingChange {
+    /// It may be opened again.
+    Close,
+    /// It is removed afterwards.
+    Drop,
+}
+
+impl ClosingChange {
+    /// What was done to the database when it is done.
+    #[must_use]
+    pub const fn participle(self) -> &'static str {
+        match self {
+            Self::Close => "closed",
+            Self::Drop => "dropped",
+        }
+    }
+}
+
+/// A use of an open database, which stays open until this is dropped. A closing database asks for that by the
+/// [`CancelFlag`] that the use began with, and by what [`UseHandle::on_interrupt`] sets.
+pub struct DatabaseUse {
+    open: Arc<OpenDatabase>,
+    id: u64,
+}
+
+/// A use, for whoever does not keep the database open by it.
+pub struct UseHandle {
+    open: Weak<OpenDatabase>,
+    id: u64,
+}
+
+impl OpenDatabase {
+    /// `database`, which nobody uses yet.
+    #[must_use]
+    pub fn new(name: Arc<str>, database: Arc<Database>) -> Self {
+        Self { name, database, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// Begins a use, which `cancel` stops.
+    ///
+    /// # Errors
+    /// `busy` if the database is being closed.
+    pub fn begin(self: &Arc<Self>, cancel: CancelFlag) -> Result<DatabaseUse> {
+        let mut state = self.state();
+        if let Some(change) = state.change {
+            return Err(being_closed(&self.name, change));
+        }
+        let id = state.next_use;
+        state.next_use += 1;
+        state.uses.insert(id, RegisteredUse { cancel, waker: None });
+        Ok(DatabaseUse { open: Arc::clone(self), id })
+    }
+
+    /// Refuses further uses, because of `change`.
+    pub fn refuse_more(&self, change: ClosingChange) {
+        self.state().change = Some(change);
+    }
+
+    /// Waits until nobody uses it. After `grace` those that still do are interrupted. Then sessions are broken off.
+    pub fn drain(&self, grace: Duration) {
+        if planted(Bug::ClosedInUse) {
+            return;
+        }
+        let end = Instant::now() + grace;
+        let mut state = self.state();
+        while !state.uses.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.is_interrupted = true;
+        let change = state.change.unwrap_or(ClosingChange::Close);
+        let wakers: Vec<Waker> = state
+            .uses
+            .values()
+            .filter_map(|registered| {
+                registered.cancel.cancel();
+                registered.waker.clone()
+            })
+            .collect();
+        drop(state);
+        wakers.iter().for_each(|waker| waker());
+        let mut state = self.state();
+        while !state.uses.is_empty() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let sessions = std::mem::take(&mut state.sessions);
+        drop(state);
+        // Nobody uses them any more, so none can begin a transaction after this.
+        if !planted(Bug::SessionsOutliveDatabase) {
+            let why = format!("the database {:?} was {}", self.name, change.participle());
+            sessions.iter().filter_map(Weak::upgrade).for_each(|session| session.break_off(&why));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DatabaseUse {
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Arc<Database> {
+        self.open.database()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.open.name
+    }
+
+    /// Refuses to go on if the database is being closed, and the time of its uses is over.
+    ///
+    /// # Errors
+    /// `busy`.
+    pub fn check(&self) -> Result<()> {
+        let state = self.open.state();
+        match state.change.filter(|_| state.is_interrupted) {
+            Some(change) => Err(being_closed(&self.open.name, change)),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that `session` has a transaction in the database, which ends when that is closed.
+    pub fn add_session(&self, session: &Arc<Session>) {
+        let mut state = self.open.state();
+        state.sessions.retain(|known| known.strong_count() > 0);
+        if !state.sessions.iter().any(|known| known.as_ptr() == Arc::as_ptr(session)) {
+            state.sessions.push(Arc::downgrade(session));
+        }
+    }
+
+    /// This use, without keeping it.
+    #[must_use]
+    pub fn handle(&self) -> UseHandle {
+        UseHandle { open: Arc::downgrade(&self.open), id: self.id }
+    }
+}
+
+impl Drop for DatabaseUse {
+    fn drop(&mut self) {
+        let ended = self.open.state().uses.remove(&self.id);
+        self.open.changed.notify_all();
+        drop(ended);
+    }
+}
+
+impl UseHandle {
+    /// Has `waker` called when the use is interrupted: at once, if it was already. Nothing if it has ended.
+    pub fn on_interrupt(&self, waker: impl Fn() + Send + Sync + 'static) {
+        let Some(open) = self.open.upgrade() else { return };
+        let mut state = open.state();
+        let is_interrupted = state.is_interrupted;
+        let Some(registered) = state.uses.get_mut(&self.id) else { return };
+        let waker: Waker = Arc::new(waker);
+        registered.waker = Some(Arc::clone(&waker));
+        drop(state);
+        if is_interrupted {
+            waker();
+        }
+    }
+}
+
+fn being_closed(name: &str, change: ClosingChange) -> Error {
+    Error::new(ErrorKind::Busy, format!("the database {name:?} is being {}", change.participle()))
+}

@@ -1,0 +1,37 @@
+//! Options: how databases are opened and closed, and what memory they may take.
+
+use evergraph::{EngineKind, Options};
+use std::time::Duration;
+
+/// How a catalogue opens and closes its databases.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CatalogueOptions {
+    /// How each is opened. `memory_limit_bytes` is the limit for all together; a database that is not there is never
+    /// created by opening it.
+    pub open: Options,
+    /// Bytes of memory that each database may take. By default one database that is served alone may take all, and of
+    /// several each an eighth of the limit for all, or less if more of them are there at the start; 64 MiB at least.
+    pub database_memory_limit_bytes: Option<u64>,
+    /// How long requests may go on when their database is closed, before they are cancelled.
+    pub close_grace: Duration,
+}
+
+impl Default for CatalogueOptions {
+    fn default() -> Self {
+        Self {
+            open: Options::default(),
+            database_memory_limit_bytes: None,
+            close_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What a new database is to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CreateOptions {
+    /// Its engine; by default [`EngineKind::DEFAULT`].
+    pub engine: Option<EngineKind>,
+    /// Bytes of memory that it may take, until the server ends; by default as every other one.
+    pub memory_limit_bytes: Option<u64>,
+}

@@ -1,0 +1,332 @@
+//! Served database: a name that a server knows, and the state of the database behind it.
+//!
+//! ```text
+//!             open                  close, drop
+//! Closed ──────────> Opening ─> Open ──────────> Closing ──> Closed
+//!   ^                   │ failed                    │
+//!   └──── Failed <──────┴───────────────────────────┴──> gone, if it was dropped
+//! ```
+
+use crate::databases::memory_shares::{MemoryShare, MemoryShares};
+use crate::databases::open_database::{ClosingChange, DatabaseUse, OpenDatabase};
+use evergraph::{Database, EngineKind, Options};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A database under its name.
+///
+/// Concurrency: one lock, held to look at the state and to change it; opening and closing happen without it.
+pub struct ServedDatabase {
+    name: Arc<str>,
+    home: Home,
+    state: Mutex<State>,
+}
+
+struct State {
+    phase: Phase,
+    /// Memory that was asked for when it was created.
+    asked_bytes: Option<u64>,
+}
+
+/// Where a database is from, and so what may become of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Home {
+    /// Whoever started the server opened it, and closes it.
+    Given,
+    /// A folder anywhere: it may be closed and opened.
+    Folder(PathBuf),
+    /// A folder directly below the root: it may be dropped as well.
+    Root(PathBuf),
+}
+
+enum Phase {
+    Opening,
+    Open(Arc<OpenDatabase>, MemoryShare),
+    Closing(ClosingChange),
+    Closed,
+    /// It could not be opened, or closed.
+    Failed(ErrorKind, String),
+}
+
+/// Whether a database can be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DatabaseState {
+    /// It is being opened or created.
+    Opening,
+    /// It can be used.
+    Open,
+    /// It is being closed or dropped.
+    Closing,
+    /// Nobody has it open; another process may open it.
+    Closed,
+    /// It could not be opened, or an error occurred when it was closed.
+    Failed,
+}
+
+impl DatabaseState {
+    /// Its name in answers and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Open => "open",
+            Self::Closing => "closing",
+            Self::Closed => "closed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What is known of a database that is served.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DatabaseInfo {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it is from.
+    pub home: Home,
+    /// Whether it can be used.
+    pub state: DatabaseState,
+    /// Its engine, if it is open.
+    pub engine: Option<EngineKind>,
+    /// Bytes of memory that it may take, if it is open; [`u64::MAX`] for the default of its engine.
+    pub memory_limit_bytes: Option<u64>,
+    /// What went wrong, if it failed.
+    pub error: Option<String>,
+}
+
+impl ServedDatabase {
+    /// A database that is closed.
+    #[must_use]
+    pub fn closed(name: Arc<str>, home: Home) -> Self {
+        Self { name, home, state: Mutex::new(State { phase: Phase::Closed, asked_bytes: None }) }
+    }
+
+    /// A database that is about to be created, and to take so much memory.
+    #[must_use]
+    pub fn opening(name: Arc<str>, home: Home, asked_bytes: Option<u64>) -> Self {
+        Self { name, home, state: Mutex::new(State { phase: Phase::Opening, asked_bytes }) }
+    }
+
+    /// A database that its owner has opened.
+    #[must_use]
+    pub fn given(name: Arc<str>, database: Arc<Database>, share: MemoryShare) -> Self {
+        let open = Arc::new(OpenDatabase::new(Arc::clone(&name), database));
+        let state = State { phase: Phase::Open(open, share), asked_bytes: None };
+        Self { name, home: Home::Given, state: Mutex::new(state) }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Where it is from.
+    #[must_use]
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// What is known of it now.
+    #[must_use]
+    pub fn info(&self) -> DatabaseInfo {
+        let state = self.state();
+        let (engine, memory_limit_bytes) = match &state.phase {
+            Phase::Open(open, share) => (Some(open.database().engine()), Some(share.bytes())),
+            _ => (None, None),
+        };
+        let error = match &state.phase {
+            Phase::Failed(_, error) => Some(error.clone()),
+            _ => None,
+        };
+        DatabaseInfo {
+            name: Arc::clone(&self.name),
+            home: self.home.clone(),
+            state: state.phase.state(),
+            engine,
+            memory_limit_bytes,
+            error,
+        }
+    }
+
+    /// Whether it can be used now.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.state().phase, Phase::Open(..))
+    }
+
+    /// Begins a use, which `cancel` stops.
+    ///
+    /// # Errors
+    /// `busy` if it is not open, with its state.
+    pub fn begin(&self, cancel: CancelFlag) -> Result<DatabaseUse> {
+        let open = match &self.state().phase {
+            Phase::Open(open, _) => Arc::clone(open),
+            phase => return Err(self.unavailable(phase)),
+        };
+        open.begin(cancel)
+    }
+
+    /// Opens it; nothing if it is open. Waits until that is done.
+    ///
+    /// # Errors
+    /// Those of opening; `limit` if its memory does not fit; `busy` while it is being opened or closed.
+    pub(crate) fn open(&self, options: &Options, shares: &Arc<MemoryShares>) -> Result<()> {
+        {
+            let mut state = self.state();
+            match &state.phase {
+                Phase::Open(..) => return Ok(()),
+                Phase::Closed | Phase::Failed(..) => state.phase = Phase::Opening,
+                phase => return Err(self.unavailable(phase)),
+            }
+        }
+        self.open_entered(|asked_bytes| {
+            let share = shares.take(&self.name, asked_bytes)?;
+            Ok((self.open_folder(options, share.bytes())?, share))
+        })
+    }
+
+    /// Opens what is being opened already: `make` makes the database, and takes its memory.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub(crate) fn open_entered(
+        &self,
+        make: impl FnOnce(Option<u64>) -> Result<(Database, MemoryShare)>,
+    ) -> Result<()> {
+        let asked_bytes = self.state().asked_bytes;
+        let made = make(asked_bytes);
+        let mut state = self.state();
+        match made {
+            Ok((database, share)) => {
+                let open = OpenDatabase::new(Arc::clone(&self.name), Arc::new(database));
+                state.phase = Phase::Open(Arc::new(open), share);
+                Ok(())
+            }
+            Err(error) => {
+                state.phase = Phase::Failed(error.kind(), error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens its folder with so much memory.
+    ///
+    /// # Errors
+    /// Those of opening.
+    pub(crate) fn open_folder(&self, options: &Options, memory_limit_bytes: u64) -> Result<Database> {
+        let path = match &self.home {
+            Home::Folder(path) | Home::Root(path) => path,
+            Home::Given => return Err(self.not_ours("opened")),
+        };
+        refuse_file(path)?;
+        Database::open_with(path, &Options { create: false, memory_limit_bytes, ..options.clone() })
+    }
+
+    /// Closes it: refuses further requests, gives those that run so much time, cancels them, rolls back transactions,
+    /// and waits for commits. If it is not open, nothing of this is necessary. Afterwards it is closed, or still closing
+    /// if it is to be dropped.
+    ///
+    /// # Errors
+    /// `invalid` for a database that its owner closes; `busy` while it is being opened or closed; errors of the last
+    /// sync, after which it has failed.
+    pub(crate) fn close(&self, change: ClosingChange, grace: Duration) -> Result<()> {
+        if self.home == Home::Given {
+            return Err(self.not_ours(change.participle()));
+        }
+        let (open, share) = {
+            let mut state = self.state();
+            match std::mem::replace(&mut state.phase, Phase::Closing(change)) {
+                Phase::Open(open, share) => {
+                    open.refuse_more(change);
+                    (open, share)
+                }
+                Phase::Closed | Phase::Failed(..) => {
+                    if change == ClosingChange::Close {
+                        state.phase = Phase::Closed;
+                    }
+                    return Ok(());
+                }
+                phase => {
+                    let error = self.unavailable(&phase);
+                    state.phase = phase;
+                    return Err(error);
+                }
+            }
+        };
+        open.drain(grace);
+        let closed = open.database().close();
+        // Its memory is free before others hear that it is closed.
+        drop((open, share));
+        match closed {
+            Ok(()) => {
+                if change == ClosingChange::Close {
+                    self.state().phase = Phase::Closed;
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let text = format!("close the database {:?}: {error}", self.name);
+                let error = Error::new(error.kind(), text).because(error);
+                self.state().phase = Phase::Failed(error.kind(), error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes that it was not dropped after all.
+    pub(crate) fn was_not_dropped(&self) {
+        self.state().phase = Phase::Closed;
+    }
+
+    fn unavailable(&self, phase: &Phase) -> Error {
+        let name = &self.name;
+        let text = match phase {
+            Phase::Opening => format!("the database {name:?} is being opened: try again"),
+            Phase::Open(..) => format!("the database {name:?} is open"),
+            Phase::Closing(change) => format!("the database {name:?} is being {}", change.participle()),
+            Phase::Closed => format!("the database {name:?} is closed: an administrator can open it"),
+            // What went wrong may name files of the server.
+            Phase::Failed(kind, _) => format!(
+                "the database {name:?} could not be opened ({}): the list of databases of the server says why",
+                kind.name()
+            ),
+        };
+        Error::new(ErrorKind::Busy, text)
+    }
+
+    fn not_ours(&self, participle: &str) -> Error {
+        Error::invalid(format!(
+            "the database {:?} cannot be {participle}: the program that serves it has opened it",
+            self.name
+        ))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Phase {
+    fn state(&self) -> DatabaseState {
+        match self {
+            Self::Opening => DatabaseState::Opening,
+            Self::Open(..) => DatabaseState::Open,
+            Self::Closing(_) => DatabaseState::Closing,
+            Self::Closed => DatabaseState::Closed,
+            Self::Failed(..) => DatabaseState::Failed,
+        }
+    }
+}
+
+/// Says what a database is to whoever names a file.
+fn refuse_file(path: &Path) -> Result<()> {
+    if path.exists() && !path.is_dir() {
+        let text = format!("{} is a file, but a database is a folder: name the database", path.display());
+        return Err(Error::invalid(text));
+    }
+    Ok(())
+}

@@ -10,6 +10,7 @@ use crate::command::convert::ConvertArguments;
 use crate::command::demo::DemoArguments;
 use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
+use crate::command::health::HealthArguments;
 use crate::command::import::arguments::ImportArguments;
 use crate::command::index::IndexArguments;
 use crate::command::man::ManArguments;
@@ -145,6 +146,8 @@ pub enum Command {
     Shell(ShellArguments),
     /// Serve a database to Gremlin drivers, on this machine or to users by TLS.
     Serve(ServeArguments),
+    /// Ask whether a server answers and serves.
+    Health(HealthArguments),
     /// Add, change, remove and list the users of a server, and their roles.
     User(UserArguments),
     /// Run an algorithm on a database.

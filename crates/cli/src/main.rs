@@ -14,7 +14,9 @@ mod context;
 mod engine;
 mod loading;
 mod open;
+mod server_access;
 mod settings;
+mod target;
 mod usage;
 mod welcome;
 
@@ -162,6 +164,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Completions(arguments) => {
             command::completions::execute(arguments, &command_line(), context)?
         }
+        Command::Health(arguments) => return command::health::execute(arguments, context),
         Command::Man(arguments) => command::man::execute(arguments, command_line(), context)?,
     }
     Ok(ExitCode::SUCCESS)

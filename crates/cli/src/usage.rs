@@ -6,10 +6,12 @@
 //! |---|---|
 //! | `run DB pagrank` | there is no such algorithm, and which is meant |
 //! | `run DB` | all algorithms, in the groups of the help |
+//! | `stats ws://localhost` | it opens a folder; which commands take a URL |
 //! | `run DB louvain --direction in` | why it has no such option, and no other option that only looks like it |
 
 use crate::command::run::arguments::{algorithm_groups, algorithm_names};
 use crate::settings::resolve::nearest;
+use crate::target::FOLDER;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
 use evergraph_analysis::algorithm::Algorithm;
@@ -44,6 +46,13 @@ pub fn without_switches_of_help(said: Vec<OsString>) -> Vec<OsString> {
 /// understood.
 #[must_use]
 pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, String)> {
+    if usage.kind() == ErrorKind::ValueValidation
+        && let Some(ContextValue::String(argument)) = usage.get(ContextKind::InvalidArg)
+        && argument == FOLDER
+        && let Some(ContextValue::String(url)) = usage.get(ContextKind::InvalidValue)
+    {
+        return Some(not_by_url(path, url));
+    }
     if path.first().is_none_or(|command| command != "run") || path.len() > 1 {
         return None;
     }
@@ -65,6 +74,15 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
     };
     let hint = "`evergraph run -h` describes each of them".to_owned();
     Some((Error::invalid(text).into(), hint))
+}
+
+/// Of a command that opens a folder, and was given the URL of a server.
+fn not_by_url(path: &[String], url: &str) -> (Failure, String) {
+    let command = path.first().map_or("this command", String::as_str);
+    let text = format!("{command} opens the folder of a database, and {url} is the URL of a server");
+    let hint = "query, shell and health take a URL; everything else needs the folder, on the server's machine and while no \
+                server has it open";
+    (Error::invalid(text).into(), hint.to_owned())
 }
 
 /// `usage` without guesses that lead astray, and with the reason where an option is missed.

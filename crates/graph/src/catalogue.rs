@@ -225,6 +225,15 @@ impl Catalogue {
         keys.filter(move |on| last.replace(*on) != Some(*on))
     }
 
+    /// The key that vertices of `label` are known by: of its unique keys the first, `id` before others.
+    #[must_use]
+    pub fn vertex_key(&self, label: LabelId) -> Option<KeyId> {
+        let mut keys = self.unique_keys().filter(|(indexed, _)| *indexed == label).map(|(_, key)| key);
+        let first = keys.next()?;
+        let id = keys.find(|key| &*self.key_name(*key) == "id");
+        Some(id.unwrap_or(first))
+    }
+
     /// `Person.name` or `KNOWS.since`: a property in words.
     #[must_use]
     pub fn property_name(&self, owner: Owner, key: KeyId) -> String {

@@ -40,6 +40,24 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// All of them, in the order of the table above.
+    pub const ALL: &[Self] = &[
+        Self::Invalid,
+        Self::NotFound,
+        Self::Conflict,
+        Self::Corrupt,
+        Self::Limit,
+        Self::Io,
+        Self::Busy,
+        Self::Cancelled,
+    ];
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
     /// The kind's name in JSON, logs and documents.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -157,11 +175,10 @@ mod tests {
 
     #[test]
     fn no_two_kinds_share_an_exit_code() {
-        use ErrorKind::*;
-        let kinds = [Invalid, NotFound, Conflict, Corrupt, Limit, Io, Busy, Cancelled];
-        let mut codes: Vec<_> = kinds.iter().map(|kind| kind.exit_code()).collect();
+        let mut codes: Vec<_> = ErrorKind::ALL.iter().map(|kind| kind.exit_code()).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes.len(), kinds.len());
+        assert_eq!(codes.len(), ErrorKind::ALL.len());
+        assert!(ErrorKind::ALL.iter().all(|kind| ErrorKind::from_name(kind.name()) == Some(*kind)));
     }
 }

@@ -15,7 +15,8 @@ use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::Outbox;
 use crate::request_content::{RequestContent, query_timeout};
-use crate::request_task::{Job, RequestContext, RequestTask, WriteRule};
+use crate::request_context::{Job, RequestContext, WriteRule};
+use crate::request_task::RequestTask;
 use crate::scheduler::{OwnerId, TaskHandle};
 use crate::security::access::Principal;
 use crate::security::quota::{Quota, QuotaGuard};
@@ -68,6 +69,10 @@ impl Exchange {
             }
             _ => return Err(Failure::arguments("HTTP has neither sessions nor requests to log in")),
         };
+        if options.vertex_keys {
+            let text = "the argument `vertexKeys`: keys of vertices come with frames, of a WebSocket";
+            return Err(Failure::arguments(text));
+        }
         let cancel = CancelFlag::default();
         let alias = alias.as_deref().unwrap_or(DEFAULT_ALIAS);
         let target = ResolvedDatabase::of(&core.databases, &principal, alias)?.begin(cancel.clone())?;

@@ -39,6 +39,7 @@ pub mod metrics;
 pub mod options;
 pub mod outbox;
 mod request_content;
+pub mod request_context;
 pub mod request_task;
 mod result_chunk;
 pub mod scheduler;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::options::ServerOptions;
-use crate::request_task::{Job, QueryText};
+use crate::request_context::{Job, QueryText};
 use evergraph_protocol::request::operation::{Operation, QueryOptions};
 use evergraph_query::gremlin::bytecode::Bytecode;
 use std::time::Duration;

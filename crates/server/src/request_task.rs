@@ -12,101 +12,36 @@
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
 use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
-use crate::metrics::RequestMeter;
-use crate::options::ServerOptions;
-use crate::outbox::Outbox;
-use crate::result_chunk::{ChunkState, ResultChunk};
+use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
+use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::role::Role;
-use crate::session::{Session, transaction_options};
+use crate::session::{QueryTerms, Session, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, QuerySource};
 use evergraph::gremlin::results::Results;
 use evergraph::gremlin::task::Task;
 use evergraph::shared_transaction::SharedTransaction;
 use evergraph::transaction::Transaction;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::{List, Map};
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::value::element_id::edge_id_text;
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// What is to be done.
-pub enum Job {
-    /// Run a query.
-    Query {
-        /// What it says.
-        query: QueryText,
-        /// Where and how it runs.
-        options: QueryOptions,
-    },
-    /// Commit the transaction of the session.
-    Commit,
-    /// Roll it back.
-    RollBack,
-}
-
-impl Job {
-    /// What it does, in metrics.
-    const fn name(&self) -> &'static str {
-        match self {
-            Self::Query { .. } => "query",
-            Self::Commit => "commit",
-            Self::RollBack => "rollback",
-        }
-    }
-}
-
-/// A query as a client said it.
-pub enum QueryText {
-    /// A text and its variables.
-    Text(Box<str>, Bindings),
-    /// Bytecode.
-    Bytecode(Bytecode),
-}
-
-/// What a request needs of the server and of its connection.
-pub struct RequestContext {
-    /// The database and what its user may do there; `None` for a rollback.
-    pub target: Option<RequestTarget>,
-    /// Limits.
-    pub options: ServerOptions,
-    /// Where answers go.
-    pub outbox: Arc<Outbox>,
-    /// Stops it.
-    pub cancel: CancelFlag,
-    /// When its time is over.
-    pub deadline: Option<Instant>,
-    /// What the way that it came allows, whoever its user is.
-    pub write_rule: WriteRule,
-    /// Measures it.
-    pub meter: RequestMeter,
-    /// Called when it is answered, or given up.
-    pub done: Arc<dyn Fn() + Send + Sync>,
-}
-
-/// Whether a request may write.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WriteRule {
-    /// If its user may.
-    ByRole,
-    /// Never: it came by a method of HTTP that is safe, which any link can make a browser send.
-    Never,
-}
 
 /// A request on its way to its answer.
 pub struct RequestTask {
@@ -133,8 +68,11 @@ struct Stream {
     /// `None` for results that were collected.
     results: Option<Results<'static>>,
     chunks: VecDeque<ResultChunk>,
-    detail: ElementDetail,
+    detail: ChunkDetail,
     encoder: Box<dyn AnswerEncoder>,
+    /// What the next part says beside its results.
+    warnings: Vec<Value>,
+    vertex_keys: Vec<(Value, Value)>,
     /// Whether the part can take no more.
     is_full: bool,
     /// Whether all results were written, and more than a part of them may be left to send.
@@ -168,6 +106,25 @@ enum Step {
     End,
 }
 
+impl Stream {
+    /// What the next part says beside its results.
+    fn take_attributes(&mut self) -> Attributes {
+        let mut attributes = Attributes::new();
+        // Texts, and keys that are no collections: neither is too deep.
+        if !self.warnings.is_empty()
+            && let Ok(warnings) = List::new(std::mem::take(&mut self.warnings))
+        {
+            attributes = attributes.with(Attributes::WARNINGS, warnings);
+        }
+        if !self.vertex_keys.is_empty()
+            && let Ok(keys) = Map::new(std::mem::take(&mut self.vertex_keys))
+        {
+            attributes = attributes.with(Attributes::VERTEX_KEYS, keys);
+        }
+        attributes
+    }
+}
+
 impl RequestTask {
     /// A request that nothing was done for. `session` is the one that it runs in.
     #[must_use]
@@ -198,9 +155,10 @@ impl RequestTask {
                 let target = self.target()?;
                 target.database.check()?;
                 let role = target.access.role()?;
-                let prepared = self.plan(query)?;
+                let notes = Notes::default();
+                let prepared = self.plan(query, options.strict, &notes)?;
                 self.check_writes(&prepared)?;
-                self.begin_query(&prepared, &options, role)
+                self.begin_query(&prepared, &options, role, &notes)
             }
             Job::RollBack => {
                 if let Some(session) = &self.session {
@@ -231,7 +189,7 @@ impl RequestTask {
         Ok(self.target()?.database.database())
     }
 
-    fn plan(&self, query: &QueryText) -> Result<Task, Failure> {
+    fn plan(&self, query: &QueryText, strict: bool, notes: &Notes) -> Result<Task, Failure> {
         let open = match &self.session {
             Some(session) => session.open_view(self.database()?)?,
             None => None,
@@ -247,13 +205,11 @@ impl RequestTask {
             .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         let limits =
             Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
-        let cancel = &self.context.cancel;
+        let terms =
+            QueryTerms { bindings: bindings.clone(), limits, cancel: &self.context.cancel, strict, notes };
         let task = match open {
-            Some(open) => open.task(source, bindings.clone(), limits, cancel),
-            None => {
-                let query = self.database()?.ask(source);
-                query.bindings(bindings.clone()).limits(limits).cancel(cancel).task()
-            }
+            Some(open) => open.task(source, terms),
+            None => terms.of(self.database()?.ask(source)).task(),
         }?;
         if let Some(io) = task.plan().io() {
             let text = format!(
@@ -279,13 +235,21 @@ impl RequestTask {
         Ok(())
     }
 
-    fn begin_query(&mut self, task: &Task, options: &QueryOptions, role: Role) -> Result<Step, Failure> {
-        let isolation = isolation(task)?;
+    fn begin_query(
+        &mut self,
+        task: &Task,
+        options: &QueryOptions,
+        role: Role,
+        notes: &Notes,
+    ) -> Result<Step, Failure> {
+        let isolation = isolation(task)?.or(options.isolation);
         let parts = options.materialize_properties.unwrap_or_default();
-        let detail = match parts {
+        let elements = match parts {
             MaterializeProperties::All if !self.answer.leaves_properties_out() => ElementDetail::Properties,
             _ => ElementDetail::Labels,
         };
+        let detail = ChunkDetail { elements, vertex_keys: options.vertex_keys };
+        let warnings: Vec<Value> = notes.take().iter().map(|note| note.shown().into()).collect();
         let form = match self.job {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
             _ => ResultForm::Bare,
@@ -297,6 +261,8 @@ impl RequestTask {
             chunks: VecDeque::new(),
             detail,
             encoder: encoder(EncoderPurpose::Answer),
+            warnings: warnings.clone(),
+            vertex_keys: Vec::new(),
             is_full: false,
             is_ending: false,
             writes,
@@ -351,7 +317,8 @@ impl RequestTask {
             if stream.is_ending {
                 return self.end_stream(stream);
             }
-            let part = stream.encoder.part()?;
+            let attributes = stream.take_attributes();
+            let part = stream.encoder.part(&attributes)?;
             self.context.outbox.push(part);
             stream.is_full = false;
         }
@@ -366,6 +333,7 @@ impl RequestTask {
             stream.results = None;
             return self.end_stream(stream);
         };
+        stream.vertex_keys.append(&mut chunk.take_vertex_keys());
         let encoder = &mut stream.encoder;
         match chunk.write(|item, bulk, elements| encoder.push(item, bulk, elements))? {
             ChunkState::Empty => drop(stream.chunks.pop_front()),
@@ -376,7 +344,8 @@ impl RequestTask {
 
     /// Sends what comes behind the last result.
     fn end_stream(&self, stream: &mut Stream) -> Result<Step, Failure> {
-        match stream.encoder.end()? {
+        let attributes = stream.take_attributes();
+        match stream.encoder.end(&attributes)? {
             AnswerEnd::Last(frame) => {
                 self.context.outbox.push(frame);
                 Ok(Step::End)
@@ -573,12 +542,12 @@ impl Drop for RequestTask {
 fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), EncodeError> {
     chunk.try_each(|item, elements| {
         if trial.push(item, 1, elements)? > 0 {
-            trial.part()?;
+            trial.part(&Attributes::new())?;
             trial.push(item, 1, elements)?;
         }
         Ok::<(), EncodeError>(())
     })?;
-    trial.part().map(drop)
+    trial.part(&Attributes::new()).map(drop)
 }
 
 /// The isolation level that the query chooses with `with('isolation', ...)`.
@@ -602,5 +571,5 @@ fn renamed_attribute(renamed: &[(EdgeId, EdgeId)]) -> Attributes {
         .iter()
         .map(|(before, after)| format!("{} {}", edge_id_text(*before), edge_id_text(*after)))
         .collect();
-    Attributes::new().with("renamedEdges", pairs.join("\n"))
+    Attributes::new().with(Attributes::RENAMED_EDGES, pairs.join("\n"))
 }

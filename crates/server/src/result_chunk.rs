@@ -6,6 +6,7 @@ use evergraph::gremlin::graph::after_commit;
 use evergraph::gremlin::results::{Results, Traverser};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
+use evergraph_graph::value::Value;
 use evergraph_protocol::result::element_reader::{ElementReader, PropertyView};
 use evergraph_query::value::item::Item;
 use std::collections::HashMap;
@@ -13,6 +14,8 @@ use std::sync::Arc;
 
 /// Results in a chunk: their elements are read together, by column.
 const RESULTS_MAX: usize = 256;
+/// Bytes of a unique key that is sent.
+const KEY_BYTES_MAX: usize = 1024;
 
 /// Some results, and labels and properties of the elements in them.
 pub struct ResultChunk {
@@ -24,6 +27,17 @@ pub struct ResultChunk {
     catalogue: Arc<Catalogue>,
     /// By the name of an edge since the commit, the one before.
     former_edges: HashMap<EdgeId, EdgeId>,
+    /// Whether somebody wants the unique keys of its vertices, and has not got them.
+    owes_keys: bool,
+}
+
+/// What a client wants to know of the elements in results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChunkDetail {
+    /// Labels, and perhaps properties.
+    pub elements: ElementDetail,
+    /// Whether vertices come with their unique keys.
+    pub vertex_keys: bool,
 }
 
 impl ResultChunk {
@@ -31,12 +45,13 @@ impl ResultChunk {
     ///
     /// # Errors
     /// Errors of the query.
-    pub fn next(results: &mut Results<'_>, detail: ElementDetail) -> Result<Option<Self>> {
+    pub fn next(results: &mut Results<'_>, detail: ChunkDetail) -> Result<Option<Self>> {
         let traversers = results.next_traversers(RESULTS_MAX)?;
         if traversers.is_empty() {
             return Ok(None);
         }
-        let elements = results.elements(traversers.iter().map(|traverser| &traverser.item), detail)?;
+        let elements = if detail.vertex_keys { ElementDetail::PropertiesOfEnds } else { detail.elements };
+        let elements = results.elements(traversers.iter().map(|traverser| &traverser.item), elements)?;
         let catalogue = results.catalogue();
         let former_edges = HashMap::new();
         Ok(Some(Self {
@@ -45,7 +60,24 @@ impl ResultChunk {
             elements,
             catalogue,
             former_edges,
+            owes_keys: detail.vertex_keys,
         }))
+    }
+
+    /// The unique keys of the vertices in it, once and if they are wanted: pairs of a vertex and its key. Long keys are left
+    /// out.
+    #[must_use]
+    pub fn take_vertex_keys(&mut self) -> Vec<(Value, Value)> {
+        if !std::mem::take(&mut self.owes_keys) {
+            return Vec::new();
+        }
+        let key = |(vertex, data): (VertexId, &ElementData)| {
+            let label = self.catalogue.label(&data.label)?;
+            let name = self.catalogue.key_name(self.catalogue.vertex_key(label)?);
+            let property = data.properties.iter().find(|property| property.key == name)?;
+            is_short(&property.value).then(|| (Value::I64(i64::from(vertex.0)), property.value.clone()))
+        };
+        self.elements.vertices().filter_map(key).collect()
     }
 
     /// Bytes of its results in memory, without elements.
@@ -116,6 +148,16 @@ impl ResultChunk {
             let properties = (!meta.as_slice().is_empty()).then_some(meta);
             visit(PropertyView { key, value: &property.value, nth: property.nth, properties });
         }
+    }
+}
+
+fn is_short(key: &Value) -> bool {
+    match key {
+        Value::String(text) => text.len() <= KEY_BYTES_MAX,
+        Value::Bytes(bytes) => bytes.len() <= KEY_BYTES_MAX,
+        Value::BigInteger(number) => number.heap_bytes() <= KEY_BYTES_MAX,
+        Value::List(_) | Value::Set(_) | Value::Map(_) => false,
+        _ => true,
     }
 }
 

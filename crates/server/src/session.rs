@@ -16,6 +16,7 @@
 use crate::security::role::Role;
 use evergraph::Database;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
+use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, Query, QuerySource};
 use evergraph::gremlin::results::Results;
 use evergraph::gremlin::task::Task;
@@ -61,26 +62,38 @@ pub enum SessionView {
     Snapshot(Arc<Snapshot>),
 }
 
+/// What a request says beside its query.
+#[derive(Clone)]
+pub struct QueryTerms<'r> {
+    /// The variables.
+    pub bindings: Bindings,
+    /// What it may take.
+    pub limits: Limits,
+    /// Stops it.
+    pub cancel: &'r CancelFlag,
+    /// Whether an unknown name is an error.
+    pub strict: bool,
+    /// Where notes go.
+    pub notes: &'r Notes,
+}
+
+impl QueryTerms<'_> {
+    /// `query` on these terms.
+    pub fn of<'q, G>(self, query: Query<'q, G>) -> Query<'q, G> {
+        let query = query.bindings(self.bindings).limits(self.limits).cancel(self.cancel);
+        query.strict(self.strict).notes(self.notes)
+    }
+}
+
 impl SessionView {
     /// Reads a query, which may be run here.
     ///
     /// # Errors
     /// Those of the query; `busy` while another one uses the transaction.
-    pub fn task(
-        &self,
-        source: QuerySource<'_>,
-        bindings: Bindings,
-        limits: Limits,
-        cancel: &CancelFlag,
-    ) -> Result<Task> {
+    pub fn task(&self, source: QuerySource<'_>, terms: QueryTerms<'_>) -> Result<Task> {
         match self {
-            Self::Transaction(open) => {
-                open.ask(source)?.bindings(bindings).limits(limits).cancel(cancel).task()
-            }
-            Self::Snapshot(snapshot) => {
-                let query = Query::shared(Arc::clone(snapshot), source);
-                query.bindings(bindings).limits(limits).cancel(cancel).task()
-            }
+            Self::Transaction(open) => terms.of(open.ask(source)?).task(),
+            Self::Snapshot(snapshot) => terms.of(Query::shared(Arc::clone(snapshot), source)).task(),
         }
     }
 
@@ -257,7 +270,10 @@ mod tests {
     }
 
     fn run(view: &SessionView, text: &str) -> Result<()> {
-        let task = view.task(text.into(), Bindings::new(), Limits::default(), &CancelFlag::default())?;
+        let (cancel, notes) = (CancelFlag::default(), Notes::default());
+        let (bindings, limits) = (Bindings::new(), Limits::default());
+        let terms = QueryTerms { bindings, limits, cancel: &cancel, strict: false, notes: &notes };
+        let task = view.task(text.into(), terms)?;
         view.results(&task)?.next_items(9).map(drop)
     }
 

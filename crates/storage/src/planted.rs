@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! here              each bug: its name and what is wrong
-//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server as well
+//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server and the client as well
 //! catchers.rs       which test catches it (`crates/engines/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
@@ -281,6 +281,17 @@ bugs! {
     QueriesOutliveClients = "queries-outlive-clients";
     /// A connection that is kept alive may be idle for ever.
     EndlessIdleConnections = "endless-idle-connections";
+
+    // Client.
+
+    /// A client tries a commit again whose answer was lost.
+    LostCommitsRetried = "lost-commits-retried";
+    /// A client reads messages of any size.
+    MessagesUnlimited = "messages-unlimited";
+    /// A client sends its password as often as it is asked for one.
+    LoginsRepeated = "logins-repeated";
+    /// What a query sends without end holds its client for longer than its time.
+    AnswersWithoutEnd = "answers-without-end";
 }
 
 /// Whether this process has `bug`.

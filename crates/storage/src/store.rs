@@ -24,7 +24,7 @@ use crate::transaction::deadline::Deadline;
 use crate::transaction::front::{Counters, Front};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
-use crate::transaction::retry::Retry;
+use crate::transaction::retry::{ATTEMPTS_MAX, Retry};
 use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
@@ -77,7 +77,7 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
-            attempts_max: 100,
+            attempts_max: ATTEMPTS_MAX,
             isolation: Isolation::Snapshot,
             background: Background::Threads,
             transaction_timeout: Duration::MAX,
@@ -264,24 +264,11 @@ impl<E: Engine> Store<E> {
     ) -> Result<T> {
         let options = options.into();
         let deadline = self.deadline(options);
-        let mut attempts = 0;
-        loop {
-            let error = match attempt(self.begin_until(options, deadline.clone())) {
-                Ok(value) => return Ok(value),
-                Err(error) => error,
-            };
-            attempts += 1;
-            if !error.is_conflict() {
-                return Err(error);
-            }
-            if attempts >= self.options.attempts_max {
-                return Err(error.context(format!("after {attempts} attempts")));
-            }
-            self.retry.wait(attempts);
-            if deadline.has_passed() {
-                return Err(error.context(format!("after {attempts} attempts and all of its time")));
-            }
-        }
+        self.retry.retrying(
+            self.options.attempts_max,
+            || deadline.has_passed(),
+            || attempt(self.begin_until(options, deadline.clone())),
+        )
     }
 
     pub(crate) fn front(&self) -> &Arc<Front<E>> {

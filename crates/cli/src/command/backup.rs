@@ -3,6 +3,7 @@
 use crate::command::check::check_written;
 use crate::context::Context;
 use crate::open::refuse_file;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, counted, size, time};
@@ -30,6 +31,7 @@ without closing it: Database::backup.";
 #[command(after_help = AFTER_HELP)]
 pub struct BackupArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
     /// The folder of the copy: new or empty.
     pub output: PathBuf,

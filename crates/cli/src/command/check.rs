@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::open::refuse_file;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -34,6 +35,7 @@ What is verified:
 #[command(after_help = AFTER_HELP)]
 pub struct CheckArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
 }
 

@@ -1,6 +1,7 @@
 //! `evergraph checkpoint`: the log's content goes into the database's files, and the log is cut.
 
 use crate::context::Context;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph_measure::disk_size::disk_bytes;
 use evergraph_terminal::failure::Failure;
@@ -25,6 +26,7 @@ the next opening as fast, and the folder as small, as possible.";
 #[command(after_help = AFTER_HELP)]
 pub struct CheckpointArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
 }
 

@@ -4,6 +4,7 @@ use crate::command::check::check_written;
 use crate::context::Context;
 use crate::engine::EngineArgument;
 use crate::open::refuse_file;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
@@ -38,6 +39,7 @@ behind cannot be opened, and the next conversion to the same folder replaces it.
 #[command(after_help = AFTER_HELP)]
 pub struct ConvertArguments {
     /// The database, which is not changed.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
     /// The folder of the new database: new or empty.
     pub output: PathBuf,

@@ -1,6 +1,7 @@
 //! `evergraph export`: what is in a database now becomes files that others read.
 
 use crate::context::Context;
+use crate::target::FolderParser;
 use clap::{Args, ValueEnum};
 use evergraph::export::options::{
     ExportFormat, ExportOptions, ExportProgress, ExportSummary, ExportedFile, Packing,
@@ -43,6 +44,7 @@ What a format cannot carry is listed at the end, and in docs/guide/export.md.";
 #[command(after_help = AFTER_HELP)]
 pub struct ExportArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
     /// The folder or file to write; `-` is standard output, for formats of one file.
     #[arg(long, short, value_name = "PATH")]

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::engine::EngineArgument;
 use crate::loading::Destination;
+use crate::target::FolderParser;
 use clap::{Args, Subcommand, ValueEnum};
 use evergraph::generate::payments::PaymentsOptions;
 use evergraph::generate::rmat::{RmatOptions, VertexIds};
@@ -70,6 +71,7 @@ pub enum Network {
 #[group(required = true, multiple = false)]
 pub struct GenerateTarget {
     /// The database to create: a new folder, or an empty database.
+    #[arg(value_parser = FolderParser)]
     pub database: Option<PathBuf>,
     /// Write files to this folder instead.
     #[arg(long, value_name = "FOLDER")]

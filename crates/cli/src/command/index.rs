@@ -2,6 +2,7 @@
 
 use crate::command::run::names;
 use crate::context::Context;
+use crate::target::FolderParser;
 use clap::{Args, Subcommand};
 use evergraph::index::IndexInfo;
 use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
@@ -81,6 +82,7 @@ pub enum Action {
     #[command(after_help = CREATE_HELP)]
     Create {
         /// The database.
+        #[arg(value_parser = FolderParser)]
         database: PathBuf,
         /// The label or edge type, and the property key.
         #[command(flatten)]
@@ -99,6 +101,7 @@ pub enum Action {
     #[command(after_help = DROP_HELP)]
     Drop {
         /// The database.
+        #[arg(value_parser = FolderParser)]
         database: PathBuf,
         /// The label or edge type, and the property key.
         #[command(flatten)]
@@ -111,6 +114,7 @@ pub enum Action {
     #[command(after_help = NEWEST_FIRST_HELP)]
     NewestFirst {
         /// The database.
+        #[arg(value_parser = FolderParser)]
         database: PathBuf,
         /// The edge type.
         edge_type: String,
@@ -121,6 +125,7 @@ pub enum Action {
     #[command(after_help = LIST_HELP)]
     List {
         /// The database.
+        #[arg(value_parser = FolderParser)]
         database: PathBuf,
     },
 }

@@ -9,6 +9,7 @@ pub mod convert;
 pub mod demo;
 pub mod export;
 pub mod generate;
+pub mod health;
 pub mod import;
 pub mod index;
 pub mod man;

@@ -3,6 +3,7 @@
 use crate::command::check::{check_written, meter_of_check};
 use crate::context::Context;
 use crate::open::refuse_file;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph::Database;
 use evergraph_graph::error::Error;
@@ -45,6 +46,7 @@ says where it was, what it was, and how much of it is missing.";
 #[command(after_help = AFTER_HELP)]
 pub struct SalvageArguments {
     /// The damaged database, which is only read.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
     /// The folder of the new database: new or empty.
     pub output: PathBuf,

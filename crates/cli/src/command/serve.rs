@@ -3,6 +3,7 @@
 use crate::amount;
 use crate::context::Context;
 use crate::open::refuse_file;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph::EngineKind;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
@@ -56,7 +57,7 @@ const END_INTERVAL: Duration = Duration::from_millis(20);
 #[command(after_help = AFTER_HELP)]
 pub struct ServeArguments {
     /// The databases; drivers use the first one unless they name another one.
-    #[arg(value_name = "DB", required_unless_present = "root")]
+    #[arg(value_name = "DB", required_unless_present = "root", value_parser = FolderParser)]
     pub databases: Vec<PathBuf>,
     /// Serve all databases directly below this folder as well (folders called NAME.eg), and allow creating and dropping
     /// databases there.

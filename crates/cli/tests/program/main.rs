@@ -20,6 +20,7 @@ mod queries;
 mod safety;
 mod scripts;
 mod serve;
+mod server_urls;
 mod settings;
 mod shell;
 mod stats;

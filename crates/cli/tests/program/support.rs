@@ -187,6 +187,11 @@ pub struct Served {
 }
 
 impl Served {
+    /// Where it listens, without TLS.
+    pub fn url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
     /// The answer to `GET path`, head and all.
     pub fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();

@@ -360,6 +360,27 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "connections::an_idle_connection_is_ended_and_one_whose_query_runs_is_not",
             &["an idle connection is ended"],
         ),
+
+        LostCommitsRetried => (
+            "client",
+            "lost_connections::a_commit_whose_answer_is_lost_is_never_tried_again",
+            &["a lost commit has an unknown outcome", "a lost commit is not tried again"],
+        ),
+        MessagesUnlimited => (
+            "client",
+            "hostile::a_message_above_the_limit_is_an_error",
+            &["a message above the limit is refused"],
+        ),
+        LoginsRepeated => (
+            "client",
+            "hostile::a_password_is_sent_once_and_only_to_who_asks_for_a_log_in",
+            &["the password is sent once"],
+        ),
+        AnswersWithoutEnd => (
+            "client",
+            "hostile::frames_without_end_last_no_longer_than_the_query_may",
+            &["the query ends with its time"],
+        ),
     };
     Some(Catcher { tests, name, seed: None, says })
 }

@@ -97,6 +97,11 @@ impl Elements {
         Ok(Self { vertices, edges, catalogue: reader.catalogue, _memory: reader.held })
     }
 
+    /// All vertices, ends of edges and owners of properties included, in no order.
+    pub fn vertices(&self) -> impl Iterator<Item = (VertexId, &ElementData)> {
+        self.vertices.iter().map(|(vertex, data)| (*vertex, data))
+    }
+
     /// A vertex; `None` if it is gone, or was not in the results.
     #[must_use]
     pub fn vertex(&self, vertex: VertexId) -> Option<&ElementData> {

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use evergraph_graph::nearest::did_you_mean;
+use evergraph_graph::transaction::Isolation;
 use evergraph_graph::value::Value;
 use evergraph_query::error::quoted;
 use evergraph_query::gremlin::bindings::Bindings;
@@ -30,12 +31,13 @@ const UNUSED: [&str; 8] = [
     "sideEffect",
 ];
 
-const USED: [&str; 13] = [
+const USED: [&str; 16] = [
     "aliases",
     "batchSize",
     "bindings",
     "evaluationTimeout",
     "gremlin",
+    "isolation",
     "language",
     "manageTransaction",
     "materializeProperties",
@@ -43,7 +45,9 @@ const USED: [&str; 13] = [
     "saslMechanism",
     "scriptEvaluationTimeout",
     "session",
+    "strict",
     "userAgent",
+    "vertexKeys",
 ];
 
 /// The value of an argument.
@@ -148,6 +152,9 @@ impl UncheckedRequest {
             materialize_properties: self.materialize_properties()?,
             user_agent: self.text("userAgent")?,
             session: self.session()?,
+            isolation: self.isolation()?,
+            strict: self.truth("strict")?.unwrap_or(false),
+            vertex_keys: self.truth("vertexKeys")?.unwrap_or(false),
         })
     }
 
@@ -209,6 +216,16 @@ impl UncheckedRequest {
         MaterializeProperties::from_name(&name).map(Some).ok_or_else(|| {
             let found = quoted(&name);
             self.wrong(format!("the argument `materializeProperties`: all or tokens expected, found {found}"))
+        })
+    }
+
+    fn isolation(&mut self) -> Result<Option<Isolation>, RequestError> {
+        let Some(name) = self.text("isolation")? else { return Ok(None) };
+        let known =
+            [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == &*name);
+        known.map(Some).ok_or_else(|| {
+            let found = quoted(&name);
+            self.wrong(format!("the argument `isolation`: snapshot or serializable expected, found {found}"))
         })
     }
 

@@ -8,10 +8,12 @@
 //! session      close           session
 //! any          authentication  sasl, saslMechanism
 //! options of the query         evaluationTimeout, batchSize, materializeProperties, userAgent
+//!                              isolation, strict, vertexKeys    of Evergraph's own clients
 //! ```
 //!
 //! Source: TinkerPop 3.8, "Provider Documentation", OpProcessors Arguments.
 
+use evergraph_graph::transaction::Isolation;
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use uuid::Uuid;
@@ -75,6 +77,13 @@ pub struct QueryOptions {
     pub user_agent: Option<Box<str>>,
     /// The session that it runs in. `None`: in a transaction of its own.
     pub session: Option<Session>,
+    /// The isolation level of the transaction that it begins. `None`: the database's default. Of Evergraph's own clients.
+    pub isolation: Option<Isolation>,
+    /// Whether a name that the graph does not have is an error. Of Evergraph's own clients.
+    pub strict: bool,
+    /// Whether frames have the unique keys of the vertices in them, in the attribute `vertexKeys`. Of Evergraph's own
+    /// clients.
+    pub vertex_keys: bool,
 }
 
 /// Another name of a source.

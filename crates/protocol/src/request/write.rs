@@ -1,5 +1,6 @@
 //! Writes requests, in either format, for clients.
 
+use evergraph_graph::transaction::Isolation;
 use evergraph_graph::value::Value;
 use evergraph_query::gremlin::bindings::{Binding, Bindings};
 use evergraph_query::gremlin::bytecode::Bytecode;
@@ -119,6 +120,9 @@ impl QueryOptions {
         push(arguments, "batchSize", self.batch_size.map(|size| i32::try_from(size).unwrap_or(i32::MAX)));
         push(arguments, "materializeProperties", self.materialize_properties.map(|parts| parts.name()));
         push(arguments, "userAgent", self.user_agent.as_deref());
+        push(arguments, "isolation", self.isolation.map(Isolation::name));
+        push(arguments, "strict", self.strict.then_some(true));
+        push(arguments, "vertexKeys", self.vertex_keys.then_some(true));
         if let Some(session) = &self.session {
             push(arguments, "session", Some(&*session.id));
             if session.manages_transactions {

@@ -4,6 +4,9 @@
 //! kind            "conflict"      the kind of an error, as in exit codes and Python's exceptions
 //! line, column    1, 7            where a text is wrong, both from 1
 //! outcome         "unknown"       a commit whose answer was lost: it may have been written
+//! warnings        ["..."]         what stands beside the results, such as an unknown name; TinkerPop's drivers log it
+//! renamedEdges    "0-0-1-0 ..."   edges that a commit gave another id: a pair of ids a line
+//! vertexKeys      {7: "Ada"}      unique keys of vertices in this frame and the next ones, if the request asks for them
 //! ```
 //!
 //! There is never a stack trace.
@@ -25,6 +28,12 @@ impl Attributes {
     pub const COLUMN: &str = "column";
     /// The name of a commit's outcome.
     pub const OUTCOME: &str = "outcome";
+    /// The name of what stands beside the results.
+    pub const WARNINGS: &str = "warnings";
+    /// The name of the edges that a commit gave another id.
+    pub const RENAMED_EDGES: &str = "renamedEdges";
+    /// The name of the unique keys of vertices.
+    pub const VERTEX_KEYS: &str = "vertexKeys";
     /// The outcome of a commit of which nobody knows whether it was written.
     pub const UNKNOWN: &str = "unknown";
 

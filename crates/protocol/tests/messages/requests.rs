@@ -1,6 +1,7 @@
 //! Requests: every operation there and back, and wrong ones with the status that answers them.
 
 use evergraph_graph::error::ErrorKind;
+use evergraph_graph::transaction::Isolation;
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
@@ -24,6 +25,9 @@ fn options() -> QueryOptions {
         materialize_properties: Some(MaterializeProperties::Tokens),
         user_agent: Some("a test".into()),
         session: None,
+        isolation: Some(Isolation::Serializable),
+        strict: true,
+        vertex_keys: true,
     }
 }
 
@@ -140,6 +144,14 @@ fn wrong_arguments_are_answered_with_499_and_say_what_was_expected() {
         (
             request("eval", "", r#"{"gremlin": "g.V()", "gremlin": "g.E()"}"#),
             "the argument `gremlin` is there twice",
+        ),
+        (
+            request("eval", "", r#"{"gremlin": "g", "isolation": "loose"}"#),
+            "the argument `isolation`: snapshot or serializable expected, found `loose`",
+        ),
+        (
+            request("eval", "", r#"{"gremlin": "g", "strict": 1}"#),
+            "the argument `strict`: true or false expected, found `1`",
         ),
         (
             request("eval", "", r#"{"gremlin": "g", "batchSize": 0}"#),

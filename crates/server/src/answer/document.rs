@@ -72,7 +72,7 @@ impl AnswerFormat for Document {
             EncoderPurpose::Answer => Arc::clone(&self.is_begun),
             EncoderPurpose::Trial => Arc::default(),
         };
-        Box::new(BodyEncoder { document, is_begun })
+        Box::new(BodyEncoder { document, is_begun, attributes: Attributes::new() })
     }
 
     fn nothing(&self, attributes: &Attributes) -> Frame {
@@ -95,6 +95,15 @@ pub(crate) struct BodyEncoder {
     pub(crate) document: DocumentEncoder,
     /// Whether a part was made.
     pub(crate) is_begun: Arc<AtomicBool>,
+    /// What is said at the end: a document has its status there.
+    pub(crate) attributes: Attributes,
+}
+
+impl BodyEncoder {
+    fn keep(&mut self, attributes: &Attributes) {
+        let all = std::mem::take(&mut self.attributes);
+        self.attributes = attributes.iter().fold(all, |all, (name, value)| all.with(name, value.clone()));
+    }
 }
 
 impl AnswerEncoder for BodyEncoder {
@@ -102,13 +111,15 @@ impl AnswerEncoder for BodyEncoder {
         self.document.push(item, bulk, elements)
     }
 
-    fn part(&mut self) -> Result<Frame, EncodeError> {
+    fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError> {
+        self.keep(attributes);
         self.is_begun.store(true, Ordering::Relaxed);
         Ok(Frame { bytes: self.document.take_part(), kind: FrameKind::Body(BodyPart::Middle) })
     }
 
-    fn end(&mut self) -> Result<AnswerEnd, EncodeError> {
-        let bytes = self.document.take_end(Status::Success, &Attributes::new());
+    fn end(&mut self, attributes: &Attributes) -> Result<AnswerEnd, EncodeError> {
+        self.keep(attributes);
+        let bytes = self.document.take_end(Status::Success, &self.attributes);
         let is_begun = self.is_begun.load(Ordering::Relaxed);
         let part = if is_begun { BodyPart::Last } else { BodyPart::Whole(200) };
         Ok(AnswerEnd::Last(Frame { bytes, kind: FrameKind::Body(part) }))

@@ -54,17 +54,17 @@ pub trait AnswerEncoder: Send {
     /// If a result cannot be sent. The part is as it was before.
     fn push(&mut self, item: &Item, bulk: u64, elements: &ResultChunk) -> Result<u64, EncodeError>;
 
-    /// What was added since the last part, when more follows.
+    /// What was added since the last part, when more follows, with what a program should know of it beside.
     ///
     /// # Errors
     /// If results cannot be sent together.
-    fn part(&mut self) -> Result<Frame, EncodeError>;
+    fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError>;
 
     /// What comes when there are no more results. Called until it is the end.
     ///
     /// # Errors
     /// As [`AnswerEncoder::part`].
-    fn end(&mut self) -> Result<AnswerEnd, EncodeError>;
+    fn end(&mut self, attributes: &Attributes) -> Result<AnswerEnd, EncodeError>;
 }
 
 /// What is sent when there are no more results.

@@ -38,7 +38,7 @@ impl AnswerFormat for Lines {
             EncoderPurpose::Answer => Arc::clone(&self.is_begun),
             EncoderPurpose::Trial => Arc::default(),
         };
-        Box::new(BodyEncoder { document, is_begun })
+        Box::new(BodyEncoder { document, is_begun, attributes: Attributes::new() })
     }
 
     fn nothing(&self, _: &Attributes) -> Frame {

@@ -62,8 +62,8 @@ struct MessageEncoder {
 }
 
 impl MessageEncoder {
-    fn finish(&mut self, status: Status) -> Frame {
-        Frame { bytes: self.frames.finish(status, &Attributes::new()), kind: self.kind }
+    fn finish(&mut self, status: Status, attributes: &Attributes) -> Frame {
+        Frame { bytes: self.frames.finish(status, attributes), kind: self.kind }
     }
 }
 
@@ -74,12 +74,12 @@ impl AnswerEncoder for MessageEncoder {
         Ok(left)
     }
 
-    fn part(&mut self) -> Result<Frame, EncodeError> {
-        Ok(self.finish(Status::PartialContent))
+    fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError> {
+        Ok(self.finish(Status::PartialContent, attributes))
     }
 
-    fn end(&mut self) -> Result<AnswerEnd, EncodeError> {
+    fn end(&mut self, attributes: &Attributes) -> Result<AnswerEnd, EncodeError> {
         let status = if self.has_results { Status::Success } else { Status::NoContent };
-        Ok(AnswerEnd::Last(self.finish(status)))
+        Ok(AnswerEnd::Last(self.finish(status, attributes)))
     }
 }

@@ -99,12 +99,12 @@ impl AnswerEncoder for TableEncoder {
         Ok(0)
     }
 
-    fn part(&mut self) -> Result<Frame, EncodeError> {
+    fn part(&mut self, _: &Attributes) -> Result<Frame, EncodeError> {
         self.table()?;
         Ok(Frame { bytes: Vec::new(), kind: FrameKind::Body(BodyPart::Middle) })
     }
 
-    fn end(&mut self) -> Result<AnswerEnd, EncodeError> {
+    fn end(&mut self, _: &Attributes) -> Result<AnswerEnd, EncodeError> {
         let (mut sending, is_first) = match self.sending.take() {
             Some(sending) => (sending, false),
             None => {

@@ -21,7 +21,7 @@ use crate::http::basic_login::{log_in, unauthorized};
 use crate::http::body::{self, RequestBody};
 use crate::http::error::HttpError;
 use crate::http::response::respond;
-use crate::request_task::WriteRule;
+use crate::request_context::WriteRule;
 use crate::security::access::Principal;
 use crate::server_phase::ServerPhase;
 use crate::shared::Shared;

@@ -360,6 +360,7 @@ mod tests {
     ) -> std::result::Result<Login, LoginRefusal> {
         let (sender, receiver) = channel();
         authenticator.log_in(LoginAttempt {
+            is_known: false,
             user: user.into(),
             password: password.as_bytes().into(),
             address: ADDRESS,

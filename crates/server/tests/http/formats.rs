@@ -2,9 +2,9 @@
 
 use crate::client::{ANSWER_TIME, Answer, Client};
 use crate::{ENDLESS, add_points, eventually, serve};
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{Array as _, RecordBatch};
 use arrow_ipc::reader::StreamReader;
 use evergraph_server::options::ServerOptions;
 use http_body_util::BodyExt as _;

@@ -150,6 +150,10 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../../src/security/authenticator.rs"),
         include_str!("../../src/security/users_file.rs"),
         include_str!("../../../cli/tests/program/users.rs"),
+        include_str!("../../../cli/tests/program/server_urls.rs"),
+        include_str!("../../../client/src/connection.rs"),
+        include_str!("../../../client/tests/server/hostile.rs"),
+        include_str!("../../../client/tests/server/secured.rs"),
     );
     let promises = PAGE.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| **"));
     let mut promises_count = 0;

@@ -11,7 +11,11 @@
 
 use crate::io::random::Random;
 use crate::sync::{Condvar, Mutex};
+use evergraph_graph::error::Result;
 use std::time::Duration;
+
+/// Attempts by default.
+pub const ATTEMPTS_MAX: u32 = 100;
 
 const FIRST_WAIT: Duration = Duration::from_micros(50);
 const WAIT_MAX: Duration = Duration::from_millis(10);
@@ -35,6 +39,38 @@ impl Retry {
     /// A random number, for seeds.
     pub fn next_u64(&self) -> u64 {
         self.random.lock().next_u64()
+    }
+
+    /// Calls `attempt` until it does something else than conflict, `attempts_max` times, with a wait in between; not
+    /// again once `is_late`.
+    ///
+    /// # Errors
+    /// Errors of `attempt`, at once unless it is `conflict`; `conflict` after the last attempt, or when it is late, with
+    /// the number of attempts.
+    pub fn retrying<T>(
+        &self,
+        attempts_max: u32,
+        is_late: impl Fn() -> bool,
+        mut attempt: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        let mut attempts = 0;
+        loop {
+            let error = match attempt() {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            attempts += 1;
+            if !error.is_conflict() {
+                return Err(error);
+            }
+            if attempts >= attempts_max {
+                return Err(error.context(format!("after {attempts} attempts")));
+            }
+            self.wait(attempts);
+            if is_late() {
+                return Err(error.context(format!("after {attempts} attempts and all of its time")));
+            }
+        }
     }
 
     /// Sleeps after `attempts` that failed.

@@ -3,6 +3,7 @@
 use crate::amount;
 use crate::command::import::values::{NamedFiles, Quote, character, id_range, named_files, quote};
 use crate::engine::EngineArgument;
+use crate::target::FolderParser;
 use clap::{Args, ValueEnum};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(
 pub struct ImportArguments {
     /// The database to add to; created if it does not exist.
     #[arg(required_unless_present = "propose")]
+    #[arg(value_parser = FolderParser)]
     pub database: Option<PathBuf>,
     /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "propose")]

@@ -4,7 +4,6 @@
 //! deleted has its number alone.
 
 use crate::command::query::printed_item::{EdgeName, PrintedItem, VertexName};
-use crate::command::run::keys::unique_key;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::Column;
 use evergraph_graph::error::Result;
@@ -30,7 +29,7 @@ impl<'v> ElementNames<'v> {
     pub fn new(view: &'v dyn GraphView) -> Self {
         let catalogue = view.catalogue();
         let labels = catalogue.labels().map(|(label, _)| label);
-        let keys = labels.filter_map(|label| Some((label, unique_key(&catalogue, label)?))).collect();
+        let keys = labels.filter_map(|label| Some((label, catalogue.vertex_key(label)?))).collect();
         Self { view, catalogue, keys }
     }
 

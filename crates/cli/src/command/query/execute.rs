@@ -1,8 +1,11 @@
 //! Querying: opens a database, asks, and prints what comes.
 
-use crate::command::query::execution::{QueryOptionArguments, answered};
+use crate::command::query::execution::{QueryOptionArguments, QueryOptions, answered};
 use crate::command::query::plan_report::PlanReport;
+use crate::command::query::remote::Remote;
 use crate::context::Context;
+use crate::server_access::ServerAccessArguments;
+use crate::target::{Target, UncheckedUrl};
 use clap::Args;
 use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
@@ -20,11 +23,18 @@ Examples:
   evergraph query social.eg --profile 'g.V().out().out().count()'
   evergraph query social.eg -f question.groovy --timeout 30s
   echo 'g.E().count()' | evergraph query social.eg -
+  evergraph query wss://ann@graph.example/social 'g.V().count()'
 
 What it does:
   A query that only reads runs on one snapshot, and its results are printed as
   they arrive. A query that writes is committed at its end, atomically, and
   retried after a conflict. docs/gremlin.md describes the steps.
+
+A URL:
+  ws://HOST:PORT/NAME or, with TLS, wss://USER@HOST:PORT/NAME asks the database
+  NAME of a server; the port is 8182 unless it is given, and without NAME it is
+  the database that the server calls g. The password of USER is in the variable
+  EVERGRAPH_PASSWORD or the first line of --password-file, or is asked for.
 
 Output:
   Each result is a line; maps with the same keys, as valueMap() and project()
@@ -48,8 +58,9 @@ Output:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct QueryArguments {
-    /// The database.
-    pub database: PathBuf,
+    /// The database: a folder, or the URL of a server.
+    #[arg(value_name = "DATABASE")]
+    pub database: Target,
     /// The query, in Gremlin; `-` reads it from standard input.
     #[arg(required_unless_present = "file", conflicts_with = "file")]
     pub text: Option<String>,
@@ -65,6 +76,9 @@ pub struct QueryArguments {
     /// Options for running it.
     #[command(flatten)]
     pub asking: QueryOptionArguments,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
 }
 
 /// Asks and prints.
@@ -75,9 +89,14 @@ pub struct QueryArguments {
 pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Result<(), Failure> {
     let text = arguments.text()?;
     let asking = arguments.asking.asking(context.cancel.clone(), context.console)?;
+    let path = match &arguments.database {
+        Target::Server(url) => return ask_server(arguments, url, &asking, &text, context),
+        Target::Folder(path) => path,
+    };
+    arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = context.open(&arguments.database)?;
+    let database = context.open(path)?;
     drop(meter);
     if arguments.explain || arguments.profile {
         let explained = asking.explain(&database, &text, arguments.profile)?;
@@ -89,6 +108,30 @@ pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Re
         context.console.note_on_terminal(format!("{}{committed}", answered.summary()));
     }
     Ok(database.close()?)
+}
+
+fn ask_server(
+    arguments: &QueryArguments,
+    url: &UncheckedUrl,
+    asking: &QueryOptions,
+    text: &str,
+    context: &Context,
+) -> std::result::Result<(), Failure> {
+    asking.check_remote()?;
+    let meter = context.console.meter();
+    meter.tell("connect", None, String::new);
+    let client = arguments.access.connect(url, context)?;
+    drop(meter);
+    let remote = Remote::Server(&client);
+    if arguments.explain || arguments.profile {
+        asking.explain_remote(remote, text, arguments.profile)?;
+    } else {
+        let json = context.console.is_json();
+        let ((), answered) = answered(json, u64::MAX, |output| asking.answer_remote(remote, text, output))?;
+        context.console.note_on_terminal(answered.summary());
+    }
+    client.close();
+    Ok(())
 }
 
 impl QueryArguments {

@@ -23,13 +23,17 @@ use evergraph_terminal::number::{counted, time};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+/// Bytes that a query may take by default.
+pub const MEMORY_BYTES: u64 = 1 << 30;
+
 /// Options for running queries.
 #[derive(Args, Debug)]
 pub struct QueryOptionArguments {
     /// Set a variable of the query; the value is a Gremlin literal: --bind age=30 --bind "name='Ada'".
     #[arg(long, value_name = "NAME=VALUE")]
     pub bind: Vec<String>,
-    /// Time that a query may take, including the printing of results: 500ms, 30s, 5min [default: unlimited].
+    /// Time that a query may take, including the printing of results: 500ms, 30s, 5min [default: unlimited; of a server,
+    /// its own limit].
     #[arg(long, value_name = "TIME", value_parser = amount::time)]
     pub timeout: Option<Duration>,
     /// Memory that a query may take in addition to the graph.

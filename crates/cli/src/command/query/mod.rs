@@ -3,6 +3,8 @@
 //! ```text
 //! text, variables -> plan ─┬─> reads: a snapshot, results one by one ┐
 //!                          └─> writes: a transaction, committed      ┴─> naming -> shown -> output
+//!
+//! text, variables -> a server ─> results and their names, frame by frame ─> shown -> output
 //! ```
 
 pub mod element_names;
@@ -11,3 +13,5 @@ pub mod execution;
 pub mod output;
 pub mod plan_report;
 pub mod printed_item;
+pub mod received_item;
+pub mod remote;

@@ -2,6 +2,7 @@
 
 use crate::command::run::common_arguments::CommonArguments;
 use crate::command::run::parameters::{ParameterInput, given, with_parameters};
+use crate::target::FolderParser;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use evergraph_analysis::algorithm::{Algorithm, Group, Order};
@@ -35,6 +36,7 @@ Paths and cycles have a row for each vertex, `path,position,key`.
 )]
 pub struct RunArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
     /// The algorithm.
     #[command(subcommand)]

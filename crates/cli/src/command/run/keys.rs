@@ -85,7 +85,7 @@ impl Keys {
         let named = key.map(|name| names::key(&catalogue, name)).transpose()?;
         let by_label = labels
             .iter()
-            .filter_map(|label| Some((*label, named.or_else(|| unique_key(&catalogue, *label))?)))
+            .filter_map(|label| Some((*label, named.or_else(|| catalogue.vertex_key(*label))?)))
             .collect();
         Ok(Self { catalogue, labels, by_label })
     }
@@ -194,15 +194,6 @@ impl Keys {
     fn value_type(&self, label: LabelId, key: KeyId) -> ValueType {
         self.catalogue.property_type(Owner::Label(label), key).unwrap_or(ValueType::Any)
     }
-}
-
-/// The unique key by which vertices of `label` are known: `id`, or the first one indexed.
-#[must_use]
-pub fn unique_key(catalogue: &Catalogue, label: LabelId) -> Option<KeyId> {
-    let mut keys = catalogue.unique_keys().filter(|(indexed, _)| *indexed == label).map(|(_, key)| key);
-    let first = keys.next()?;
-    let id = keys.find(|key| &*catalogue.key_name(*key) == "id");
-    Some(id.unwrap_or(first))
 }
 
 impl fmt::Display for Key {

@@ -2,6 +2,8 @@
 
 use crate::command::query::execution::QueryOptionArguments;
 use crate::command::shell::command::rows;
+use crate::server_access::ServerAccessArguments;
+use crate::target::Target;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ Examples:
   evergraph shell social.eg -f queries.groovy --json
   echo 'g.V().count(); g.E().count()' | evergraph shell social.eg
   evergraph shell social.eg --timeout 30s --rows 1000
+  evergraph shell wss://ann@graph.example/social
 
 At a terminal:
   Enter runs a query; while a bracket or quote is open, it continues on the next
@@ -29,14 +32,21 @@ Scripts:
 
 Transactions:
   Each query that writes is a transaction of its own. :begin and :commit combine
-  several; after a query fails while writing, only :rollback is possible.";
+  several; after a query fails while writing, only :rollback is possible. On a
+  server, a transaction is also rolled back when the connection is lost, when
+  Ctrl-C stops a query in it, and after a minute without a query.
+
+A URL:
+  As of evergraph query. Of a server, names are not completed and :schema and
+  :profile are not available.";
 
 /// Arguments of `evergraph shell`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ShellArguments {
-    /// The database.
-    pub database: PathBuf,
+    /// The database: a folder, or the URL of a server.
+    #[arg(value_name = "DATABASE")]
+    pub database: Target,
     /// Run these statements and end; may be repeated.
     #[arg(long, short, value_name = "TEXT", conflicts_with = "file")]
     pub command: Vec<String>,
@@ -49,6 +59,9 @@ pub struct ShellArguments {
     /// Options for running queries.
     #[command(flatten)]
     pub asking: QueryOptionArguments,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
     /// Continue a script after an error; the exit code is that of the first error.
     #[arg(long)]
     pub keep_going: bool,

@@ -1,17 +1,15 @@
 //! Dialogue: what a person types at a terminal is run, input by input; errors are told, and it goes on.
 
 use crate::command::shell::arguments::ShellArguments;
+use crate::command::shell::backend::ShellDatabase;
 use crate::command::shell::editor::{Editor, Input};
 use crate::command::shell::history::{HistoryReport, usual_file};
-use crate::command::shell::schema::SchemaReport;
 use crate::command::shell::script::Script;
 use crate::command::shell::script_position::placed;
 use crate::command::shell::session::{AfterStatement, Session};
 use crate::context::Context;
-use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_terminal::failure::Failure;
-use evergraph_terminal::number::counted;
 use evergraph_terminal::table::visible;
 
 /// Asks for inputs and runs them until somebody has enough.
@@ -20,17 +18,16 @@ use evergraph_terminal::table::visible;
 /// `io` if the terminal is gone, or a history that was named can't be read; `cancelled` after SIGTERM.
 pub fn talk(
     session: &mut Session<'_>,
-    database: &Database,
+    database: &dyn ShellDatabase,
     arguments: &ShellArguments,
     context: &Context,
 ) -> Result<(), Failure> {
-    let mut editor = Editor::new(database)?;
+    let names = || database.names();
+    let mut editor = Editor::new(&names)?;
     remember(&mut editor, arguments, context)?;
-    let path = &arguments.database;
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let (vertices, edges) = SchemaReport::new(database)?.counts();
-    let (vertices, edges) = (counted(vertices, "vertex", "vertices"), counted(edges, "edge", "edges"));
-    context.console.note(format!("{}: {vertices}, {edges}; :help helps, Ctrl-D ends", visible(&name)));
+    let name = arguments.database.short_name();
+    let summary = database.summary()?;
+    context.console.note(format!("{}: {}; :help helps, Ctrl-D ends", visible(&name), visible(&summary)));
     let interrupt = &context.interrupt;
     while !interrupt.is_ending() {
         let prompt = format!("{name}{}", session.prompt());
@@ -58,7 +55,7 @@ pub fn talk(
 }
 
 /// Runs the statements of an input, up to the first error; whether more may come.
-fn enter(text: &str, session: &mut Session<'_>, editor: &Editor) -> Result<bool, Failure> {
+fn enter(text: &str, session: &mut Session<'_>, editor: &Editor<'_>) -> Result<bool, Failure> {
     let mut script = Script::new(text.as_bytes());
     while let Some(statement) = script.next()? {
         match session.run(&statement.text) {
@@ -77,7 +74,7 @@ fn enter(text: &str, session: &mut Session<'_>, editor: &Editor) -> Result<bool,
     Ok(true)
 }
 
-fn remember(editor: &mut Editor, arguments: &ShellArguments, context: &Context) -> Result<(), Failure> {
+fn remember(editor: &mut Editor<'_>, arguments: &ShellArguments, context: &Context) -> Result<(), Failure> {
     if let Some(file) = &arguments.history {
         return Ok(editor.remember_in(file)?);
     }

@@ -2,9 +2,8 @@
 
 use crate::command::shell::complete::complete;
 use crate::command::shell::script::is_unfinished;
-use evergraph::Database;
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::view::GraphView;
 use evergraph_terminal::table::visible;
 use rustyline::completion::{Completer, Pair};
 use rustyline::error::ReadlineError;
@@ -15,6 +14,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Helper};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Inputs that are remembered.
 const HISTORY_MAX: usize = 10_000;
@@ -22,8 +22,8 @@ const HISTORY_MAX: usize = 10_000;
 const LISTED_MAX: usize = 200;
 
 /// Reads inputs at a terminal.
-pub struct Editor {
-    editor: rustyline::Editor<Assistant, FileHistory>,
+pub struct Editor<'n> {
+    editor: rustyline::Editor<Assistant<'n>, FileHistory>,
     /// Where inputs are remembered; `None` if they aren't.
     history: Option<PathBuf>,
 }
@@ -38,12 +38,12 @@ pub enum Input {
     End,
 }
 
-impl Editor {
-    /// An editor that completes names of `database`, and remembers inputs only as long as it is there.
+impl<'n> Editor<'n> {
+    /// An editor that completes names that `names` gives, and remembers inputs only as long as it is there.
     ///
     /// # Errors
     /// `io` if the terminal is none to edit at.
-    pub fn new(database: &Database) -> Result<Self> {
+    pub fn new(names: &'n dyn Fn() -> Arc<Catalogue>) -> Result<Self> {
         let config = Config::builder()
             .max_history_size(HISTORY_MAX)
             .map_err(failed)?
@@ -52,7 +52,7 @@ impl Editor {
             .completion_prompt_limit(LISTED_MAX)
             .build();
         let mut editor = rustyline::Editor::with_config(config).map_err(failed)?;
-        editor.set_helper(Some(Assistant(database.clone())));
+        editor.set_helper(Some(Assistant(names)));
         Ok(Self { editor, history: None })
     }
 
@@ -113,20 +113,20 @@ fn failed(error: ReadlineError) -> Error {
 }
 
 /// What the line editor asks while somebody types.
-struct Assistant(Database);
+struct Assistant<'n>(&'n dyn Fn() -> Arc<Catalogue>);
 
-impl Completer for Assistant {
+impl Completer for Assistant<'_> {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let completion = complete(&line[..at], &self.0.snapshot().catalogue());
+        let completion = complete(&line[..at], &(self.0)());
         let pairs = completion.candidates.into_iter();
         let pairs = pairs.map(|(name, replacement)| Pair { display: visible(&name), replacement });
         Ok((completion.start, pairs.collect()))
     }
 }
 
-impl Validator for Assistant {
+impl Validator for Assistant<'_> {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(match is_unfinished(context.input()) {
             true => ValidationResult::Incomplete,
@@ -135,10 +135,10 @@ impl Validator for Assistant {
     }
 }
 
-impl Hinter for Assistant {
+impl Hinter for Assistant<'_> {
     type Hint = String;
 }
 
-impl Highlighter for Assistant {}
+impl Highlighter for Assistant<'_> {}
 
-impl Helper for Assistant {}
+impl Helper for Assistant<'_> {}

@@ -1,10 +1,13 @@
 //! The shell: opens a database and runs statements from a terminal, from what the call says, or from a file.
 
+use crate::command::query::execution::QueryOptions;
 use crate::command::shell::arguments::ShellArguments;
+use crate::command::shell::backend::ShellDatabase;
 use crate::command::shell::dialogue::talk;
 use crate::command::shell::runner::Runner;
 use crate::command::shell::session::Session;
 use crate::context::Context;
+use crate::target::Target;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::result_file::failure;
 use std::collections::BTreeMap;
@@ -34,32 +37,54 @@ pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode
     });
     let script = opened.transpose()?;
     let meter = context.console.meter();
-    meter.tell("open", None, String::new);
-    let database = context.open(&arguments.database)?;
-    drop(meter);
+    match &arguments.database {
+        Target::Folder(path) => {
+            arguments.access.refuse()?;
+            meter.tell("open", None, String::new);
+            let database = context.open(path)?;
+            drop(meter);
+            let code = run(arguments, &database, asking, variables, script, context)?;
+            database.close()?;
+            Ok(code)
+        }
+        Target::Server(url) => {
+            asking.check_remote()?;
+            meter.tell("connect", None, String::new);
+            let client = arguments.access.connect(url, context)?;
+            drop(meter);
+            let code = run(arguments, &client, asking, variables, script, context)?;
+            client.close();
+            Ok(code)
+        }
+    }
+}
 
+fn run(
+    arguments: &ShellArguments,
+    database: &dyn ShellDatabase,
+    asking: QueryOptions,
+    variables: BTreeMap<String, String>,
+    script: Option<(String, BufReader<File>)>,
+    context: &Context,
+) -> Result<ExitCode, Failure> {
     let is_dialogue = arguments.command.is_empty()
         && arguments.file.is_none()
         && io::stdin().is_terminal()
         && io::stdout().is_terminal();
     let rows_max = arguments.rows.unwrap_or(if is_dialogue { ROWS_OF_DIALOGUE } else { u64::MAX });
     let timing = io::stderr().is_terminal();
-    let mut session = Session::new(&database, context.console, asking, rows_max, timing, variables);
-    let code = if is_dialogue {
-        talk(&mut session, &database, arguments, context)?;
-        ExitCode::SUCCESS
-    } else {
-        let mut runner = Runner::new(&mut session, arguments.keep_going);
-        match script {
-            _ if !arguments.command.is_empty() => {
-                arguments.command.iter().try_for_each(|text| runner.run(text.as_bytes(), None))?;
-            }
-            Some((name, file)) => runner.run(file, Some(&name))?,
-            None => runner.run(io::stdin().lock(), Some("standard input"))?,
+    let mut session = Session::new(database, context.console, asking, rows_max, timing, variables);
+    if is_dialogue {
+        talk(&mut session, database, arguments, context)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut runner = Runner::new(&mut session, arguments.keep_going);
+    match script {
+        _ if !arguments.command.is_empty() => {
+            arguments.command.iter().try_for_each(|text| runner.run(text.as_bytes(), None))?;
         }
-        runner.end()?
-    };
-    drop(session);
-    database.close()?;
-    Ok(code)
+        Some((name, file)) => runner.run(file, Some(&name))?,
+        None => runner.run(io::stdin().lock(), Some("standard input"))?,
+    }
+    runner.end()
 }

@@ -4,16 +4,21 @@
 //! terminal ──────> dialogue ─┐                         ┌─> command ─┐
 //!                            ├─> script ─> statement ──┤            ├─> session ─> results, or an error with its place
 //! -c, -f, stdin ─> runner ───┘                         └─> query ───┘
+//!                                                                      session ─> backend ─┬─> embedded   a folder
+//!                                                                                          └─> remote     a server
 //! ```
 
 pub mod arguments;
+pub mod backend;
 pub mod command;
 pub mod complete;
 pub mod dialogue;
 pub mod editor;
+pub mod embedded;
 pub mod execute;
 pub mod help;
 pub mod history;
+pub mod remote;
 pub mod runner;
 pub mod schema;
 pub mod script;

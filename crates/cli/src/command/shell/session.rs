@@ -12,12 +12,10 @@
 //! behind it in a script isn't committed query by query instead.
 
 use crate::command::query::execution::{QueryOptions, QueryOutcome, answered};
-use crate::command::query::plan_report::PlanReport;
+use crate::command::shell::backend::{ShellDatabase, ShellTransaction};
 use crate::command::shell::command::{Command, Setting, parse, split};
 use crate::command::shell::help::help;
-use crate::command::shell::schema::SchemaReport;
 use crate::command::shell::variables::{SettingsReport, VariablesReport};
-use evergraph::{Database, Transaction};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Error;
 use evergraph_query::error::TextError;
@@ -30,20 +28,20 @@ use std::collections::BTreeMap;
 
 /// A database that is asked statement by statement.
 pub struct Session<'d> {
-    database: &'d Database,
+    database: &'d dyn ShellDatabase,
     console: Console,
     asking: QueryOptions,
     rows_max: u64,
     timing: bool,
     /// Values as they were written.
     variables: BTreeMap<String, String>,
-    within: ShellTransaction,
+    within: Within,
 }
 
 /// What transaction queries are asked within.
-enum ShellTransaction {
+enum Within {
     None,
-    Open(Box<Transaction>),
+    Open(Box<dyn ShellTransaction>),
     Broken,
 }
 
@@ -63,14 +61,14 @@ impl<'d> Session<'d> {
     /// how long each took. `variables` are those of `asking` as they were written.
     #[must_use]
     pub fn new(
-        database: &'d Database,
+        database: &'d dyn ShellDatabase,
         console: Console,
         asking: QueryOptions,
         rows_max: u64,
         timing: bool,
         variables: BTreeMap<String, String>,
     ) -> Self {
-        Self { database, console, asking, rows_max, timing, variables, within: ShellTransaction::None }
+        Self { database, console, asking, rows_max, timing, variables, within: Within::None }
     }
 
     /// What stops what is run from now on.
@@ -88,21 +86,21 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn prompt(&self) -> &'static str {
         match self.within {
-            ShellTransaction::None => "> ",
-            ShellTransaction::Open(_) => "*> ",
-            ShellTransaction::Broken => "!> ",
+            Within::None => "> ",
+            Within::Open(_) => "*> ",
+            Within::Broken => "!> ",
         }
     }
 
     /// Whether a transaction is open that could be committed.
     #[must_use]
     pub fn has_transaction(&self) -> bool {
-        matches!(self.within, ShellTransaction::Open(_))
+        matches!(self.within, Within::Open(_))
     }
 
     /// Forgets the transaction that is open, if one is; whether it was.
     pub fn roll_back(&mut self) -> bool {
-        !matches!(std::mem::replace(&mut self.within, ShellTransaction::None), ShellTransaction::None)
+        !matches!(std::mem::replace(&mut self.within, Within::None), Within::None)
     }
 
     /// Runs a statement: a command, which begins with a colon, or a query.
@@ -117,7 +115,7 @@ impl<'d> Session<'d> {
             Command::Help(subject) => self.console.result(&help(subject)?)?,
             Command::Explain(at) => self.explain(&behind(text, at), false)?,
             Command::Profile(at) => self.explain(&behind(text, at), true)?,
-            Command::Schema => self.console.result(&SchemaReport::new(self.database)?)?,
+            Command::Schema => self.console.result(&self.database.schema()?)?,
             Command::Settings => self.console.result(&SettingsReport::new(
                 &self.asking,
                 self.rows_max,
@@ -134,12 +132,12 @@ impl<'d> Session<'d> {
                 self.variables.insert(name.to_owned(), value.trim_matches(ends_value).to_owned());
             }
             Command::Begin(isolation) => {
-                if !matches!(self.within, ShellTransaction::None) {
+                if !matches!(self.within, Within::None) {
                     let text = "a transaction is open already: :commit or :rollback ends it";
                     return Err(Error::invalid(text).into());
                 }
                 let isolation = isolation.unwrap_or(self.asking.isolation);
-                self.within = ShellTransaction::Open(Box::new(self.database.begin_with(isolation)));
+                self.within = Within::Open(self.database.begin(&self.asking, isolation)?);
                 self.console.note_on_terminal(format!("begun, at the level {}", isolation.name()));
             }
             Command::Commit => self.commit()?,
@@ -154,18 +152,17 @@ impl<'d> Session<'d> {
     fn answer(&mut self, text: &str) -> Result<(), Failure> {
         let (json, rows_max) = (self.console.is_json(), self.rows_max);
         let (outcome, found) = match &mut self.within {
-            ShellTransaction::Broken => return Err(broken()),
-            ShellTransaction::None => {
+            Within::Broken => return Err(broken()),
+            Within::None => {
                 let (asking, database) = (&self.asking, self.database);
                 let (wrote, found) =
-                    answered(json, rows_max, |output| asking.answer(database, text, output))?;
+                    answered(json, rows_max, |output| database.answer(asking, text, output))?;
                 (if wrote { ", committed" } else { "" }, found)
             }
-            ShellTransaction::Open(transaction) => {
-                let writes = self.asking.of(transaction.gremlin(text)).plan()?.writes;
+            Within::Open(transaction) => {
                 let asking = &self.asking;
-                let ask = answered(json, rows_max, |output| asking.answer_within(transaction, text, output));
-                let found = self.or_broken(writes, ask)?.1;
+                let answer = answered(json, rows_max, |output| transaction.answer(asking, text, output));
+                let (writes, found) = self.or_broken(answer)?;
                 (if writes { ", to be committed" } else { "" }, found)
             }
         };
@@ -174,36 +171,36 @@ impl<'d> Session<'d> {
     }
 
     fn explain(&mut self, text: &str, profile: bool) -> Result<(), Failure> {
-        let explained = match &mut self.within {
-            ShellTransaction::Broken => return Err(broken()),
-            ShellTransaction::None => self.asking.explain(self.database, text, profile)?,
-            ShellTransaction::Open(transaction) => {
-                let writes = self.asking.of(transaction.gremlin(text)).plan()?.writes;
-                let query = self.asking.of(transaction.gremlin(text));
-                let explained = if profile { query.profile() } else { query.explain() };
-                self.or_broken(writes && profile, explained.map_err(Failure::from))?
+        match &mut self.within {
+            Within::Broken => Err(broken()),
+            Within::None => self.database.explain(&self.asking, text, profile),
+            Within::Open(transaction) => {
+                let explained = transaction.explain(&self.asking, text, profile);
+                self.or_broken(explained)
             }
-        };
-        self.console.result(&PlanReport(explained))
+        }
     }
 
-    /// What was `done` in the transaction, which is broken if that failed and `writes`.
-    fn or_broken<T>(&mut self, writes: bool, done: Result<T, Failure>) -> Result<T, Failure> {
-        if writes && done.is_err() {
-            self.within = ShellTransaction::Broken;
+    /// What was `done` in the transaction, which may be broken if that failed.
+    fn or_broken<T>(&mut self, done: Result<T, Failure>) -> Result<T, Failure> {
+        if done.is_err()
+            && let Within::Open(transaction) = &mut self.within
+            && transaction.is_broken()
+        {
+            self.within = Within::Broken;
         }
         done
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
-        match std::mem::replace(&mut self.within, ShellTransaction::None) {
-            ShellTransaction::None => Err(none_open()),
-            ShellTransaction::Broken => {
-                self.within = ShellTransaction::Broken;
+        match std::mem::replace(&mut self.within, Within::None) {
+            Within::None => Err(none_open()),
+            Within::Broken => {
+                self.within = Within::Broken;
                 Err(broken())
             }
-            ShellTransaction::Open(transaction) => {
-                transaction.commit()?;
+            Within::Open(transaction) => {
+                transaction.commit(&self.asking)?;
                 self.console.note_on_terminal("committed");
                 Ok(())
             }

@@ -8,6 +8,7 @@ use crate::command::stats::report::{
 use crate::command::stats::sizes::{Disk, Memory};
 use crate::command::stats::tree::{BudgetEntry, TreeEntry};
 use crate::context::Context;
+use crate::target::FolderParser;
 use clap::Args;
 use evergraph::Statistics;
 use evergraph_graph::catalogue::{Catalogue, Owner};
@@ -43,6 +44,7 @@ Degrees:
 #[command(after_help = AFTER_HELP)]
 pub struct StatsArguments {
     /// The database.
+    #[arg(value_parser = FolderParser)]
     pub database: PathBuf,
 }
 

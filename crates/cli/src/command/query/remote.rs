@@ -1,0 +1,155 @@
+//! Remote: a query asked of a server, and its results printed as those of a folder are.
+
+use crate::command::query::execution::{MEMORY_BYTES, QueryOptions};
+use crate::command::query::output::Output;
+use crate::command::query::received_item::received;
+use evergraph::Isolation;
+use evergraph_client::client::Client;
+use evergraph_client::query::Query;
+use evergraph_client::results::Results;
+use evergraph_client::transaction::Transaction;
+use evergraph_graph::error::{Error, Result};
+use evergraph_protocol::result::result_value::{BulkResult, ResultValue};
+use evergraph_query::gremlin::parser::ParseLimits;
+use evergraph_query::gremlin::read::read;
+use evergraph_terminal::console::Console;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::table::visible;
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::io::Write;
+use std::time::Duration;
+
+/// Who answers queries.
+pub enum Remote<'c> {
+    /// A server; a query that writes is committed when its results come.
+    Server(&'c Client),
+    /// A transaction on one.
+    Transaction(&'c mut Transaction),
+}
+
+impl QueryOptions {
+    /// What cannot be asked of a server.
+    ///
+    /// # Errors
+    /// `invalid`, by the option.
+    pub fn check_remote(&self) -> Result<()> {
+        if self.limits.memory_bytes != MEMORY_BYTES {
+            return Err(Error::invalid(
+                "--memory has no effect on a server, which limits the memory of queries itself: leave it out",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Asks, and prints the results as they come. Of a text that ends in `explain()` the plan is printed.
+    ///
+    /// # Errors
+    /// As [`Results::next_frame`]; `invalid` for a text that is no query, with the place; what printing does.
+    pub fn answer_remote(
+        &self,
+        mut remote: Remote<'_>,
+        text: &str,
+        output: &mut Output<impl Write>,
+    ) -> std::result::Result<(), Failure> {
+        self.check_remote()?;
+        let mut results = self.ask_remote(&mut remote, text)?;
+        self.tell_remote(&mut results);
+        if self.ends_in_explain(text) {
+            return print_plan(results, &self.console);
+        }
+        while let Some(frame) = results.next_frame()? {
+            for BulkResult { value, bulk } in frame {
+                let item = received(value, &results);
+                for _ in 0..bulk {
+                    let printed = match output.results_count() < output.rows_max() {
+                        true => output.result(item.clone()),
+                        false => output.leave_out(1),
+                    };
+                    printed.map_err(Failure::of_output)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the plan of `text`.
+    ///
+    /// # Errors
+    /// As [`QueryOptions::answer_remote`]; `invalid` for JSON, and for a profile.
+    pub fn explain_remote(
+        &self,
+        mut remote: Remote<'_>,
+        text: &str,
+        profile: bool,
+    ) -> std::result::Result<(), Failure> {
+        self.check_remote()?;
+        if profile {
+            let text = "a server profiles a query that ends in .profile(): write it so, and leave out what asks for it here";
+            return Err(Error::invalid(text).into());
+        }
+        // On a line of its own, since the text may end in a comment.
+        let text = if self.ends_in_explain(text) { text.to_owned() } else { format!("{text}\n.explain()") };
+        let mut results = self.ask_remote(&mut remote, &text)?;
+        self.tell_remote(&mut results);
+        print_plan(results, &self.console)
+    }
+
+    fn ask_remote<'c>(&self, remote: &'c mut Remote<'_>, text: &str) -> Result<Results<'c>> {
+        let mut query = Query::text(text).bindings(self.bindings.clone()).cancel(&self.cancel);
+        query = query.strict(self.strict).with_vertex_keys();
+        if self.limits.timeout != Duration::MAX {
+            query = query.timeout(self.limits.timeout);
+        }
+        match remote {
+            Remote::Server(client) => {
+                if self.isolation != Isolation::default() {
+                    query = query.isolation(self.isolation);
+                }
+                client.query(&query)
+            }
+            Remote::Transaction(transaction) => transaction.query(&query),
+        }
+    }
+
+    fn tell_remote(&self, results: &mut Results<'_>) {
+        for warning in results.take_warnings() {
+            let lines: Vec<String> = warning.lines().map(visible).collect();
+            self.console.note(format_args!("note: {}", lines.join("\n")));
+        }
+    }
+
+    fn ends_in_explain(&self, text: &str) -> bool {
+        let query = read(text, &ParseLimits::default(), &self.bindings);
+        query.is_ok_and(|query| query.calls.last().is_some_and(|call| &*call.name == "explain"))
+    }
+}
+
+fn print_plan(mut results: Results<'_>, console: &Console) -> std::result::Result<(), Failure> {
+    if console.is_json() {
+        let text = "a server sends a plan as text: leave out --json, or name the database's folder while nobody serves it";
+        return Err(Error::invalid(text).into());
+    }
+    while let Some(result) = results.next_result()? {
+        let ResultValue::Value(plan) = result.value else {
+            return Err(Error::invalid("the server did not send a plan as text").into());
+        };
+        console.result(&PlanText(plan.to_string()))?;
+    }
+    Ok(())
+}
+
+/// A plan as a server writes it.
+struct PlanText(String);
+
+impl fmt::Display for PlanText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.lines().try_for_each(|line| writeln!(f, "{}", visible(line)))
+    }
+}
+
+impl Serialize for PlanText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}

@@ -1,0 +1,72 @@
+//! Health: whether a server answers, and whether it serves.
+//!
+//! ```text
+//! GET /healthz    200: the process answers
+//! GET /readyz     200: it serves    503: it does not, and says why    404: a server that has no such page
+//! ```
+//!
+//! Neither needs a log-in, and neither tells names of databases.
+
+use crate::client::Client;
+use crate::http::{HttpAnswer, get};
+use crate::wait_limit::WaitLimit;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use std::time::Duration;
+
+/// Bytes of an answer.
+const BODY_BYTES_MAX: u64 = 16 << 10;
+/// Characters of a reason.
+const REASON_MAX: usize = 200;
+
+/// How a server is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Health {
+    /// It serves.
+    Ready,
+    /// It answers, and does not serve, for this reason.
+    NotReady(String),
+    /// It answers. It has no page that says whether it serves.
+    Alive,
+}
+
+impl Client {
+    /// Asks how the server is, within `timeout`.
+    ///
+    /// # Errors
+    /// `io` if nobody answers, or something else than an Evergraph server; `limit` after `timeout`; `cancelled`.
+    pub fn health(&self, timeout: Duration, cancel: &CancelFlag) -> Result<Health> {
+        let limit = WaitLimit::new(cancel).within(timeout);
+        let destination = self.destination();
+        let alive = get(destination, "/healthz", &limit, BODY_BYTES_MAX)?;
+        if alive.status != 200 {
+            let place = self.url().authority();
+            let text = format!(
+                "{place} is no Evergraph server: /healthz has status {}{}",
+                alive.status,
+                said(&alive)
+            );
+            return Err(Error::new(ErrorKind::Io, text));
+        }
+        let ready = get(destination, "/readyz", &limit, BODY_BYTES_MAX)?;
+        Ok(match ready.status {
+            200 => Health::Ready,
+            404 => Health::Alive,
+            503 => Health::NotReady(reason(&ready)),
+            status => Health::NotReady(format!("/readyz has status {status}{}", said(&ready))),
+        })
+    }
+}
+
+fn said(answer: &HttpAnswer) -> String {
+    let reason = reason(answer);
+    if reason.is_empty() { reason } else { format!(": {reason}") }
+}
+
+/// The first line of a body, without control characters.
+fn reason(answer: &HttpAnswer) -> String {
+    let text = String::from_utf8_lossy(&answer.body);
+    let line = text.lines().next().unwrap_or_default().trim();
+    line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(REASON_MAX).collect()
+}

@@ -1,44 +1,35 @@
-//! Results of queries: items as Python objects, and as a table.
+//! Results of queries: items as Python objects.
 //!
-//! | result | Python | column of a table |
-//! |---|---|---|
-//! | null | `None` | null |
-//! | a value | as of a property | the same |
-//! | a vertex | its number | uint64 |
-//! | an edge | `EdgeId` | struct of source, target, type, discriminator |
-//! | a property | `Property` | its value |
-//! | a list, a set, a path | `list`, `set`, `list` | large_list of the one type that all items have |
-//! | a map | `dict` | as of a property that holds one; a table of maps has a column a key |
-//! | an entry of a map | `tuple` of two | |
-//! | a tree | `dict` of what follows each | |
-//! | a graph | `Subgraph` | |
-//! | `T.id`, `OUT` | `"id"`, `"OUT"` | the same |
+//! | result |
+//! |---|---|
+//! | null |
+//! | a value |
+//! | a vertex |
+//! | an edge |
+//! | a property |
+//! | a list, a set, a path |
+//! | a map |
+//! | an entry of a map |
+//! | a tree |
+//! | a graph |
+//! | `T.id`, `OUT` |
 //!
 //! What is in a set or is a key must be hashable: a list becomes a `tuple`, a set a `frozenset`, a map a `tuple` of its
 //! entries.
 
-use crate::arrow_out::TableBuilder;
 use crate::error::exception;
 use crate::names::edge_tuple;
 use crate::value::to_python;
-use arrow_array::{Array, ArrayRef, LargeStringArray, RecordBatch, StructArray, UInt16Array, UInt64Array};
-use arrow_buffer::NullBuffer;
-use arrow_schema::{Field, Fields};
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::graph::column::{Column, ColumnData};
-use evergraph::graph::value::ValueType;
-use evergraph::graph::value::collection::{List, Map, Set};
 use evergraph::gremlin::elements::{DEPTH_MAX, ElementData, Elements};
 use evergraph::query::step::meta_property::owner_of;
-use evergraph::query::value::element_id::edge_id_text;
-use evergraph::query::value::item::{Owner, Token};
+use evergraph::query::value::item::Owner;
 use evergraph::query::value::tree::Tree;
-use evergraph::{Direction, EdgeId, Error, Item, Result, Value, VertexId};
+use evergraph::{EdgeId, Item, Value, VertexId};
+use evergraph_arrow::result_table::{direction, key_name, token};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyFrozenSet, PyList, PySet, PyString, PyTuple};
-use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The classes of `evergraph.values` that results are made of.
 pub struct Classes {
@@ -69,33 +60,6 @@ pub fn classes(py: Python<'_>) -> PyResult<&Classes> {
             subgraph: class("Subgraph")?,
         })
     })
-}
-
-fn token(token: Token) -> &'static str {
-    match token {
-        Token::Id => "id",
-        Token::Label => "label",
-        Token::Key => "key",
-        Token::Value => "value",
-    }
-}
-
-fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Out => "OUT",
-        Direction::In => "IN",
-        Direction::Both => "BOTH",
-    }
-}
-
-/// What a key that is no text is called in a map with the text keys that `has` knows: a property may be called `id`.
-fn key_name(key: &Item, has: impl Fn(&str) -> bool) -> Option<String> {
-    let (name, class) = match key {
-        Item::Token(key) => (token(*key), "T"),
-        Item::Direction(key) => (direction(*key), "Direction"),
-        _ => return None,
-    };
-    Some(if has(name) { format!("{class}.{name}") } else { name.to_owned() })
 }
 
 /// Who makes objects of elements, properties and paths that aren't as above: a Python object with these methods.
@@ -316,117 +280,4 @@ impl<'py, 'c> Names<'py, 'c> {
         });
         self.map(entries, hashable)
     }
-}
-
-/// `items` as a table: a column a key if all are maps with names as keys, else the column `result`.
-///
-/// # Errors
-/// `invalid` for what no column can hold; `limit` for moments beyond 64 bits of nanoseconds.
-pub fn table(items: &[Item], catalogue: &Catalogue) -> Result<RecordBatch> {
-    let mut table = TableBuilder::default();
-    match by_key(items) {
-        None => push(&mut table, "result", &items.iter().map(Some).collect::<Vec<_>>(), catalogue)?,
-        Some(columns) => {
-            for (name, column) in columns {
-                push(&mut table, &name, &column, catalogue)?;
-            }
-        }
-    }
-    table.finish()
-}
-
-type Columns<'a> = Vec<(String, Vec<Option<&'a Item>>)>;
-
-/// Columns in the order in which their keys came; `None` unless all are maps, and all keys names.
-fn by_key(items: &[Item]) -> Option<Columns<'_>> {
-    let (mut columns, mut places): (Columns<'_>, HashMap<String, usize>) = (Vec::new(), HashMap::new());
-    for (row, item) in items.iter().enumerate() {
-        let Item::Map(map) = item else { return None };
-        for (key, value) in map.entries() {
-            let name = match key.as_str() {
-                Some(name) => name.to_owned(),
-                None => key_name(key, |name| map.get_text(name).is_some())?,
-            };
-            let at = *places.entry(name.clone()).or_insert_with(|| {
-                columns.push((name, vec![None; items.len()]));
-                columns.len() - 1
-            });
-            columns[at].1[row] = Some(value);
-        }
-    }
-    (!columns.is_empty()).then_some(columns)
-}
-
-fn push(table: &mut TableBuilder, name: &str, rows: &[Option<&Item>], catalogue: &Catalogue) -> Result<()> {
-    let present = || rows.iter().flatten().filter(|item| !matches!(item, Item::Null));
-    if present().next().is_some() {
-        if present().all(|item| item.as_vertex().is_some()) {
-            let numbers =
-                rows.iter().map(|row| row.and_then(Item::as_vertex).map(|vertex| u64::from(vertex.0)));
-            table.push(name, numbers.collect::<UInt64Array>());
-            return Ok(());
-        }
-        if present().all(|item| item.as_edge().is_some()) {
-            let edges: Vec<_> = rows.iter().map(|row| row.and_then(Item::as_edge)).collect();
-            table.push(name, edge_structs(&edges, catalogue)?);
-            return Ok(());
-        }
-    }
-    let values = rows.iter().map(|row| row.map_or(Ok(None), |item| plain(item, 0)));
-    let values =
-        values.collect::<Result<_>>().map_err(|error| error.context(format_args!("column {name}")))?;
-    table.push_column(name, &Column { value_type: ValueType::Any, data: ColumnData::Values(values) })
-}
-
-fn edge_structs(edges: &[Option<EdgeId>], catalogue: &Catalogue) -> Result<StructArray> {
-    let number =
-        |of: fn(&EdgeId) -> u32| edges.iter().map(move |edge| edge.as_ref().map(|edge| u64::from(of(edge))));
-    let types =
-        edges.iter().map(|edge| edge.map(|edge| catalogue.edge_type_name(edge.edge_type).to_string()));
-    let discriminators = edges.iter().map(|edge| edge.map(|edge| edge.discriminator));
-    let arrays: [(&str, ArrayRef); 4] = [
-        ("source", Arc::new(number(|edge| edge.source.0).collect::<UInt64Array>())),
-        ("target", Arc::new(number(|edge| edge.target.0).collect::<UInt64Array>())),
-        ("type", Arc::new(types.collect::<LargeStringArray>())),
-        ("discriminator", Arc::new(discriminators.collect::<UInt16Array>())),
-    ];
-    let fields: Fields =
-        arrays.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
-    let nulls: NullBuffer = edges.iter().map(Option::is_some).collect::<Vec<bool>>().into();
-    let columns = arrays.into_iter().map(|(_, array)| array).collect();
-    StructArray::try_new(fields, columns, Some(nulls)).map_err(|error| Error::invalid(error.to_string()))
-}
-
-/// `item` as a value, elements by their ids; `None` for null.
-fn plain(item: &Item, depth: usize) -> Result<Option<Value>> {
-    if depth > DEPTH_MAX {
-        return Err(Error::invalid(format!("a result is nested more than {DEPTH_MAX} deep")));
-    }
-    let inside = |item: &Item| {
-        let null = || Error::invalid("a table can't hold a collection with a null in it: use to_list()");
-        plain(item, depth + 1)?.ok_or_else(null)
-    };
-    let all = |items: &mut dyn Iterator<Item = &Item>| items.map(inside).collect::<Result<Vec<_>>>();
-    let too_deep = |error| Error::invalid("a result is nested too deeply for a table").because(error);
-    Ok(Some(match item {
-        Item::Null => return Ok(None),
-        Item::Value(value) => value.clone(),
-        Item::Vertex(vertex) => Value::I64(vertex.0.into()),
-        Item::Edge(edge) => Value::from(edge_id_text(*edge)),
-        Item::Property(property) => property.value.clone(),
-        Item::List(items) => Value::List(List::new(all(&mut items.iter())?).map_err(too_deep)?),
-        Item::Path(path) => Value::List(List::new(all(&mut path.items())?).map_err(too_deep)?),
-        Item::Set(items) => Value::Set(Set::new(all(&mut items.iter())?).map_err(too_deep)?),
-        Item::Map(map) => {
-            let entry = |(key, value): &(Item, Item)| Ok((inside(key)?, inside(value)?));
-            let entries = map.entries().iter().map(entry).collect::<Result<Vec<_>>>()?;
-            Value::Map(Map::new(entries).map_err(too_deep)?)
-        }
-        Item::Token(name) => Value::from(token(*name)),
-        Item::Direction(name) => Value::from(direction(*name)),
-        Item::Entry(_) | Item::Tree(_) | Item::Graph(_) => {
-            let text = format!("a table can't hold {}: use to_list()", item.kind());
-            return Err(Error::invalid(text));
-        }
-    }))
 }

@@ -21,7 +21,6 @@ mod algorithms;
 mod argument;
 mod arrow_in;
 mod arrow_out;
-mod arrow_time;
 mod bulk;
 mod csr;
 mod database;

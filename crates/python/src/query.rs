@@ -11,7 +11,7 @@ use crate::argument;
 use crate::arrow_out::into_pyarrow;
 use crate::error::{OrRaise, exception};
 use crate::handle::ProcessLocal;
-use crate::item::{self, Names, ObjectFactory};
+use crate::item::{Names, ObjectFactory};
 use crate::long_call;
 use crate::service::{ServiceDescription, services as services_of};
 use crate::shared_snapshot::SharedSnapshot;
@@ -29,6 +29,7 @@ use evergraph::query::gremlin::bytecode::Bytecode;
 use evergraph::query::gremlin::parser::ParseLimits;
 use evergraph::query::service::Services;
 use evergraph::{Error, GraphView, Item, TransactionOptions};
+use evergraph_arrow::result_table;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyDict, PyList};
@@ -346,7 +347,7 @@ impl Results {
             self.check(py, fetching)?;
             let items = fetching.fetch(py, usize::MAX)?;
             let catalogue = &fetching.catalogue;
-            let table = long_call::run(py, None, |_| item::table(&items, catalogue))?;
+            let table = long_call::run(py, None, |_| result_table::table(&items, catalogue))?;
             into_pyarrow(py, table)
         })
     }

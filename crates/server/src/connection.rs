@@ -8,16 +8,19 @@
 //! A session belongs to the connection that named it first, and ends with it. If there are users, nothing runs before one
 //! has logged in.
 
+use crate::answer::message::Reply;
 use crate::client::Client;
 use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::{RequestTarget, ResolvedDatabase};
 use crate::failure::Failure;
+use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::request_content::{RequestContent, read_request};
-use crate::request_task::{Job, Reply, RequestContext, RequestTask};
+use crate::request_content::{RequestContent, query_timeout, read_request};
+use crate::request_context::{Job, RequestContext, WriteRule};
+use crate::request_task::RequestTask;
 use crate::scheduler::{OwnerId, TaskHandle};
-use crate::security::access::{Principal, Rights};
+use crate::security::access::Principal;
 use crate::security::audit::{AuditEvent, AuditRecord};
 use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
 use crate::security::login_gate::{Admission, AfterFailure, LoginGate, WaitingRequest};
@@ -220,12 +223,7 @@ impl Connection {
     }
 
     fn principal(&self, login: Option<Arc<Login>>) -> Principal {
-        let rights = match (&self.core.authenticator, login) {
-            (None, _) => Rights::Everybody,
-            (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
-            (Some(_), None) => Rights::Nobody,
-        };
-        Principal::new(self.client.address(), Arc::clone(&self.core.audit), rights)
+        self.core.principal(self.client.address(), login)
     }
 
     fn authenticate(
@@ -252,6 +250,7 @@ impl Connection {
                     user: credentials.user,
                     password: credentials.password,
                     address: self.client.address(),
+                    is_known: false,
                     answer: Box::new(answer),
                 });
             }
@@ -457,14 +456,17 @@ impl Connection {
             }
         };
         let context = RequestContext {
+            id: reply.id,
             target,
             options: self.core.options,
             outbox: Arc::clone(&self.outbox),
             cancel: cancel.clone(),
             deadline,
+            write_rule: WriteRule::ByRole,
+            meter: RequestMeter::new(&self.core.metrics, Transport::WebSocket),
             done: Arc::new(done),
         };
-        let work = RequestTask::new(context, reply, job, own_session);
+        let work = RequestTask::new(context, Box::new(reply), job, own_session);
         let task = self.core.scheduler.create(OwnerId(self.number), Box::new(work));
         {
             let mut state = self.state();
@@ -497,13 +499,9 @@ impl Connection {
 
     /// The time of a request: its own, below the server's.
     fn timeout(&self, job: &Job) -> Duration {
-        let limit = self.core.options.query_timeout;
         match job {
-            Job::Query { options, .. } => match options.evaluation_timeout_ms {
-                None | Some(0) => limit,
-                Some(milliseconds) => Duration::from_millis(milliseconds).min(limit),
-            },
-            _ => limit,
+            Job::Query { options, .. } => query_timeout(&self.core.options, options),
+            _ => self.core.options.query_timeout,
         }
     }
 

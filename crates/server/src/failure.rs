@@ -85,6 +85,13 @@ impl Failure {
         self.is_of_server
     }
 
+    /// Whether a conflict is the reason: nothing was written.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        let kind = self.attributes.get(Attributes::KIND).and_then(|kind| kind.as_str());
+        kind == Some(ErrorKind::Conflict.name())
+    }
+
     /// A commit of which nobody knows whether it was written.
     #[must_use]
     pub fn of_unknown_outcome(error: &Error) -> Self {

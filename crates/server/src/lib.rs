@@ -1,10 +1,11 @@
-//! Server: Gremlin Server's protocol over WebSocket, for databases: on this machine, or beyond it to users by TLS.
+//! Server: Gremlin Server's protocol over WebSocket and HTTP, for databases: on this machine, or beyond it to users by TLS.
 //!
 //! ```text
-//! network threads (tokio)                      workers (std)
-//! websocket ──> connection ── request_task ──> scheduler ──> results of evergraph::gremlin
-//!     ^                                            │
-//!     └───────────── outbox, bounded <── frames ───┘
+//! network threads (tokio)                           workers (std)
+//! websocket ──> connection ─┬── request_task ──> scheduler ──> results of evergraph::gremlin
+//! http ───────> exchange ───┘                        │
+//!   ^                                                │
+//!   └──────────── outbox, bounded <── answer ────────┘
 //! ```
 //!
 //! Queries run on workers, never on network threads. A query that waits, for its client to read or for the disk, owns
@@ -26,15 +27,20 @@
 //!
 //! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
 
+pub mod answer;
 pub mod client;
 pub mod connection;
 pub mod databases;
+pub mod exchange;
 pub mod failure;
+pub mod http;
 mod listener;
 pub mod log;
+pub mod metrics;
 pub mod options;
 pub mod outbox;
 mod request_content;
+pub mod request_context;
 pub mod request_log;
 pub mod request_task;
 mod result_chunk;
@@ -42,5 +48,7 @@ pub mod scheduler;
 pub mod security;
 pub mod server;
 pub mod server_core;
+pub mod server_phase;
 pub mod session;
+pub mod shared;
 pub mod websocket;

@@ -1,32 +1,42 @@
-//! Listener: accepts connections within limits, and carries them until they are WebSockets.
+//! Listener: accepts connections within limits, and carries them while they are HTTP.
 //!
 //! ```text
-//! accept ── place? ──> TLS ──> HTTP ──> WebSocket          within one time limit up to here
+//! accept ── place? ──> TLS ──> HTTP ──> WebSocket, which goes on elsewhere
 //!             └── no: closed at once
 //! ```
 //!
 //! A place is taken before the first byte is read, so that those that never send one are counted as well.
 
 use crate::client::Client;
+use crate::http::keep_alive::{ConnectionPhase, KeepAlive, PhaseLimits, WatchedBody, WatchedStream};
 use crate::log::target;
+use crate::metrics::Metrics;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::quota::{Quota, Quotas};
 use crate::security::tls::Tls;
-use axum::{Extension, Router};
+use crate::server_phase::ServerPhase;
+use axum::Router;
 use evergraph_storage::planted::{Bug, planted};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// How long nothing is accepted after the system refused.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Bytes of the head of a request.
+const HEAD_BYTES_MAX: usize = 64 << 10;
 /// How often the logs say that connections are refused for want of room.
 const FULL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -34,16 +44,18 @@ const FULL_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) struct Listener {
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) audit: Arc<AuditLog>,
-    pub(crate) connections_max: usize,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Places of connections.
+    pub(crate) room: Arc<Semaphore>,
     /// Connections of an address that have not logged in; `None` if nobody does.
     pub(crate) strangers: Option<Arc<Quotas>>,
-    pub(crate) handshake_time_max: Duration,
+    pub(crate) limits: PhaseLimits,
+    pub(crate) phase: watch::Receiver<ServerPhase>,
 }
 
 impl Listener {
     /// Accepts connections for as long as it is awaited.
     pub(crate) async fn accept(self, listener: TcpListener, router: Router) {
-        let room = Arc::new(Semaphore::new(self.connections_max));
         let shared = Arc::new(self);
         let mut told_full: Option<Instant> = None;
         let mut told_failed: Option<Instant> = None;
@@ -60,7 +72,7 @@ impl Listener {
                     continue;
                 }
             };
-            let place = Arc::clone(&room).try_acquire_owned().map_err(|_| "all places are taken");
+            let place = Arc::clone(&shared.room).try_acquire_owned().map_err(|_| "all places are taken");
             let strangers = shared.strangers.as_ref();
             let stranger =
                 strangers.map(|all| all.take(&peer.ip().to_canonical().to_string(), Quota::Connections));
@@ -71,6 +83,7 @@ impl Listener {
                     drop(tokio::spawn(Arc::clone(&shared).carry(stream, peer, client, router.clone())))
                 }
                 Err(why) => {
+                    shared.metrics.refuse_connection();
                     if told_full.is_none_or(|at| at.elapsed() >= FULL_INTERVAL) {
                         told_full = Some(Instant::now());
                         shared.refuse(peer, why);
@@ -80,23 +93,68 @@ impl Listener {
         }
     }
 
-    /// Carries a connection until it is a WebSocket, which goes on elsewhere.
+    /// Carries a connection until it ends, or is a WebSocket.
     async fn carry(self: Arc<Self>, stream: TcpStream, peer: SocketAddr, client: Client, router: Router) {
+        let accepted = Instant::now();
         // Small answers are not held back.
         let _ = stream.set_nodelay(true);
-        let router = router.layer(Extension(Arc::new(client)));
-        let carried = async {
-            match &self.tls {
-                None => serve(stream, router).await,
-                Some(tls) => match TlsAcceptor::from(tls.config()).accept(stream).await {
-                    Ok(stream) => serve(stream, router).await,
-                    Err(error) => self.refuse(peer, &format!("the TLS handshake failed: {error}")),
-                },
+        let Some(tls) = &self.tls else { return self.serve(stream, peer, client, router, accepted).await };
+        let time = if planted(Bug::EndlessHandshakes) { Duration::MAX } else { self.limits.head_time_max };
+        match tokio::time::timeout(time, TlsAcceptor::from(tls.config()).accept(stream)).await {
+            Ok(Ok(stream)) => self.serve(stream, peer, client, router, accepted).await,
+            Ok(Err(error)) => self.refuse(peer, &format!("the TLS handshake failed: {error}")),
+            Err(_) => self.refuse(peer, "the TLS handshake took too long"),
+        }
+    }
+
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        stream: S,
+        peer: SocketAddr,
+        client: Client,
+        router: Router,
+        accepted: Instant,
+    ) {
+        let (client, keep_alive) = (Arc::new(client), KeepAlive::new(self.limits, accepted));
+        let stream = WatchedStream::new(stream, Arc::clone(&keep_alive));
+        let watching = Arc::clone(&keep_alive);
+        let router = TowerToHyperService::new(router);
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            keep_alive.enter(ConnectionPhase::Working);
+            request.extensions_mut().insert(Arc::clone(&client));
+            let (answered, keep_alive) = (router.call(request), Arc::clone(&keep_alive));
+            async move {
+                let response = answered.await?;
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    keep_alive.enter(ConnectionPhase::Upgraded);
+                    return Ok(response.map(WatchedBody::of_upgrade));
+                }
+                Ok::<_, Infallible>(response.map(|body| WatchedBody::new(body, keep_alive)))
             }
-        };
-        let time = if planted(Bug::EndlessHandshakes) { Duration::MAX } else { self.handshake_time_max };
-        if tokio::time::timeout(time, carried).await.is_err() {
-            self.refuse(peer, "it did not become a WebSocket in time");
+        });
+        let mut http = http1::Builder::new();
+        // Heads have a limit of time elsewhere, which does not begin while nothing is sent.
+        http.timer(TokioTimer::new()).header_read_timeout(None).max_header_size(HEAD_BYTES_MAX);
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        let mut phase = self.phase.clone();
+        let mut is_stopping = false;
+        loop {
+            tokio::select! {
+                // What fails here is the client's: it is gone, or sent no HTTP.
+                _ = connection.as_mut() => return,
+                overdue = watching.overdue() => {
+                    match overdue {
+                        ConnectionPhase::Head => self.refuse(peer, "the head of a request did not come in time"),
+                        ConnectionPhase::Answering => self.refuse(peer, "the client did not read its answer"),
+                        _ => {}
+                    }
+                    return;
+                }
+                _ = phase.wait_for(|phase| *phase != ServerPhase::Serving), if !is_stopping => {
+                    is_stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
         }
     }
 
@@ -105,12 +163,4 @@ impl Listener {
         self.audit.write(&record.detail(why));
         tracing::info!(target: target::CONNECTION, address = %peer.ip().to_canonical(), "a connection was refused: {why}");
     }
-}
-
-async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, router: Router) {
-    let service = TowerToHyperService::new(router);
-    let connection =
-        http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
-    // What fails here is the client's: it is gone, or sent no HTTP.
-    let _ = connection.with_upgrades().await;
 }

@@ -24,8 +24,12 @@ pub struct ServerOptions {
     pub user_connections_max: usize,
     /// Requests of a user that are not answered yet; further ones are refused.
     pub user_requests_max: usize,
-    /// How long a client may take to become a WebSocket, TLS included.
+    /// How long a client may take to send the head of a request, TLS included for its first one.
     pub handshake_time_max: Duration,
+    /// How long a client may take to send the body of a request by HTTP.
+    pub body_time_max: Duration,
+    /// How long a connection by HTTP may be without a request.
+    pub http_idle_max: Duration,
     /// How long a client may send nothing before it has logged in.
     pub login_idle_max: Duration,
     /// How long a client may send nothing while no request of it runs.
@@ -53,6 +57,8 @@ impl Default for ServerOptions {
             user_connections_max: 1024,
             user_requests_max: 1024,
             handshake_time_max: Duration::from_secs(10),
+            body_time_max: Duration::from_secs(60),
+            http_idle_max: Duration::from_secs(120),
             login_idle_max: Duration::from_secs(300),
             idle_max: Duration::from_secs(3600),
             transaction_idle_max: Duration::from_secs(60),

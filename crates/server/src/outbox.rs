@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 /// A message to a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Its bytes; of a text they are UTF-8.
+    /// Its bytes; those of a text are UTF-8.
     pub bytes: Vec<u8>,
     /// How it is sent.
     pub kind: FrameKind,
@@ -30,6 +30,22 @@ pub enum FrameKind {
     Binary,
     /// As a text message.
     Text,
+    /// As a part of the body of an HTTP response.
+    Body(BodyPart),
+}
+
+/// Which part of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BodyPart {
+    /// All of it, with this status.
+    Whole(u16),
+    /// A part that others follow. The status of the response is 200.
+    Middle,
+    /// The part behind others.
+    Last,
+    /// Why there is no answer, with this status. If a part was sent, the body ends without its end, so that its reader
+    /// notices.
+    Failed(u16),
 }
 
 /// The frames that a client has not read yet.

@@ -1,13 +1,15 @@
 //! Request content: what a request asks for, apart from who sends it and where.
 
 use crate::failure::Failure;
+use crate::options::ServerOptions;
 use crate::outbox::FrameKind;
-use crate::request_task::{Job, QueryText};
+use crate::request_context::{Job, QueryText};
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
 use evergraph_protocol::request::read::RequestLimits;
 use evergraph_query::gremlin::bytecode::Bytecode;
+use std::time::Duration;
 
 /// Languages that `eval` may name: all of them are read as Gremlin.
 const LANGUAGES: [&str; 3] = ["gremlin-groovy", "gremlin-lang", "gremlin"];
@@ -60,10 +62,19 @@ pub(crate) fn read_request(message: &[u8], kind: FrameKind) -> (Format, Result<R
     let limits = RequestLimits::default();
     match kind {
         FrameKind::Text => (Format::GraphSon, Request::read(Format::GraphSon, message, &limits)),
-        FrameKind::Binary => match Format::split(message) {
+        _ => match Format::split(message) {
             Ok((format, body)) => (format, Request::read(format, body, &limits)),
             Err(error) => (Format::GraphBinary, Err(RequestError::malformed(None, &error))),
         },
+    }
+}
+
+/// The time of a query: what its request says, below the server's.
+pub(crate) fn query_timeout(limits: &ServerOptions, options: &QueryOptions) -> Duration {
+    let limit = limits.query_timeout;
+    match options.evaluation_timeout_ms {
+        None | Some(0) => limit,
+        Some(milliseconds) => Duration::from_millis(milliseconds).min(limit),
     }
 }
 

@@ -37,7 +37,7 @@ pub enum LoggedQuery<'a> {
 
 /// What a request took so far.
 #[derive(Debug)]
-pub struct RequestMeter {
+pub struct RequestUsage {
     began: Instant,
     slice_began: Option<Instant>,
     running: Duration,
@@ -46,7 +46,7 @@ pub struct RequestMeter {
     status: Option<Status>,
 }
 
-impl RequestMeter {
+impl RequestUsage {
     /// Of a request that begins now.
     #[must_use]
     pub fn start() -> Self {
@@ -70,11 +70,23 @@ impl RequestMeter {
         self.running += self.slice_began.take().map_or(Duration::ZERO, |began| began.elapsed());
     }
 
-    /// Counts an answer: results in it, and its bytes.
-    pub fn sent(&mut self, status: Status, rows: usize, bytes: usize) {
-        self.status = Some(status);
-        self.rows += rows as u64;
+    /// Counts results in the answer.
+    pub fn add_rows(&mut self, rows: u64) {
+        self.rows += rows;
+    }
+
+    /// Counts a part of the answer of so many bytes. The status of the last part is that of the request.
+    pub fn sent(&mut self, status: Status, bytes: usize) {
+        if status != Status::PartialContent {
+            self.status = Some(status);
+        }
         self.bytes += bytes as u64;
+    }
+
+    /// The status of the answer; `None` until it is whole.
+    #[must_use]
+    pub fn status(&self) -> Option<Status> {
+        self.status
     }
 }
 
@@ -93,13 +105,13 @@ impl<'a> RequestLog<'a> {
     }
 
     /// Writes a record of a request that has ended, if it took at least `slow_time`. Without a status its client was gone.
-    pub fn ended(&self, meter: &RequestMeter, slow_time: Option<Duration>, query: LoggedQuery<'_>) {
-        let time = meter.began.elapsed();
+    pub fn ended(&self, usage: &RequestUsage, slow_time: Option<Duration>, query: LoggedQuery<'_>) {
+        let time = usage.began.elapsed();
         let is_fast = slow_time.is_none_or(|slow| time < slow);
         if is_fast || !tracing::event_enabled!(target: target::SLOW_QUERY, Level::INFO) {
             return;
         }
-        let running = meter.running + meter.slice_began.map_or(Duration::ZERO, |began| began.elapsed());
+        let running = usage.running + usage.slice_began.map_or(Duration::ZERO, |began| began.elapsed());
         let query = match query {
             LoggedQuery::Text(text) if planted(Bug::SlowQueriesKeepValues) => text.to_owned(),
             LoggedQuery::Text(text) => normalised_text(text, QUERY_BYTES_MAX),
@@ -110,9 +122,9 @@ impl<'a> RequestLog<'a> {
             target: target::SLOW_QUERY,
             time_ms = milliseconds(time),
             waiting_ms = milliseconds(time.saturating_sub(running)),
-            rows = meter.rows,
-            bytes = meter.bytes,
-            status = meter.status.map(|status| i64::from(status.code())),
+            rows = usage.rows,
+            bytes = usage.bytes,
+            status = usage.status.map(|status| i64::from(status.code())),
             user = self.access.and_then(Access::user),
             address = self.access.map(|access| display(access.address())),
             database = self.access.map(Access::database),

@@ -9,11 +9,12 @@
 //! It waits without a thread in two places: for its client to read, and for the disk. Results of a write outside of a
 //! session are sent once their commit is durable, so that what a client has seen is never taken back.
 
+use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
 use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
-use crate::options::ServerOptions;
-use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::request_log::{LoggedQuery, RequestLog, RequestMeter};
+use crate::outbox::Frame;
+use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
+use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
 use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::role::Role;
@@ -27,99 +28,31 @@ use evergraph::gremlin::results::Results;
 use evergraph::gremlin::task::Task;
 use evergraph::shared_transaction::SharedTransaction;
 use evergraph::transaction::Transaction;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::{Committed, Isolation};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::{List, Map};
-use evergraph_protocol::format::Format;
+use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
-use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, ResultForm, encode_response};
+use evergraph_protocol::response::frame::ResultForm;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::value::element_id::edge_id_text;
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use uuid::Uuid;
-
-/// How answers to a request are sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Reply {
-    /// The request.
-    pub id: Uuid,
-    /// Its format.
-    pub format: Format,
-    /// Whether it came as a binary or as a text message.
-    pub kind: FrameKind,
-}
-
-impl Reply {
-    /// An answer without results.
-    #[must_use]
-    pub fn frame(&self, status: Status, message: Option<&str>, attributes: &Attributes) -> Frame {
-        let bytes = encode_response(self.format, Some(self.id), status, message, attributes);
-        Frame { bytes, kind: self.kind }
-    }
-
-    /// The answer to a request that failed.
-    #[must_use]
-    pub fn failure(&self, failure: &Failure) -> Frame {
-        self.frame(failure.status, Some(&failure.message), &failure.attributes)
-    }
-}
-
-/// What is to be done.
-pub enum Job {
-    /// Run a query.
-    Query {
-        /// What it says.
-        query: QueryText,
-        /// Where and how it runs.
-        options: QueryOptions,
-    },
-    /// Commit the transaction of the session.
-    Commit,
-    /// Roll it back.
-    RollBack,
-}
-
-/// A query as a client said it.
-pub enum QueryText {
-    /// A text and its variables.
-    Text(Box<str>, Bindings),
-    /// Bytecode.
-    Bytecode(Bytecode),
-}
-
-/// What a request needs of the server and of its connection.
-pub struct RequestContext {
-    /// The database and what its user may do there; `None` for a rollback.
-    pub target: Option<RequestTarget>,
-    /// Limits.
-    pub options: ServerOptions,
-    /// Where answers go.
-    pub outbox: Arc<Outbox>,
-    /// Stops it.
-    pub cancel: CancelFlag,
-    /// When its time is over.
-    pub deadline: Option<Instant>,
-    /// Called when it is answered, or given up.
-    pub done: Arc<dyn Fn() + Send + Sync>,
-}
 
 /// A request on its way to its answer.
 pub struct RequestTask {
     context: RequestContext,
-    reply: Reply,
+    answer: Box<dyn AnswerFormat>,
     job: Job,
     session: Option<Arc<Session>>,
     state: State,
-    meter: RequestMeter,
+    usage: RequestUsage,
     is_done: bool,
 }
 
@@ -131,19 +64,20 @@ enum State {
     Ended,
 }
 
-/// Results on their way into frames.
+/// Results on their way into the answer.
 struct Stream {
     /// `None` for results that were collected.
     results: Option<Results<'static>>,
     chunks: VecDeque<ResultChunk>,
     detail: ChunkDetail,
-    encoder: FrameEncoder,
-    /// What the next frame says beside its results.
+    encoder: Box<dyn AnswerEncoder>,
+    /// What the next part says beside its results.
     warnings: Vec<Value>,
     vertex_keys: Vec<(Value, Value)>,
-    /// Whether the frame can take no more.
+    /// Whether the part can take no more.
     is_full: bool,
-    has_results: bool,
+    /// Whether all results were written, and more than a part of them may be left to send.
+    is_ending: bool,
     /// Of a query of a session that writes: it breaks the transaction if it fails.
     writes: bool,
 }
@@ -155,7 +89,7 @@ struct Collection {
     chunks: VecDeque<ResultChunk>,
     bytes: u64,
     /// Finds results that cannot be sent while nothing is committed yet.
-    trial: FrameEncoder,
+    trial: Box<dyn AnswerEncoder>,
     stream: Stream,
 }
 
@@ -174,7 +108,7 @@ enum Step {
 }
 
 impl Stream {
-    /// What the next frame says beside its results.
+    /// What the next part says beside its results.
     fn take_attributes(&mut self) -> Attributes {
         let mut attributes = Attributes::new();
         // Texts, and keys that are no collections: neither is too deep.
@@ -195,9 +129,14 @@ impl Stream {
 impl RequestTask {
     /// A request that nothing was done for. `session` is the one that it runs in.
     #[must_use]
-    pub fn new(context: RequestContext, reply: Reply, job: Job, session: Option<Arc<Session>>) -> Self {
-        let meter = RequestMeter::start();
-        Self { context, reply, job, session, state: State::Begun, meter, is_done: false }
+    pub fn new(
+        context: RequestContext,
+        answer: Box<dyn AnswerFormat>,
+        job: Job,
+        session: Option<Arc<Session>>,
+    ) -> Self {
+        let usage = RequestUsage::start();
+        Self { context, answer, job, session, state: State::Begun, usage, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -244,7 +183,7 @@ impl RequestTask {
     }
 
     fn log(&self) -> RequestLog<'_> {
-        RequestLog::new(self.reply.id, self.context.target.as_ref().map(|target| &target.access))
+        RequestLog::new(self.context.id, self.context.target.as_ref().map(|target| &target.access))
     }
 
     fn target(&self) -> Result<&RequestTarget, Failure> {
@@ -288,9 +227,15 @@ impl RequestTask {
         Ok(task)
     }
 
-    /// Refuses a query that writes, of a user who only reads.
+    /// Refuses a query that writes, of a user or by a method that only reads.
     fn check_writes(&self, task: &Task) -> Result<(), Failure> {
-        if task.writes() && !planted(Bug::ReadersWrite) {
+        if !task.writes() {
+            return Ok(());
+        }
+        if self.context.write_rule == WriteRule::Never && !planted(Bug::GetsWrite) {
+            return Err(Failure::arguments("this query writes, and a GET only reads: send it by POST"));
+        }
+        if !planted(Bug::ReadersWrite) {
             self.target()?.access.role_that_writes("this query writes")?;
         }
         Ok(())
@@ -306,8 +251,8 @@ impl RequestTask {
         let isolation = isolation(task)?.or(options.isolation);
         let parts = options.materialize_properties.unwrap_or_default();
         let elements = match parts {
-            MaterializeProperties::All => ElementDetail::Properties,
-            MaterializeProperties::Tokens => ElementDetail::Labels,
+            MaterializeProperties::All if !self.answer.leaves_properties_out() => ElementDetail::Properties,
+            _ => ElementDetail::Labels,
         };
         let detail = ChunkDetail { elements, vertex_keys: options.vertex_keys };
         let warnings: Vec<Value> = notes.take().iter().map(|note| note.shown().into()).collect();
@@ -315,19 +260,17 @@ impl RequestTask {
             Job::Query { query: QueryText::Bytecode(_), .. } => ResultForm::Traverser,
             _ => ResultForm::Bare,
         };
-        let limits = FrameLimits::default();
-        let results_max = options.batch_size.unwrap_or(limits.results_max);
-        let limits = FrameLimits { results_max, ..limits };
-        let encoder = || FrameEncoder::new(self.reply.format, self.reply.id, form, limits, parts);
+        let result_options = ResultOptions { form, batch_size: options.batch_size, properties: parts };
+        let encoder = |purpose| self.answer.encoder(result_options, purpose);
         let stream = |results, writes| Stream {
             results,
             chunks: VecDeque::new(),
             detail,
-            encoder: encoder(),
+            encoder: encoder(EncoderPurpose::Answer),
             warnings: warnings.clone(),
             vertex_keys: Vec::new(),
             is_full: false,
-            has_results: false,
+            is_ending: false,
             writes,
         };
         let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
@@ -344,7 +287,7 @@ impl RequestTask {
                 results,
                 chunks: VecDeque::new(),
                 bytes: 0,
-                trial: encoder(),
+                trial: encoder(EncoderPurpose::Trial),
                 stream: stream(None, false),
             }));
         } else {
@@ -373,11 +316,16 @@ impl RequestTask {
     }
 
     fn stream_on(&mut self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
-        if stream.is_full {
+        if stream.is_full || stream.is_ending {
             if !self.context.outbox.has_room(task) {
                 return Ok(Step::Wait);
             }
-            self.send(stream, Status::PartialContent);
+            if stream.is_ending {
+                return self.end_stream(stream);
+            }
+            let attributes = stream.take_attributes();
+            let part = stream.encoder.part(&attributes)?;
+            self.send(Status::PartialContent, part);
             stream.is_full = false;
         }
         if stream.chunks.is_empty()
@@ -387,25 +335,44 @@ impl RequestTask {
             stream.chunks.push_back(chunk);
         }
         let Some(chunk) = stream.chunks.front_mut() else {
-            let status = if stream.has_results { Status::Success } else { Status::NoContent };
             // The transaction of a session is given back before the client asks for more.
             stream.results = None;
-            self.send(stream, status);
-            return Ok(Step::End);
+            return self.end_stream(stream);
         };
-        stream.has_results = true;
         stream.vertex_keys.append(&mut chunk.take_vertex_keys());
-        match chunk.write(&mut stream.encoder)? {
+        let (encoder, usage) = (&mut stream.encoder, &mut self.usage);
+        let written = chunk.write(|item, bulk, elements| {
+            let left = encoder.push(item, bulk, elements)?;
+            usage.add_rows(bulk - left);
+            Ok::<u64, EncodeError>(left)
+        })?;
+        match written {
             ChunkState::Empty => drop(stream.chunks.pop_front()),
-            ChunkState::FrameIsFull => stream.is_full = true,
+            ChunkState::PartIsFull => stream.is_full = true,
         }
         Ok(Step::Continue)
+    }
+
+    /// Sends what comes behind the last result.
+    fn end_stream(&mut self, stream: &mut Stream) -> Result<Step, Failure> {
+        let attributes = stream.take_attributes();
+        match stream.encoder.end(&attributes)? {
+            AnswerEnd::Last(frame) => {
+                self.send(Status::Success, frame);
+                Ok(Step::End)
+            }
+            AnswerEnd::More(frame) => {
+                self.send(Status::PartialContent, frame);
+                stream.is_ending = true;
+                Ok(Step::Continue)
+            }
+        }
     }
 
     fn collect(&mut self, mut collection: Box<Collection>, task: &TaskHandle) -> Result<Step, Failure> {
         let detail = collection.stream.detail;
         if let Some(chunk) = ResultChunk::next(&mut collection.results, detail)? {
-            chunk.try_out(&mut collection.trial)?;
+            try_out(&chunk, &mut *collection.trial)?;
             collection.bytes += chunk.size_bytes();
             if collection.bytes > self.context.options.query_memory_bytes {
                 let text = "the results of a write are kept until it is committed, and these take more memory than a \
@@ -432,6 +399,8 @@ impl RequestTask {
         if !planted(Bug::CommitsUnchecked) {
             self.target()?.access.role_that_writes("a commit writes")?;
         }
+        let published = Instant::now();
+        let metrics = Arc::clone(self.context.meter.metrics());
         let pending = transaction.publish()?;
         let renamed = pending.committed().renamed.clone();
         let outcome = Arc::new(Mutex::new(None));
@@ -442,6 +411,7 @@ impl RequestTask {
         self.state = State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
         let task = task.clone();
         pending.when_acknowledged(move |committed| {
+            metrics.commit(published.elapsed());
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
             task.wake();
         });
@@ -458,7 +428,7 @@ impl RequestTask {
             Some(Err(error)) => {
                 self.log().unknown_outcome(&error);
                 let failure = Failure::of_unknown_outcome(&error);
-                self.answer(failure.status, self.reply.failure(&failure));
+                self.send(failure.status, self.answer.failure(&failure));
                 Step::End
             }
             Some(Ok(_)) => match commit.stream {
@@ -470,7 +440,7 @@ impl RequestTask {
                 }
                 None => {
                     let attributes = renamed_attribute(&commit.renamed);
-                    self.answer(Status::NoContent, self.reply.frame(Status::NoContent, None, &attributes));
+                    self.send(Status::NoContent, self.answer.nothing(&attributes));
                     Step::End
                 }
             },
@@ -478,22 +448,13 @@ impl RequestTask {
     }
 
     fn answer_nothing(&mut self, attributes: &Attributes) -> Result<Step, Failure> {
-        self.answer(Status::NoContent, self.reply.frame(Status::NoContent, None, attributes));
+        self.send(Status::NoContent, self.answer.nothing(attributes));
         Ok(Step::End)
     }
 
-    /// Sends the results of the frame, and begins the next one.
-    fn send(&mut self, stream: &mut Stream, status: Status) {
-        let rows = stream.encoder.results_count();
-        let attributes = stream.take_attributes();
-        let bytes = stream.encoder.finish(status, &attributes);
-        self.meter.sent(status, rows, bytes.len());
-        self.context.outbox.push(Frame { bytes, kind: self.reply.kind });
-    }
-
-    /// Sends an answer without results.
-    fn answer(&mut self, status: Status, frame: Frame) {
-        self.meter.sent(status, 0, frame.bytes.len());
+    /// Sends a part of the answer, or all of it.
+    fn send(&mut self, status: Status, frame: Frame) {
+        self.usage.sent(status, frame.bytes.len());
         self.context.outbox.push(frame);
     }
 
@@ -527,7 +488,8 @@ impl RequestTask {
             };
             let access = target.as_ref().map(|target| &target.access);
             let slow_time = self.context.options.slow_query_time;
-            RequestLog::new(self.reply.id, access).ended(&self.meter, slow_time, query);
+            RequestLog::new(self.context.id, access).ended(&self.usage, slow_time, query);
+            self.context.meter.end(self.job.name(), self.usage.status());
             // Its use of the database ends before others hear of its own end.
             drop(target);
             (self.context.done)();
@@ -537,9 +499,9 @@ impl RequestTask {
 
 impl Work for RequestTask {
     fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
-        self.meter.begin_slice();
+        self.usage.begin_slice();
         let progress = self.run_slice(slice, task);
-        self.meter.end_slice();
+        self.usage.end_slice();
         progress
     }
 
@@ -558,7 +520,7 @@ impl RequestTask {
             }
             let step = match &self.state {
                 // Its own limits speak first, in words that say which query it was.
-                State::Streaming(stream) if stream.is_full => {
+                State::Streaming(stream) if stream.is_full || stream.is_ending => {
                     self.check_time().and_then(|()| self.step(task))
                 }
                 _ => self.step(task),
@@ -600,7 +562,7 @@ impl RequestTask {
             session.break_off(&format!("a query failed while writing in it ({})", failure.message));
         }
         self.log().failed(failure);
-        self.answer(failure.status, self.reply.failure(failure));
+        self.send(failure.status, self.answer.failure(failure));
         self.end();
     }
 }
@@ -609,6 +571,18 @@ impl Drop for RequestTask {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Whether all results of `chunk` can be sent, with `trial`, which sends nothing.
+fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), EncodeError> {
+    chunk.try_each(|item, elements| {
+        if trial.push(item, 1, elements)? > 0 {
+            trial.part(&Attributes::new())?;
+            trial.push(item, 1, elements)?;
+        }
+        Ok::<(), EncodeError>(())
+    })?;
+    trial.part(&Attributes::new()).map(drop)
 }
 
 /// The isolation level that the query chooses with `with('isolation', ...)`.

@@ -1,4 +1,4 @@
-//! Result chunk: some results with the elements in them, on their way into frames.
+//! Result chunk: some results with the elements in them, on their way into an answer.
 
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::gremlin::elements::{ElementData, ElementDetail, Elements};
@@ -7,11 +7,8 @@ use evergraph::gremlin::results::{Results, Traverser};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::value::Value;
-use evergraph_protocol::error::EncodeError;
-use evergraph_protocol::response::attributes::Attributes;
-use evergraph_protocol::response::frame::FrameEncoder;
-use evergraph_protocol::response::status::Status;
 use evergraph_protocol::result::element_reader::{ElementReader, PropertyView};
+use evergraph_query::value::item::Item;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,7 +20,7 @@ const KEY_BYTES_MAX: usize = 1024;
 /// Some results, and labels and properties of the elements in them.
 pub struct ResultChunk {
     traversers: std::vec::IntoIter<Traverser>,
-    /// The result that the next frame goes on with.
+    /// The result that the next part goes on with.
     current: Option<Traverser>,
     elements: Elements,
     /// What numbers the keys of properties.
@@ -104,34 +101,40 @@ impl ResultChunk {
         self
     }
 
-    /// Puts results into the frame of `encoder` until it is full or there are none left here.
+    /// Gives results to `push`, which takes an item and how often it occurs and returns how many of these it has no room
+    /// for, until there are some of these or none left here.
     ///
     /// # Errors
-    /// If a result cannot be sent.
-    pub fn write(&mut self, encoder: &mut FrameEncoder) -> std::result::Result<ChunkState, EncodeError> {
+    /// Those of `push`.
+    pub fn write<E>(
+        &mut self,
+        mut push: impl FnMut(&Item, u64, &Self) -> std::result::Result<u64, E>,
+    ) -> std::result::Result<ChunkState, E> {
         while let Some(traverser) = self.current.take().or_else(|| self.traversers.next()) {
-            let left = encoder.push(&traverser.item, traverser.bulk, &*self)?;
+            let left = push(&traverser.item, traverser.bulk, &*self)?;
             if left > 0 {
                 self.current = Some(Traverser { bulk: left, ..traverser });
-                return Ok(ChunkState::FrameIsFull);
+                return Ok(ChunkState::PartIsFull);
             }
         }
         Ok(ChunkState::Empty)
     }
 
-    /// Whether all of it can be sent, with `encoder`, which sends nothing.
+    /// Gives each result to `push` once, without taking it out.
     ///
     /// # Errors
-    /// As [`ResultChunk::write`].
-    pub fn try_out(&self, encoder: &mut FrameEncoder) -> std::result::Result<(), EncodeError> {
-        for traverser in self.traversers.as_slice() {
-            if encoder.push(&traverser.item, 1, self)? > 0 {
-                let _ = encoder.finish(Status::PartialContent, &Attributes::new());
-                encoder.push(&traverser.item, 1, self)?;
-            }
-        }
-        let _ = encoder.finish(Status::PartialContent, &Attributes::new());
-        Ok(())
+    /// Those of `push`.
+    pub fn try_each<E>(
+        &self,
+        mut push: impl FnMut(&Item, &Self) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        self.traversers.as_slice().iter().try_for_each(|traverser| push(&traverser.item, self))
+    }
+
+    /// The names of what is in the results.
+    #[must_use]
+    pub fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
     }
 
     fn edge(&self, edge: EdgeId) -> Option<&ElementData> {
@@ -163,8 +166,8 @@ fn is_short(key: &Value) -> bool {
 pub enum ChunkState {
     /// Nothing.
     Empty,
-    /// Something, for the next frame.
-    FrameIsFull,
+    /// Something, for the next part.
+    PartIsFull,
 }
 
 impl ElementReader for ResultChunk {

@@ -82,6 +82,17 @@ pub struct SchedulerOptions {
     pub slice: Duration,
 }
 
+/// Tasks and threads of a scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SchedulerStatistics {
+    /// Tasks that wait for a thread.
+    pub ready_count: usize,
+    /// Tasks that have one.
+    pub running_count: usize,
+    /// Threads, spare ones included.
+    pub threads_count: usize,
+}
+
 /// A pool of threads that runs tasks in slices.
 ///
 /// Concurrency: one lock around the queue, held to move a task in or out; each task has a lock of its own for its state.
@@ -200,6 +211,18 @@ impl Scheduler {
             work: Mutex::new(Some(work)),
         };
         TaskHandle { task: Arc::new(task), shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// What is ready, runs, and runs it now. Cost: a look at each owner with ready tasks.
+    #[must_use]
+    pub fn statistics(&self) -> SchedulerStatistics {
+        let queue = lock(&self.shared.queue);
+        let ready = |turns: &Turns| turns.tasks.values().map(VecDeque::len).sum::<usize>();
+        SchedulerStatistics {
+            ready_count: ready(&queue.short) + ready(&queue.long),
+            running_count: queue.running.len(),
+            threads_count: queue.threads_count,
+        }
     }
 
     /// Ends the threads when the slices that run are over; tasks that are ready then are dropped.

@@ -5,9 +5,11 @@
 //!      ──> open transactions are rolled back, connections closed with 1001 ──> threads end
 //! ```
 
-use crate::client::Client;
 use crate::connection::Connection;
 use crate::databases::catalogue::DatabaseCatalogue;
+use crate::http::body::{BODIES_BYTES_MAX, BODY_UNIT};
+use crate::http::keep_alive::PhaseLimits;
+use crate::http::router::router;
 use crate::listener::Listener;
 use crate::log::target;
 use crate::options::ServerOptions;
@@ -19,32 +21,20 @@ use crate::security::options::SecurityOptions;
 use crate::security::quota::Quotas;
 use crate::security::tls::Tls;
 use crate::server_core::ServerCore;
-use crate::websocket::{self, ServerPhase};
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Extension, Router};
+use crate::server_phase::ServerPhase;
+use crate::shared::Shared;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
-/// Bytes of a message: a request is limited to 10 MiB, and its head comes on top.
-const MESSAGE_BYTES_MAX: usize = (10 << 20) + 1024;
-/// Buffers of a connection, which most connections leave empty.
-const READ_BUFFER_BYTES: usize = 8 << 10;
-const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// Threads that carry messages.
 const NETWORK_THREADS: usize = 2;
 /// How often time limits are looked at.
@@ -55,8 +45,6 @@ const SPARE_WORKERS_MAX: usize = 64;
 const USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// Of all places, the share that clients of one address may have who have not logged in.
 const STRANGERS_SHARE: usize = 4;
-/// Notices that are kept until somebody reads them.
-const NOTICES_MAX: usize = 100;
 /// How long connections may take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
@@ -65,18 +53,9 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     phase: watch::Sender<ServerPhase>,
+    /// Places of connections that are free.
+    room: Arc<Semaphore>,
     runtime: Option<Runtime>,
-}
-
-struct Shared {
-    core: Arc<ServerCore>,
-    phase: watch::Receiver<ServerPhase>,
-    connections: Mutex<HashMap<usize, Arc<Connection>>>,
-    hosts: HostCheck,
-    tls: Option<Arc<Tls>>,
-    notices: Mutex<Vec<String>>,
-    /// When time limits of all connections were looked at last.
-    swept: Mutex<Instant>,
 }
 
 impl Server {
@@ -157,31 +136,35 @@ impl Server {
             next_number: AtomicU64::new(0),
             authenticator,
             audit,
+            metrics: Arc::default(),
             quotas: Arc::new(Quotas::new(options.user_connections_max, options.user_requests_max)),
             login_waiting_bytes: Arc::default(),
         });
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
+        let room = Arc::new(Semaphore::new(options.connections_max));
         let accepting = Listener {
             tls: tls.clone(),
             audit: Arc::clone(&core.audit),
-            connections_max: options.connections_max,
+            metrics: Arc::clone(&core.metrics),
+            room: Arc::clone(&room),
             strangers: core.authenticator.as_ref().map(|_| strangers),
-            handshake_time_max: options.handshake_time_max,
+            limits: PhaseLimits {
+                head_time_max: options.handshake_time_max,
+                // A query may say nothing for all its time.
+                answer_idle_max: options.query_timeout.saturating_add(options.http_idle_max),
+                idle_max: options.http_idle_max,
+            },
+            phase: phase_seen.clone(),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(Shared::new(
             core,
-            phase: phase_seen,
-            connections: Mutex::default(),
+            phase_seen,
             hosts,
             tls,
-            notices: Mutex::default(),
-            swept: Mutex::new(Instant::now()),
-        });
-        let router = Router::new()
-            .route("/gremlin", get(upgrade))
-            .route("/healthz", get(|| async { "ok\n" }))
-            .layer(from_fn_with_state(Arc::clone(&shared), check_headers))
-            .with_state(Arc::clone(&shared));
+            Arc::clone(&room),
+            BODIES_BYTES_MAX / BODY_UNIT,
+        ));
+        let router = router(&shared);
         let mut stopping = shared.phase.clone();
         runtime.spawn(async move {
             tokio::select! {
@@ -204,7 +187,7 @@ impl Server {
             workers,
             "listening"
         );
-        Ok(Self { address, shared, phase, runtime: Some(runtime) })
+        Ok(Self { address, shared, phase, room, runtime: Some(runtime) })
     }
 
     /// Reads users and certificates again, and opens the audit log again, which may have been renamed. What cannot be read
@@ -233,13 +216,13 @@ impl Server {
     /// ago they are stuck, and the server answers nobody.
     #[must_use]
     pub fn since_sweep(&self) -> Duration {
-        self.shared.swept.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.shared.swept_at().elapsed()
     }
 
     /// What whoever runs the server should know, since this was asked last.
     #[must_use]
     pub fn take_notices(&self) -> Vec<String> {
-        let mut notices = std::mem::take(&mut *self.shared.notices());
+        let mut notices = self.shared.take_notices();
         notices.extend(self.shared.core.databases.take_notices());
         notices
     }
@@ -256,10 +239,22 @@ impl Server {
         self.address
     }
 
-    /// Connections that are open.
+    /// WebSockets that are open.
     #[must_use]
     pub fn connections_count(&self) -> usize {
         self.shared.connections().len()
+    }
+
+    /// Connections that are open, by HTTP or on their way to become a WebSocket as well.
+    #[must_use]
+    pub fn open_connections_count(&self) -> usize {
+        self.shared.connections_count()
+    }
+
+    /// Requests by HTTP whose answers were not sent yet, or whose query has not ended.
+    #[must_use]
+    pub fn requests_count(&self) -> usize {
+        self.shared.exchanges.list().len()
     }
 
     /// Stops: finishes requests within the time that its options give, rolls back what is open, closes connections.
@@ -283,8 +278,12 @@ impl Server {
         let is_done =
             |connection: &Arc<Connection>| connection.requests_count() == 0 && connection.outbox().is_empty();
         let shared = Arc::clone(&self.shared);
-        wait(grace, || shared.connections().values().all(is_done));
-        let given_up: usize = shared.connections().values().map(|left| left.requests_count()).sum();
+        wait(grace, || {
+            shared.connections().values().all(is_done)
+                && shared.exchanges.list().iter().all(|exchange| exchange.is_done())
+        });
+        let given_up = shared.connections().values().map(|left| left.requests_count()).sum::<usize>()
+            + shared.exchanges.list().iter().filter(|exchange| !exchange.is_done()).count();
         if given_up > 0 {
             tracing::warn!(target: target::SERVER, requests = given_up, "the time is over: requests are given up");
         }
@@ -293,11 +292,18 @@ impl Server {
             "closing: open transactions are rolled back, connections closed"
         );
         self.phase.send_replace(ServerPhase::Closing);
-        wait(CLOSE_TIME, || shared.connections().is_empty());
+        // Clients of HTTP have the rest of their answers then as well.
+        let connections_max = shared.core.options.connections_max;
+        wait(CLOSE_TIME, || self.room.available_permits() == connections_max);
         // Of clients that did not answer.
         let left: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         left.iter().for_each(|connection| connection.close());
-        wait(CLOSE_TIME, || left.iter().all(|connection| connection.requests_count() == 0));
+        let exchanges = shared.exchanges.list();
+        exchanges.iter().for_each(|exchange| exchange.close());
+        wait(CLOSE_TIME, || {
+            left.iter().all(|connection| connection.requests_count() == 0)
+                && exchanges.iter().all(|exchange| exchange.is_done())
+        });
         // On a thread that carries no messages itself, wherever the server is stopped.
         let ending = thread::spawn(move || runtime.shutdown_timeout(CLOSE_TIME));
         let _ = ending.join();
@@ -317,23 +323,6 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
-    fn connections(&self) -> MutexGuard<'_, HashMap<usize, Arc<Connection>>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn notices(&self) -> MutexGuard<'_, Vec<String>> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn notice(&self, text: String) {
-        let mut notices = self.notices();
-        if notices.len() < NOTICES_MAX {
-            notices.push(text);
-        }
-    }
-}
-
 /// Looks at time limits, and for changes of users, until the server closes its connections.
 async fn sweep(shared: Arc<Shared>) {
     let mut interval = tokio::time::interval(SWEEP_INTERVAL);
@@ -342,7 +331,8 @@ async fn sweep(shared: Arc<Shared>) {
         interval.tick().await;
         let connections: Vec<Arc<Connection>> = shared.connections().values().cloned().collect();
         connections.iter().for_each(|connection| connection.sweep());
-        *shared.swept.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        shared.note_swept();
+        shared.exchanges.sweep();
         if let Some(users) = shared.core.authenticator.clone()
             && looked_for_users.elapsed() >= USERS_INTERVAL
         {
@@ -355,53 +345,6 @@ async fn sweep(shared: Arc<Shared>) {
             });
         }
     }
-}
-
-/// Refuses pages of other sites, whatever they ask for.
-async fn check_headers(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let host = only_text(request.headers(), &header::HOST);
-    let origin = only_text(request.headers(), &header::ORIGIN);
-    match shared.hosts.refusal(host.as_deref(), origin.as_deref()) {
-        Some(why) => {
-            let record = AuditRecord::new(AuditEvent::Connection, "refused").detail(&why);
-            let client = request.extensions().get::<Arc<Client>>();
-            shared.core.audit.write(&client.map_or(record, |client| record.address(client.address())));
-            (StatusCode::FORBIDDEN, format!("{why}\n")).into_response()
-        }
-        None => next.run(request).await,
-    }
-}
-
-/// The text of a header that a request has once. Bytes that are no text, and several headers, name nobody.
-fn only_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?;
-    let text = value.to_str().ok().filter(|_| values.next().is_none());
-    Some(text.unwrap_or("?").to_owned())
-}
-
-async fn upgrade(
-    State(shared): State<Arc<Shared>>,
-    Extension(client): Extension<Arc<Client>>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    if *shared.phase.borrow() != ServerPhase::Serving {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the server stops\n").into_response();
-    }
-    let options = shared.core.options;
-    upgrade
-        .max_message_size(MESSAGE_BYTES_MAX)
-        .max_frame_size(MESSAGE_BYTES_MAX)
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
-        .on_upgrade(move |socket| async move {
-            let connection = Connection::new(&shared.core, client);
-            let key = Arc::as_ptr(&connection) as usize;
-            shared.connections().insert(key, Arc::clone(&connection));
-            let phase = shared.phase.clone();
-            websocket::serve(socket, connection, options.requests_max, phase).await;
-            shared.connections().remove(&key);
-        })
 }
 
 fn listen(address: SocketAddr, runtime: &Runtime) -> io::Result<TcpListener> {

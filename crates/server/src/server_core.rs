@@ -1,12 +1,15 @@
 //! Server core: what all connections of a server share.
 
 use crate::databases::catalogue::DatabaseCatalogue;
+use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::scheduler::Scheduler;
+use crate::security::access::{Principal, Rights};
 use crate::security::audit::AuditLog;
-use crate::security::authenticator::Authenticator;
+use crate::security::authenticator::{Authenticator, Login};
 use crate::security::quota::Quotas;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
@@ -26,8 +29,23 @@ pub struct ServerCore {
     pub authenticator: Option<Arc<Authenticator>>,
     /// Where log-ins and refusals are written.
     pub audit: Arc<AuditLog>,
+    /// What is counted and measured.
+    pub metrics: Arc<Metrics>,
     /// What users have open.
     pub quotas: Arc<Quotas>,
     /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).
     pub login_waiting_bytes: Arc<AtomicUsize>,
+}
+
+impl ServerCore {
+    /// A client at `address`, who has logged in if there are users.
+    #[must_use]
+    pub fn principal(&self, address: IpAddr, login: Option<Arc<Login>>) -> Principal {
+        let rights = match (&self.authenticator, login) {
+            (None, _) => Rights::Everybody,
+            (Some(authenticator), Some(login)) => Rights::User(Arc::clone(authenticator), login),
+            (Some(_), None) => Rights::Nobody,
+        };
+        Principal::new(address, Arc::clone(&self.audit), rights)
+    }
 }

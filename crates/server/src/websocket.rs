@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, EndReason};
 use crate::outbox::{Frame, FrameKind};
+use crate::server_phase::ServerPhase;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
 use futures_util::stream::{SplitSink, SplitStream};
@@ -15,17 +16,6 @@ const SHORT_MESSAGE_BYTES: usize = 64 << 10;
 
 /// How long a client may take to read the close frame.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
-
-/// How far the server is on its way to its end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ServerPhase {
-    /// Requests are read.
-    Serving,
-    /// Those that were read are finished.
-    Finishing,
-    /// Connections are closed.
-    Closing,
-}
 
 /// Carries messages until the client or the server ends the connection, and then ends its requests.
 pub async fn serve(
@@ -116,6 +106,7 @@ async fn write(sink: &mut SplitSink<WebSocket, Message>, connection: &Arc<Connec
             FrameKind::Text => {
                 Message::Text(String::from_utf8(bytes).expect("answers as text are written as text").into())
             }
+            FrameKind::Body(_) => unreachable!("the parts of bodies have outboxes of their own"),
         };
         if sink.send(message).await.is_err() {
             return;

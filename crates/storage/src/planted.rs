@@ -271,6 +271,19 @@ bugs! {
     /// A slow query is logged as its client wrote it.
     SlowQueriesKeepValues = "slow-queries-keep-values";
 
+    // The server's HTTP.
+
+    /// A query that writes runs by GET as well.
+    GetsWrite = "gets-write";
+    /// The body of a request is read before its client has logged in.
+    BodiesBeforeLogin = "bodies-before-login";
+    /// The body of a request may be of any length.
+    EndlessBodies = "endless-bodies";
+    /// The query of a client that is gone runs on.
+    QueriesOutliveClients = "queries-outlive-clients";
+    /// A connection that is kept alive may be idle for ever.
+    EndlessIdleConnections = "endless-idle-connections";
+
     // Client.
 
     /// A client tries a commit again whose answer was lost.

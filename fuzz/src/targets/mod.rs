@@ -33,6 +33,7 @@ pub mod mutations;
 pub mod node_link;
 pub mod pajek;
 pub mod parquet;
+pub mod protocol_http;
 pub mod protocol_request;
 pub mod protocol_response;
 pub mod salvage;
@@ -40,12 +41,13 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 36] = [
+pub const ALL: [(&str, Target); 37] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
     ("bytecode_graphson", bytecode_graphson::TARGET),
     ("protocol_request", protocol_request::TARGET),
+    ("protocol_http", protocol_http::TARGET),
     ("protocol_response", protocol_response::TARGET),
     ("limits", limits::TARGET),
     ("cells", cells::TARGET),

@@ -341,6 +341,25 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "databases::memory_is_limited_for_each_database_and_for_all",
             &["a database whose memory does not fit is refused"],
         ),
+        GetsWrite => ("http", "queries::a_get_reads_and_never_writes", &["a GET does not write"]),
+        BodiesBeforeLogin => (
+            "http",
+            "logins::nothing_of_a_request_by_http_is_read_before_its_client_has_logged_in",
+            &["it is answered before the body comes"],
+        ),
+        EndlessBodies => {
+            ("http", "hostile::long_bodies_are_refused_before_they_are_read", &["a long body is refused"])
+        }
+        QueriesOutliveClients => (
+            "http",
+            "queries::the_query_of_a_client_that_is_gone_is_cancelled",
+            &["the query of a client that is gone ends"],
+        ),
+        EndlessIdleConnections => (
+            "http",
+            "connections::an_idle_connection_is_ended_and_one_whose_query_runs_is_not",
+            &["an idle connection is ended"],
+        ),
 
         LostCommitsRetried => (
             "client",

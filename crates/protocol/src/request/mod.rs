@@ -2,6 +2,7 @@
 
 pub(crate) mod argument_check;
 pub mod error;
+pub mod http;
 pub mod operation;
 pub mod read;
 pub mod write;

@@ -48,7 +48,7 @@ impl Default for RequestLimits {
 }
 
 impl RequestLimits {
-    fn levels(&self) -> Levels {
+    pub(crate) fn levels(&self) -> Levels {
         Levels::new(self.depth_max).with_arguments_max(self.values_max)
     }
 }

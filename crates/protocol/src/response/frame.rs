@@ -271,16 +271,18 @@ impl FrameEncoder {
 }
 
 /// How one result is written.
-struct ResultWriting {
-    bulk: u64,
-    form: ResultForm,
-    properties: MaterializeProperties,
-    size_max: usize,
-    result_bytes_max: usize,
+pub(crate) struct ResultWriting {
+    pub(crate) bulk: u64,
+    pub(crate) form: ResultForm,
+    pub(crate) properties: MaterializeProperties,
+    /// Bytes that the writer may have in all.
+    pub(crate) size_max: usize,
+    /// Bytes that the result may have, for the error.
+    pub(crate) result_bytes_max: usize,
 }
 
 impl ResultWriting {
-    fn write<W: ResultWriter, E: ElementReader + ?Sized>(
+    pub(crate) fn write<W: ResultWriter, E: ElementReader + ?Sized>(
         &self,
         writer: &mut W,
         item: &Item,
@@ -362,7 +364,7 @@ fn write_binary_head(
     out.extend([0; 4]);
 }
 
-fn write_json_head(json: &mut String, id: Option<Uuid>) {
+pub(crate) fn write_json_head(json: &mut String, id: Option<Uuid>) {
     match id {
         Some(id) => {
             write!(json, "{{\"requestId\":\"{id}\",").expect("a string takes all that is written to it")
@@ -373,7 +375,12 @@ fn write_json_head(json: &mut String, id: Option<Uuid>) {
 }
 
 /// Everything behind the data.
-fn write_json_tail(json: &mut String, status: Status, message: Option<&str>, attributes: &Attributes) {
+pub(crate) fn write_json_tail(
+    json: &mut String,
+    status: Status,
+    message: Option<&str>,
+    attributes: &Attributes,
+) {
     json.push_str(",\"meta\":{\"@type\":\"g:Map\",\"@value\":[]}},\"status\":{\"code\":");
     write!(json, "{}", status.code()).expect("a string takes all that is written to it");
     json.push_str(",\"message\":");

@@ -12,6 +12,8 @@ use crate::log::line::{cut, escaped, timestamp};
 use crate::log::line_writer::LineWriter;
 use crate::log::target;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -109,7 +111,11 @@ impl<'a> AuditRecord<'a> {
 #[derive(Default)]
 pub struct AuditLog {
     writing: Option<Writing>,
+    events: AuditEvents,
 }
+
+/// How many events there were, by event and outcome.
+pub type AuditEvents = Family<[(&'static str, String); 2], Counter>;
 
 struct Writing {
     path: PathBuf,
@@ -129,17 +135,26 @@ impl AuditLog {
         };
         let lines = LineWriter::start("server-audit", Box::new(file), failed)
             .map_err(|error| Error::new(ErrorKind::Io, format!("start a thread: {error}")).because(error))?;
-        Ok(Self { writing: Some(Writing { path: path.to_owned(), lines }) })
+        let writing = Writing { path: path.to_owned(), lines };
+        Ok(Self { writing: Some(writing), events: AuditEvents::default() })
     }
 
     /// Writes a record, if there is a log. It waits for nothing.
     pub fn write(&self, record: &AuditRecord<'_>) {
+        let labels = [("event", record.event.to_owned()), ("outcome", record.outcome.to_owned())];
+        self.events.get_or_create(&labels).inc();
         let Some(writing) = &self.writing else { return };
         writing.lines.write(line(record, SystemTime::now()), |left_out| {
             let detail =
                 format!("{left_out} events were left out: they came faster than they could be written");
             line(&AuditRecord::new(AuditEvent::Server, "overrun").detail(&detail), SystemTime::now())
         });
+    }
+
+    /// How many events there were since it was opened, whether or not they are written.
+    #[must_use]
+    pub fn events(&self) -> &AuditEvents {
+        &self.events
     }
 
     /// Opens the file again: it may have been renamed.

@@ -76,6 +76,8 @@ pub struct LoginAttempt {
     pub password: Box<[u8]>,
     /// Where the client is.
     pub address: IpAddr,
+    /// Whether this user has logged in on the same connection before, so that another time is no news.
+    pub is_known: bool,
     /// Told what came of it, once, on any thread.
     pub answer: Box<dyn FnOnce(std::result::Result<Login, LoginRefusal>) + Send>,
 }
@@ -293,7 +295,9 @@ impl Authenticator {
             Ok(_) => AuditRecord::new(AuditEvent::Login, "accepted"),
             Err(refusal) => AuditRecord::new(AuditEvent::Login, "refused").detail(refusal.message()),
         };
-        self.audit.write(&record.user(Some(&attempt.user)).address(attempt.address));
+        if outcome.is_err() || !attempt.is_known {
+            self.audit.write(&record.user(Some(&attempt.user)).address(attempt.address));
+        }
         (attempt.answer)(outcome);
     }
 
@@ -356,6 +360,7 @@ mod tests {
     ) -> std::result::Result<Login, LoginRefusal> {
         let (sender, receiver) = channel();
         authenticator.log_in(LoginAttempt {
+            is_known: false,
             user: user.into(),
             password: password.as_bytes().into(),
             address: ADDRESS,

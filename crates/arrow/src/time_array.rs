@@ -1,4 +1,4 @@
-//! Arrow time: times and durations as Arrow arrays, in the finest unit that holds all of them exactly.
+//! Time array: times and durations as Arrow arrays, in the finest unit that holds all of them exactly.
 //!
 //! ```text
 //! nanoseconds    292 years around 1970: what nearly all have        years 1678 to 2262
@@ -13,8 +13,9 @@ use arrow_array::{
     TimestampNanosecondArray, TimestampSecondArray,
 };
 use arrow_schema::TimeUnit;
-use evergraph::graph::value::duration::Duration;
-use evergraph::{Error, ErrorKind, Result, Value};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::duration::Duration;
 use std::sync::Arc;
 
 /// Units, with how many of them a second has.

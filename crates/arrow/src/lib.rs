@@ -1,0 +1,12 @@
+//! Arrow: columns of properties and results of queries as Arrow arrays and tables, for every face of the database.
+//!
+//! ```text
+//! Column ──> column_array ──> array ─┐
+//!              │ time_array          ├─> TableBuilder ──> RecordBatch
+//! Item ──> result_table ─────────────┘
+//! ```
+
+pub mod column_array;
+pub mod result_table;
+pub mod table_builder;
+mod time_array;

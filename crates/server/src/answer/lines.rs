@@ -1,0 +1,55 @@
+//! Lines: JSON lines, a result in GraphSON 3 a line, as they come.
+//!
+//! ```text
+//! {"@type":"g:Int64","@value":7}
+//! "a text"
+//! {"error":{"kind":"timeout","message":"..."}}      the last line, if the query failed behind others
+//! ```
+//!
+//! A result that is an object has the member `@type`, so that no result can be taken for an error.
+
+use crate::answer::document::{BodyEncoder, PART_LIMITS};
+use crate::answer::format::{AnswerEncoder, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::failure::Failure;
+use crate::http::error::HttpError;
+use crate::outbox::{BodyPart, Frame, FrameKind};
+use evergraph_protocol::response::attributes::Attributes;
+use evergraph_protocol::response::document::{DocumentEncoder, DocumentLayout};
+use evergraph_protocol::response::frame::{FrameLimits, ResultForm};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes of a part: what there is, is sent soon.
+const PART_BYTES: usize = 16 << 10;
+
+/// An answer of JSON lines.
+#[derive(Default)]
+pub struct Lines {
+    /// Whether a part was sent. Relaxed: as in [`Document`](crate::answer::document::Document).
+    is_begun: Arc<AtomicBool>,
+}
+
+impl AnswerFormat for Lines {
+    fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder> {
+        let limits = FrameLimits { bytes_max: PART_BYTES, ..PART_LIMITS };
+        let document =
+            DocumentEncoder::new(DocumentLayout::Lines, ResultForm::Bare, limits, options.properties);
+        let is_begun = match purpose {
+            EncoderPurpose::Answer => Arc::clone(&self.is_begun),
+            EncoderPurpose::Trial => Arc::default(),
+        };
+        Box::new(BodyEncoder { document, is_begun, attributes: Attributes::new() })
+    }
+
+    fn nothing(&self, _: &Attributes) -> Frame {
+        Frame { bytes: Vec::new(), kind: FrameKind::Body(BodyPart::Whole(200)) }
+    }
+
+    fn failure(&self, failure: &Failure) -> Frame {
+        let error = HttpError::from(failure.clone());
+        let bytes = format!("{}\n", error.json()).into_bytes();
+        let is_begun = self.is_begun.load(Ordering::Relaxed);
+        let part = if is_begun { BodyPart::Last } else { BodyPart::Whole(error.status.as_u16()) };
+        Frame { bytes, kind: FrameKind::Body(part) }
+    }
+}

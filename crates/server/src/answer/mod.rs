@@ -1,0 +1,14 @@
+//! Answers: how results and errors of a request are written, whatever carries them.
+//!
+//! ```text
+//! request_task ──> AnswerFormat ──┬─> message    WebSocket, GraphBinary or GraphSON
+//!                                 ├─> document   HTTP, GraphSON
+//!                                 ├─> lines      HTTP, JSON lines
+//!                                 └─> table      HTTP, Arrow
+//! ```
+
+pub mod document;
+pub mod format;
+pub mod lines;
+pub mod message;
+pub mod table;

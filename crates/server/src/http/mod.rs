@@ -1,0 +1,21 @@
+//! HTTP: requests that are not WebSockets, and the way to become one.
+//!
+//! ```text
+//! router ──┬─> upgrade ──> websocket
+//!          ├─> gremlin ──> login ──> role ──> body ──> exchange ──> response, streamed
+//!          ├─> metrics
+//!          └─> health
+//! ```
+//!
+//! Nothing of a body is read before its client has logged in and has a role.
+
+pub mod accept;
+pub mod basic_login;
+pub mod body;
+pub mod error;
+pub mod gremlin;
+pub mod health;
+pub mod keep_alive;
+pub mod metrics;
+pub mod response;
+pub mod router;

@@ -1,0 +1,138 @@
+//! Connections: kept alive, pipelined, idle, slow, and refused.
+
+use crate::client::{Client, Ended, raw, read_all};
+use crate::{ENDLESS, add_points, eventually, serve};
+use evergraph_server::options::ServerOptions;
+use serde_json::json;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn post(body: &str) -> String {
+    format!("POST /gremlin HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_alive_beyond_the_time_for_a_head() {
+    let mut options = ServerOptions::default();
+    options.handshake_time_max = Duration::from_millis(300);
+    let (_database, server) = serve(options);
+    let mut client = Client::connect(server.address()).await;
+    for _ in 0..3 {
+        assert_eq!(client.query("g.inject(7)").await.number(), 7);
+        tokio::time::sleep(Duration::from_millis(600)).await;
+    }
+    for _ in 0..100 {
+        assert_eq!(client.query("g.inject(7)").await.number(), 7);
+    }
+}
+
+#[tokio::test]
+async fn pipelined_requests_are_answered_in_order() {
+    let (_database, server) = serve(ServerOptions::default());
+    let bytes: String =
+        (0..200).map(|at| post(&format!("{{\"gremlin\": \"g.inject('<{at}>')\"}}"))).collect();
+    let (answers, ended) = raw(server.address(), bytes.as_bytes(), 2 * SECOND).await;
+    let found: Vec<&str> = answers.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()).collect();
+    let expected: Vec<String> = (0..200).map(|at| at.to_string()).collect();
+    assert_eq!((found, ended), (expected.iter().map(String::as_str).collect(), Ended::NotYet));
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_ended_and_one_whose_query_runs_is_not() {
+    let mut options = ServerOptions::default();
+    options.http_idle_max = Duration::from_millis(1500);
+    let (database, server) = serve(options);
+    add_points(&database, 1);
+    let mut busy = Client::connect(server.address()).await;
+    let running =
+        tokio::spawn(async move { busy.post(&json!({"gremlin": ENDLESS, "evaluationTimeout": 5000})).await });
+    let (answer, ended) =
+        raw(server.address(), post("{\"gremlin\": \"g.V()\"}").as_bytes(), 20 * SECOND).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(ended, Ended::ByServer, "an idle connection is ended");
+    assert_eq!(running.await.unwrap().code(), 598);
+}
+
+#[tokio::test]
+async fn slow_heads_and_slow_bodies_end_in_time() {
+    let mut options = ServerOptions::default();
+    options.handshake_time_max = Duration::from_millis(700);
+    options.body_time_max = Duration::from_millis(700);
+    let (_database, server) = serve(options);
+    let first = b"GET /gremlin HTTP/1.1\r\nHost: localhost\r\nX: ";
+    let later = [post("{\"gremlin\": \"g.V()\"}").as_bytes(), first].concat();
+    for head in [&first[..], &later] {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        stream.write_all(head).await.unwrap();
+        let ended = tokio::time::timeout(30 * SECOND, async {
+            // One byte at a time does not help.
+            while stream.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        assert!(ended.await.is_ok(), "a slow head is ended");
+    }
+    let slow = b"POST /gremlin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"gremlin\"";
+    let (answer, ended) = raw(server.address(), slow, 20 * SECOND).await;
+    assert!(answer.starts_with("HTTP/1.1 408") && ended == Ended::ByServer, "{answer}");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_answer_is_disconnected() {
+    let mut options = ServerOptions::default();
+    options.query_timeout = SECOND;
+    options.http_idle_max = SECOND;
+    let (database, server) = serve(options);
+    add_points(&database, 2000);
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let query = post("{\"gremlin\": \"g.V().as('a').V().as('b').select('a')\"}");
+    stream.write_all(query.as_bytes()).await.unwrap();
+    eventually("the query begins", async || server.requests_count() == 1).await;
+    eventually("its place is free again", async || server.open_connections_count() == 0).await;
+    let (_, ended) = read_all(&mut stream, 5 * SECOND).await;
+    assert_eq!(ended, Ended::ByServer);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_thousand_idle_connections_are_kept_and_delay_nobody() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut idle = Vec::new();
+    for _ in 0..1000 {
+        let mut client = Client::connect(server.address()).await;
+        assert_eq!(client.query("g.inject(1)").await.number(), 1);
+        idle.push(client);
+    }
+    assert_eq!(server.open_connections_count(), 1000);
+    let mut client = Client::connect(server.address()).await;
+    let began = std::time::Instant::now();
+    assert_eq!(client.query("g.inject(1)").await.number(), 1);
+    assert!(began.elapsed() < SECOND, "{:?}", began.elapsed());
+    for client in &mut idle {
+        assert_eq!(client.query("g.inject(2)").await.number(), 2);
+    }
+    drop(idle);
+    eventually("their places are free", async || server.open_connections_count() == 1).await;
+}
+
+#[tokio::test]
+async fn connections_by_http_count_like_others() {
+    let mut options = ServerOptions::default();
+    options.connections_max = 3;
+    let (_database, server) = serve(options);
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        let mut client = Client::connect(server.address()).await;
+        assert_eq!(client.query("g.inject(1)").await.number(), 1);
+        clients.push(client);
+    }
+    let (answer, ended) =
+        raw(server.address(), b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", 5 * SECOND).await;
+    assert_eq!((&*answer, ended), ("", Ended::ByServer));
+    clients.pop();
+    eventually("a place is free again", async || server.open_connections_count() == 2).await;
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.ask("GET", "/healthz", "").await.text(), "ok\n");
+}

@@ -1,0 +1,77 @@
+//! Observation: `/healthz`, `/readyz`, `/metrics`.
+
+use crate::client::Client;
+use crate::logins::{PASSWORD, serve};
+use evergraph_server::options::ServerOptions;
+use std::collections::BTreeSet;
+
+const PAGE: &str = include_str!("../../../../docs/guide/server.md");
+
+/// The names of metrics in the guide's table.
+fn documented() -> BTreeSet<&'static str> {
+    let rows = PAGE.lines().filter_map(|line| line.strip_prefix("| `evergraph_"));
+    rows.map(|row| row.split(['`', '{']).next().unwrap()).collect()
+}
+
+/// The value of the series that begins with `start`.
+fn value(metrics: &str, start: &str) -> f64 {
+    let line =
+        metrics.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{start}: {metrics}"));
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_server_is_ready_and_says_so_to_everybody() {
+    let site = serve(ServerOptions::default());
+    let mut client = Client::connect(site.server.address()).await;
+    for (path, text) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+        let answer = client.ask("GET", path, "").await;
+        assert_eq!((answer.status, answer.text()), (200, text));
+    }
+}
+
+#[tokio::test]
+async fn metrics_need_a_log_in_and_those_of_a_database_a_role() {
+    let site = serve(ServerOptions::default());
+    let address = site.server.address();
+    assert_eq!(Client::connect(address).await.ask("GET", "/metrics", "").await.status, 401);
+    let mut nobody = Client::log_in(address, "nobody", PASSWORD).await;
+    let answer = nobody.ask("GET", "/metrics", "").await;
+    assert!(answer.status == 200 && !answer.text().contains("social"), "series of a database need a role");
+    let mut reader = Client::log_in(address, "reader", PASSWORD).await;
+    let answer = reader.ask("GET", "/metrics", "").await;
+    assert!(answer.text().contains("evergraph_commits_total{database=\"social\"}"), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn metrics_are_those_of_the_guide_and_count_what_happens() {
+    let site = serve(ServerOptions::default());
+    let mut client = Client::log_in(site.server.address(), "writer", PASSWORD).await;
+    assert_eq!(client.query("g.addV('Point')").await.status, 200);
+    assert_eq!(client.query("g.V().otu()").await.status, 500);
+    let mut wrong = Client::log_in(site.server.address(), "writer", "wrong").await;
+    assert_eq!(wrong.query("g.V()").await.status, 401);
+    let answer = client.ask("GET", "/metrics", "").await;
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let metrics = answer.text();
+    for (series, expected) in [
+        ("evergraph_requests_total{transport=\"http\",kind=\"query\",status=\"200\"}", 1.0),
+        ("evergraph_requests_total{transport=\"http\",kind=\"query\",status=\"597\"}", 1.0),
+        ("evergraph_request_duration_seconds_count{transport=\"http\",kind=\"query\"}", 2.0),
+        ("evergraph_commit_duration_seconds_count", 1.0),
+        ("evergraph_commits_total{database=\"social\"}", 1.0),
+        ("evergraph_audit_events_total{event=\"login\",outcome=\"refused\"}", 1.0),
+        ("evergraph_connections ", 2.0),
+        ("evergraph_requests_running{transport=\"http\"}", 0.0),
+    ] {
+        assert_eq!(value(metrics, series), expected, "{series}");
+    }
+    let printed = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE evergraph_"));
+    let printed: BTreeSet<&str> = printed.map(|line| line.split(' ').next().unwrap()).collect();
+    let documented = documented();
+    let difference: Vec<_> = printed.symmetric_difference(&documented).collect();
+    assert!(difference.is_empty(), "only printed or only documented: {difference:?}");
+    for (name, kind) in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')) {
+        assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
+    }
+}

@@ -17,6 +17,7 @@ use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
 use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
 use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
+use crate::security::access::Access;
 use crate::security::role::Role;
 use crate::session::{QueryTerms, Session, transaction_options};
 use evergraph::Database;
@@ -52,6 +53,8 @@ pub struct RequestTask {
     job: Job,
     session: Option<Arc<Session>>,
     state: State,
+    /// What its user may do, for the log: the target is given up before the request ends.
+    access: Option<Access>,
     usage: RequestUsage,
     is_done: bool,
 }
@@ -135,8 +138,9 @@ impl RequestTask {
         job: Job,
         session: Option<Arc<Session>>,
     ) -> Self {
+        let access = context.target.as_ref().map(|target| target.access.clone());
         let usage = RequestUsage::start();
-        Self { context, answer, job, session, state: State::Begun, usage, is_done: false }
+        Self { context, answer, job, session, state: State::Begun, access, usage, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -183,7 +187,7 @@ impl RequestTask {
     }
 
     fn log(&self) -> RequestLog<'_> {
-        RequestLog::new(self.context.id, self.context.target.as_ref().map(|target| &target.access))
+        RequestLog::new(self.context.id, self.access.as_ref())
     }
 
     fn target(&self) -> Result<&RequestTarget, Failure> {
@@ -486,9 +490,7 @@ impl RequestTask {
                 Job::Commit => LoggedQuery::Other("g.tx().commit()"),
                 Job::RollBack => LoggedQuery::Other("g.tx().rollback()"),
             };
-            let access = target.as_ref().map(|target| &target.access);
-            let slow_time = self.context.options.slow_query_time;
-            RequestLog::new(self.context.id, access).ended(&self.usage, slow_time, query);
+            self.log().ended(&self.usage, self.context.options.slow_query_time, query);
             self.context.meter.end(self.job.name(), self.usage.status());
             // Its use of the database ends before others hear of its own end.
             drop(target);

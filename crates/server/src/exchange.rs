@@ -192,6 +192,12 @@ impl Exchanges {
         self.all().values().cloned().collect()
     }
 
+    /// Those whose query runs, or whose answer is not sent.
+    #[must_use]
+    pub fn unfinished_count(&self) -> usize {
+        self.list().iter().filter(|exchange| !exchange.is_done()).count()
+    }
+
     fn all(&self) -> MutexGuard<'_, HashMap<usize, Arc<Exchange>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,7 +19,7 @@ use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
 use crate::security::role::Role;
-use crate::session::{QueryTerms, Session, transaction_options};
+use crate::session::{QueryTerms, Session, chosen_isolation, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
@@ -31,7 +31,7 @@ use evergraph::shared_transaction::SharedTransaction;
 use evergraph::transaction::Transaction;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
-use evergraph_graph::transaction::{Committed, Isolation};
+use evergraph_graph::transaction::Committed;
 use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::{List, Map};
 use evergraph_protocol::error::EncodeError;
@@ -252,7 +252,7 @@ impl RequestTask {
         role: Role,
         notes: &Notes,
     ) -> Result<Step, Failure> {
-        let isolation = isolation(task)?.or(options.isolation);
+        let isolation = chosen_isolation(task)?.or(options.isolation);
         let parts = options.materialize_properties.unwrap_or_default();
         let elements = match parts {
             MaterializeProperties::All if !self.answer.leaves_properties_out() => ElementDetail::Properties,
@@ -585,18 +585,6 @@ fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), Enc
         Ok::<(), EncodeError>(())
     })?;
     trial.part(&Attributes::new()).map(drop)
-}
-
-/// The isolation level that the query chooses with `with('isolation', ...)`.
-fn isolation(task: &Task) -> Result<Option<Isolation>, Failure> {
-    let chosen = task.plan().options.iter().rev().find(|(key, _)| &**key == "isolation");
-    let Some((_, chosen)) = chosen else { return Ok(None) };
-    let name = chosen.as_value().and_then(Value::as_str).unwrap_or_default();
-    let known = [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == name);
-    match known {
-        Some(isolation) => Ok(Some(isolation)),
-        None => Err(Error::invalid("with('isolation', ...) takes 'snapshot' or 'serializable'").into()),
-    }
 }
 
 /// The edges that a commit gave other names: pairs of ids, before and after.

@@ -254,7 +254,7 @@ impl Server {
     /// Requests by HTTP whose answers were not sent yet, or whose query has not ended.
     #[must_use]
     pub fn requests_count(&self) -> usize {
-        self.shared.exchanges.list().len()
+        self.shared.exchanges.unfinished_count()
     }
 
     /// Stops: finishes requests within the time that its options give, rolls back what is open, closes connections.
@@ -279,11 +279,10 @@ impl Server {
             |connection: &Arc<Connection>| connection.requests_count() == 0 && connection.outbox().is_empty();
         let shared = Arc::clone(&self.shared);
         wait(grace, || {
-            shared.connections().values().all(is_done)
-                && shared.exchanges.list().iter().all(|exchange| exchange.is_done())
+            shared.connections().values().all(is_done) && shared.exchanges.unfinished_count() == 0
         });
         let given_up = shared.connections().values().map(|left| left.requests_count()).sum::<usize>()
-            + shared.exchanges.list().iter().filter(|exchange| !exchange.is_done()).count();
+            + shared.exchanges.unfinished_count();
         if given_up > 0 {
             tracing::warn!(target: target::SERVER, requests = given_up, "the time is over: requests are given up");
         }

@@ -26,6 +26,7 @@ use evergraph::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::{Isolation, TransactionOptions};
+use evergraph_graph::value::Value;
 use evergraph_query::gremlin::bindings::Bindings;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -247,6 +248,18 @@ impl SessionTransaction {
 #[must_use]
 pub fn transaction_options(isolation: Option<Isolation>) -> TransactionOptions {
     isolation.map_or_else(TransactionOptions::default, TransactionOptions::from)
+}
+
+/// The isolation level that a query chooses with `with('isolation', ...)`.
+///
+/// # Errors
+/// `invalid` for a level that there is not.
+pub fn chosen_isolation(task: &Task) -> Result<Option<Isolation>> {
+    let chosen = task.plan().options.iter().rev().find(|(key, _)| &**key == "isolation");
+    let Some((_, chosen)) = chosen else { return Ok(None) };
+    let name = chosen.as_value().and_then(Value::as_str).unwrap_or_default();
+    let known = [Isolation::Snapshot, Isolation::Serializable].into_iter().find(|known| known.name() == name);
+    known.map(Some).ok_or_else(|| Error::invalid("with('isolation', ...) takes 'snapshot' or 'serializable'"))
 }
 
 fn end(state: SessionTransaction) {

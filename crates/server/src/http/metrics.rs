@@ -105,7 +105,8 @@ impl Samples {
         );
         gauge("websockets", "WebSockets that are open", vec![], websockets.len());
         gauge("sessions", "Transactions that span requests, and may be open", vec![], sessions);
-        for (transport, count) in [("websocket", websocket_requests), ("http", shared.exchanges.list().len())]
+        for (transport, count) in
+            [("websocket", websocket_requests), ("http", shared.exchanges.unfinished_count())]
         {
             let labels = vec![("transport", transport.to_owned())];
             gauge("requests_running", "Requests that are not answered", labels, count);

@@ -71,7 +71,7 @@ async fn an_error_behind_json_lines_is_the_last_line() {
         (json!({"gremlin": "g.V().otu()"}), 400, "invalid"),
         (json!({"gremlin": "g.V().fail('early')"}), 400, "invalid"),
         (json!({"gremlin": ENDLESS, "evaluationTimeout": 50}), 504, "timeout"),
-        (json!({"gremlin": "g.V()", "aliases": {"g": "bank"}}), 400, "invalid"),
+        (json!({"gremlin": "g.V()", "aliases": {"g": "bank"}}), 400, "not_found"),
     ] {
         let answer = client.post(&query).await;
         assert_eq!(

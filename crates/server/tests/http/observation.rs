@@ -1,6 +1,7 @@
 //! Observation: `/healthz`, `/readyz`, `/metrics`.
 
 use crate::client::Client;
+use crate::eventually;
 use crate::logins::{PASSWORD, serve};
 use evergraph_server::options::ServerOptions;
 use std::collections::BTreeSet;
@@ -51,6 +52,8 @@ async fn metrics_are_those_of_the_guide_and_count_what_happens() {
     assert_eq!(client.query("g.V().otu()").await.status, 500);
     let mut wrong = Client::log_in(site.server.address(), "writer", "wrong").await;
     assert_eq!(wrong.query("g.V()").await.status, 401);
+    // A request is counted when its last byte may have been read already.
+    eventually("both requests are counted", async || site.server.requests_count() == 0).await;
     let answer = client.ask("GET", "/metrics", "").await;
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let metrics = answer.text();

@@ -10,7 +10,7 @@
 //! subscriber of its own.
 //!
 //! - [`target`]: what events are about
-//! - [`line`]: times and escapes of all lines, those of the audit log as well
+//! - [`mod@line`]: times and escapes of all lines, those of the audit log as well
 //! - [`line_writer`]: a thread that writes, so that nobody waits for a slow reader
 //! - [`format`](mod@format), [`subscriber`], [`defects`]: events and panics as lines
 

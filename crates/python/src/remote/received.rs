@@ -16,7 +16,7 @@ use evergraph::query::value::ordered_map::OrderedMap;
 use evergraph::{Direction, EdgeId, Error, Item, Result, Value, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The edge types that a server has sent, by the numbers that they have there.
 #[derive(Default)]
@@ -204,7 +204,8 @@ pub fn item_of(value: ResultValue, types: &SeenTypes, depth: usize) -> Result<It
     Ok(match value {
         ResultValue::Null => Item::Null,
         ResultValue::Value(value) => Item::Value(value),
-        ResultValue::List(values) | ResultValue::Set(values) => Item::List(all(values)?.into()),
+        ResultValue::List(values) => Item::List(all(values)?.into()),
+        ResultValue::Set(values) => Item::Set(all(values)?.into()),
         ResultValue::Path(steps) => {
             Item::List(all(steps.into_iter().map(|step| step.value).collect())?.into())
         }
@@ -213,7 +214,7 @@ pub fn item_of(value: ResultValue, types: &SeenTypes, depth: usize) -> Result<It
             for (key, value) in entries {
                 map.insert(below(key)?, below(value)?);
             }
-            Item::from(map)
+            Item::Map(Arc::new(map))
         }
         ResultValue::Token(Token::T(token)) => Item::Token(match token {
             T::Id => item::Token::Id,

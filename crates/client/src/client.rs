@@ -94,7 +94,7 @@ impl Client {
         )
     }
 
-    /// Begins a transaction; `interrupt` stops it.
+    /// Begins a transaction; `interrupt` stops its begin and its commit. A query in it has one of its own.
     ///
     /// # Errors
     /// As [`Results::next_frame`].

@@ -1,19 +1,18 @@
 //! `RemoteDatabase`: a database of a server.
 
-use crate::argument;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::ProcessLocal;
+use crate::remote::query_settings::RemoteQuerySettings;
 use crate::remote::received::SeenTypes;
 use crate::remote::results::RemoteResults;
 use crate::remote::signals::Signals;
 use crate::remote::transaction::RemoteTransaction;
-use crate::transaction_options::{isolation, seconds, transaction_options};
+use crate::transaction_options::{seconds, transaction_options};
 use evergraph::{Error, ErrorKind};
 use evergraph_client::client::Client;
 use evergraph_client::health::Health;
 use evergraph_client::options::ClientOptions;
 use evergraph_client::password::Password;
-use evergraph_client::query::Query;
 use evergraph_client::url::ServerUrl;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,43 +36,6 @@ pub struct ConnectSettings {
     client_key: Option<PathBuf>,
     #[pyo3(item)]
     timeout: Option<f64>,
-}
-
-/// What a call says beside the query and its variables.
-#[derive(FromPyObject)]
-pub struct RemoteQuerySettings {
-    #[pyo3(item)]
-    timeout: Option<f64>,
-    #[pyo3(item)]
-    isolation: Option<String>,
-    #[pyo3(item)]
-    strict: bool,
-}
-
-impl RemoteQuerySettings {
-    /// The query that says `text`, stopped by `signals`.
-    ///
-    /// # Errors
-    /// `InvalidError` for what no variable can be, and for a setting that there isn't; `NotFoundError` for an edge of a type
-    /// that no result had.
-    pub fn query(
-        &self,
-        text: &str,
-        variables: &Bound<'_, PyDict>,
-        types: &SeenTypes,
-        signals: &Signals,
-    ) -> PyResult<Query> {
-        let py = variables.py();
-        let bindings = argument::bindings(variables, &types.catalogue())?;
-        let mut query = Query::text(text).bindings(bindings).strict(self.strict).cancel(&signals.interrupt);
-        if let Some(timeout) = self.timeout.filter(|timeout| *timeout != f64::INFINITY) {
-            query = query.timeout(seconds(py, "timeout", timeout)?);
-        }
-        if let Some(name) = &self.isolation {
-            query = query.isolation(isolation(py, name)?);
-        }
-        Ok(query)
-    }
 }
 
 /// Connects and logs in.

@@ -8,6 +8,7 @@
 //! The calling thread waits itself, without the GIL, and takes it every 50 ms to look for signals.
 
 pub mod database;
+pub mod query_settings;
 pub mod received;
 pub mod results;
 pub mod signals;

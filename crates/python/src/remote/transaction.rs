@@ -2,7 +2,7 @@
 
 use crate::error::exception;
 use crate::handle::ProcessLocal;
-use crate::remote::database::RemoteQuerySettings;
+use crate::remote::query_settings::RemoteQuerySettings;
 use crate::remote::received::SeenTypes;
 use crate::remote::results::RemoteResults;
 use crate::remote::signals::Signals;

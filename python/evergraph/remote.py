@@ -58,7 +58,10 @@ def connect(
     Raises
     ------
     InvalidError
-        If the URL is none, the password is wrong, the database is not there, or a certificate cannot be used.
+        If the URL is none, the password is wrong, the user may not read the database, or a certificate cannot be
+        used.
+    NotFoundError
+        If the server has no such database.
     IoError
         If there is no server, or its certificate is not trusted.
     LimitError
@@ -87,10 +90,10 @@ class RemoteDatabase(Handle):
     """A database of a server. Any thread may use it.
 
     ``evergraph.connect`` returns one. As a context manager it closes at the end. Results that are being read and
-    transactions have a connection each, so that none waits for another; idle connections are kept for the next one.
+    transactions have a connection each, so that none waits for another; idle connections are kept for the next.
 
-    Values, ids of vertices and edges, and tables are those of a ``Database``. Other machines and processes change the
-    graph meanwhile: each query sees the newest commit, a transaction the graph of its beginning.
+    Values, ids of vertices and edges, and tables are those of a ``Database``. Others change the graph meanwhile:
+    each query sees the newest commit, a transaction the graph of its beginning.
     """
 
     __slots__ = ("__weakref__", "_native")
@@ -100,7 +103,10 @@ class RemoteDatabase(Handle):
         self._native = native
 
     def close(self) -> None:
-        """Close the connections. Results and transactions that are open keep theirs. Does nothing if it is closed."""
+        """Close the connections; results and transactions that are open keep theirs.
+
+        Does nothing if it is closed.
+        """
         self._native.close()
 
     @property
@@ -143,8 +149,8 @@ class RemoteDatabase(Handle):
             Whether a label, an edge type or a property that the graph does not have is an ``InvalidError``; by
             default it is an ``UnknownNameWarning``.
         **variables
-            The variables of the text and their values, as in ``Database.query``. An ``EdgeId`` must be of a type that
-            an earlier result had.
+            The variables of the text and their values, as in ``Database.query``. An ``EdgeId`` must be of a type
+            that an earlier result had.
 
         Returns
         -------
@@ -268,8 +274,8 @@ class RemoteDatabase(Handle):
 class RemoteTransaction(Block):
     """A transaction on a server. It sees its own writes; others see them only after its commit.
 
-    ``RemoteDatabase.begin`` returns one. As a context manager it commits at the end, or rolls back on an exception.
-    It belongs to one thread at a time: a second thread that uses it at the same time gets ``BusyError``.
+    ``RemoteDatabase.begin`` returns one. As a context manager it commits at the end, or rolls back on an
+    exception. It belongs to one thread at a time: a second thread that uses it at the same time gets ``BusyError``.
     """
 
     __slots__ = ("__weakref__", "_native")
@@ -295,8 +301,8 @@ class RemoteTransaction(Block):
     ) -> Results:
         """Run a Gremlin query to its end, so that a loop over its results may write too.
 
-        A query that fails may have made some of its writes already: the server then rolls back, and refuses everything
-        else. After Ctrl-C, and if the connection is lost, the transaction is rolled back as well.
+        A query that fails may have made some of its writes already: the server then rolls back, and refuses
+        everything else. After Ctrl-C, and if the connection is lost, the transaction is rolled back as well.
 
         Parameters
         ----------

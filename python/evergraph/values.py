@@ -119,7 +119,7 @@ class Property(NamedTuple):
     Attributes
     ----------
     item : int, EdgeId, Property or None
-        The vertex, the edge or the vertex property that has it; ``None`` of an edge on a server, which does not send it.
+        The vertex, the edge or the vertex property that has it; ``None`` if a server sent the property of an edge.
     key : str
         Its key.
     value

@@ -19,7 +19,7 @@ from conftest import people
 
 import evergraph as eg
 
-ENDLESS = "g.V().repeat(both()).times(1000000).count()"
+ENDLESS = "g.V().repeat(out()).times(1000000000).count()"
 QUERIES = [
     "g.V()",
     "g.E()",
@@ -100,7 +100,7 @@ def rows_of(db: Any) -> dict[str, Any]:
         try:
             found[f"{text} as a table"] = db.query(text).to_arrow()
         except eg.InvalidError as error:
-            assert "table" in str(error)
+            found[f"{text} as a table"] = "table" in str(error)
     return found
 
 
@@ -175,9 +175,9 @@ def test_a_transaction_commits_at_its_end_or_rolls_back(remote: eg.RemoteDatabas
         assert tx.query("g.V().count()").one() == 6
         assert count() == 3
     assert count() == 6
-    with pytest.raises(ZeroDivisionError), remote.begin(isolation="serializable") as tx:
+    with pytest.raises(KeyError), remote.begin(isolation="serializable") as tx:  # noqa: PT012 - what is raised inside
         tx.query("g.V().drop()")
-        raise ZeroDivisionError
+        raise KeyError
     tx = remote.begin()
     tx.query("g.V().drop()")
     tx.rollback()
@@ -239,11 +239,12 @@ def test_connecting_says_what_is_wrong(folder: Path, served: Served) -> None:
     for url, why in [
         ("people.eg", "ws://"),
         (served.url.replace("//", "//ann:secret@"), "EVERGRAPH_PASSWORD"),
-        (f"{served.url}/nobody", "did you mean"),
     ]:
         with pytest.raises(eg.InvalidError, match=why) as caught:
             eg.connect(url)
         assert "secret" not in str(caught.value)
+    with pytest.raises(eg.NotFoundError, match="nobody"):
+        eg.connect(f"{served.url}/nobody")
     with pytest.raises(eg.InvalidError, match="another one"):
         eg.connect(served.url.replace("//", "//ann@"), user="bob")
     with pytest.raises(eg.InvalidError, match="exclude"):

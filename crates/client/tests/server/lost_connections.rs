@@ -13,7 +13,7 @@ use evergraph_server::options::ServerOptions;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 
 /// What becomes of the next bytes that a client sends.
@@ -33,24 +33,32 @@ fn proxy(server: SocketAddr, database: &Arc<Database>, loss: &Arc<AtomicU8>) -> 
             let (client, server) = (client.unwrap(), TcpStream::connect(server).unwrap());
             let (mut answers, mut to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
             let lost = Arc::clone(&loss);
+            let is_lost_here = Arc::new(AtomicBool::new(false));
+            let is_lost = Arc::clone(&is_lost_here);
             thread::spawn(move || {
                 let mut bytes = [0; 4096];
                 while let Ok(count @ 1..) = answers.read(&mut bytes) {
-                    if lost.load(Ordering::SeqCst) == PASSES && to_client.write_all(&bytes[..count]).is_err()
-                    {
+                    let passes = lost.load(Ordering::SeqCst) == PASSES && !is_lost.load(Ordering::SeqCst);
+                    if passes && to_client.write_all(&bytes[..count]).is_err() {
                         break;
                     }
                 }
                 let _ = to_client.shutdown(Shutdown::Both);
             });
             let (database, loss) = (Arc::clone(&database), Arc::clone(&loss));
-            thread::spawn(move || carry_requests(client, server, &database, &loss));
+            thread::spawn(move || carry_requests(client, server, &database, &loss, &is_lost_here));
         }
     });
     address
 }
 
-fn carry_requests(mut client: TcpStream, mut server: TcpStream, database: &Database, loss: &AtomicU8) {
+fn carry_requests(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    database: &Database,
+    loss: &AtomicU8,
+    is_lost: &AtomicBool,
+) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = client.read(&mut bytes) {
         match loss.load(Ordering::SeqCst) {
@@ -63,10 +71,11 @@ fn carry_requests(mut client: TcpStream, mut server: TcpStream, database: &Datab
             _ => server.write_all(&bytes[..count]).unwrap(),
         }
     }
+    // The next connection, which comes as soon as this one is closed, is carried again.
+    is_lost.store(true, Ordering::SeqCst);
+    loss.store(PASSES, Ordering::SeqCst);
     let _ = client.shutdown(Shutdown::Both);
     let _ = server.shutdown(Shutdown::Both);
-    // The next connection is carried again.
-    loss.store(PASSES, Ordering::SeqCst);
 }
 
 fn points(database: &Database) -> i64 {

@@ -275,7 +275,8 @@ class RemoteTransaction(Block):
     """A transaction on a server. It sees its own writes; others see them only after its commit.
 
     ``RemoteDatabase.begin`` returns one. As a context manager it commits at the end, or rolls back on an
-    exception. It belongs to one thread at a time: a second thread that uses it at the same time gets ``BusyError``.
+    exception. It belongs to one thread at a time: a second thread that uses it at the same time gets
+    ``BusyError``.
     """
 
     __slots__ = ("__weakref__", "_native")

@@ -18,6 +18,8 @@ Queries in Gremlin run on the database, in a transaction, or on a snapshot:
 >>> db.query("g.V().has('Person', 'name', name).out('KNOWS').values('name')", name="Ada").to_list()
 ['Charles']
 
+``evergraph.connect("ws://localhost/social")`` does the same on a database of a server, ``evergraph serve``.
+
 ``help(evergraph.Database)``, ``Transaction`` and ``Snapshot`` describe the rest. ``evergraph.values`` lists the
 types of properties, ``evergraph.errors`` the exceptions, and ``evergraph.progress`` how to watch long calls.
 """
@@ -41,10 +43,12 @@ from evergraph.errors import (
     SnapshotClosed,
     TransactionClosed,
     UnknownNameWarning,
+    UnknownOutcomeError,
 )
 from evergraph.lists import CompactCsr, CsrPiece
 from evergraph.picture import Picture
 from evergraph.query import Results
+from evergraph.remote import RemoteDatabase, RemoteTransaction, connect
 from evergraph.services import GraphView, Request, Service
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
@@ -72,6 +76,8 @@ __all__ = [
     "NotFoundError",
     "Picture",
     "Property",
+    "RemoteDatabase",
+    "RemoteTransaction",
     "Request",
     "Results",
     "Service",
@@ -81,9 +87,11 @@ __all__ = [
     "Transaction",
     "TransactionClosed",
     "UnknownNameWarning",
+    "UnknownOutcomeError",
     "VertexId",
     "__version__",
     "check_files",
+    "connect",
     "open",
     "salvage",
 ]

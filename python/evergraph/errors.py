@@ -8,11 +8,12 @@ NotFoundError      the file, vertex, edge or name does not exist
 ConflictError      run the transaction again (``Database.transact`` does)
 CorruptionError    stored bytes are damaged: ``check_files``, a backup, ``evergraph salvage``
 LimitError         a stated limit was reached: wait, or raise it
-IoError            the system refused; after a failed write the outcome may be unknown
+IoError            the system or the network refused; after a failed write the outcome may be unknown
 BusyError          another process or thread holds it
 CancelledError     the caller asked the call to stop
 =================  ==========================================================================
 
+``UnknownOutcomeError`` is an ``IoError``: a connection to a server was lost before the answer to a write.
 ``UnknownNameWarning`` is not an error: it accompanies the results of a query.
 """
 
@@ -34,6 +35,7 @@ __all__ = [
     "SnapshotClosed",
     "TransactionClosed",
     "UnknownNameWarning",
+    "UnknownOutcomeError",
 ]
 
 
@@ -87,6 +89,13 @@ class SnapshotClosed(ClosedError):  # noqa: N818
 
 class TransactionClosed(ClosedError):  # noqa: N818
     """A transaction was used after it was committed or rolled back."""
+
+
+class UnknownOutcomeError(IoError):
+    """A write or a commit was sent to a server, and the connection was lost before its answer came.
+
+    It may have been written. Nothing is tried again by itself: look whether it is there first.
+    """
 
 
 class ForkError(InvalidError):

@@ -118,15 +118,15 @@ class Property(NamedTuple):
 
     Attributes
     ----------
-    item : int, EdgeId or Property
-        The vertex, the edge or the vertex property that has it.
+    item : int, EdgeId, Property or None
+        The vertex, the edge or the vertex property that has it; ``None`` if a server sent the property of an edge.
     key : str
         Its key.
     value
         Its value.
     """
 
-    item: Item | Property
+    item: Item | Property | None
     key: str
     value: Any
 

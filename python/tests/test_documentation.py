@@ -49,7 +49,9 @@ def public(thing: object) -> list[str]:
     return [name for name in dir(thing) if not name.startswith("_") and callable(getattr(thing, name))]
 
 
-@pytest.mark.parametrize("thing", [eg.Database, eg.Snapshot, eg.Transaction])
+@pytest.mark.parametrize(
+    "thing", [eg.Database, eg.Snapshot, eg.Transaction, eg.RemoteDatabase, eg.RemoteTransaction]
+)
 def test_everything_public_is_documented(thing: type) -> None:
     assert thing.__doc__
     missing = [name for name in public(thing) if not getattr(thing, name).__doc__]

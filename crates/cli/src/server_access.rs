@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::target::UncheckedUrl;
 use clap::Args;
 use evergraph_client::client::Client;
+use evergraph_client::interrupt::Interrupt;
 use evergraph_client::options::ClientOptions;
 use evergraph_client::password::Password;
 use evergraph_client::url::ServerUrl;
@@ -76,7 +77,7 @@ impl ServerAccessArguments {
         options.tls.root = self.tls_root.clone();
         options.tls.certificate = self.client_certificate.clone();
         options.tls.key = self.client_key.clone();
-        options.cancel = context.cancel.clone();
+        options.interrupt = Interrupt::from(&context.cancel);
         options
     }
 

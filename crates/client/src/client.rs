@@ -1,6 +1,7 @@
 //! `Client`: queries and transactions on a server, from any thread.
 
 use crate::connection::Destination;
+use crate::interrupt::Interrupt;
 use crate::options::ClientOptions;
 use crate::pool::Pool;
 use crate::query::Query;
@@ -9,7 +10,6 @@ use crate::tls;
 use crate::transaction::Transaction;
 use crate::url::ServerUrl;
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
 use evergraph_storage::io::random::SplitMix64;
@@ -34,10 +34,10 @@ impl Client {
     /// `invalid` for a wrong password, a database that the user may not read, certificates that cannot be used, and a server
     /// that is none of Gremlin; `io` if there is none; `limit` after [`ClientOptions::connect_time_max`]; `cancelled`.
     pub fn connect(url: &ServerUrl, options: ClientOptions) -> Result<Self> {
-        let limit = WaitLimit::new(&options.cancel).within(options.connect_time_max);
+        let limit = WaitLimit::new(&options.interrupt).within(options.connect_time_max);
         let client = Self::new(url, options)?;
         let lease = client.pool.take(&limit)?;
-        let query = Query::text("g.inject()").cancel(&client.options().cancel);
+        let query = Query::text("g.inject()").cancel(&client.options().interrupt);
         let query = match limit.time_left() {
             Some(left) => query.timeout(left),
             None => query,
@@ -94,13 +94,17 @@ impl Client {
         )
     }
 
-    /// Begins a transaction; `cancel` stops it.
+    /// Begins a transaction; `interrupt` stops its begin and its commit. A query in it has one of its own.
     ///
     /// # Errors
     /// As [`Results::next_frame`].
-    pub fn begin(&self, options: impl Into<TransactionOptions>, cancel: &CancelFlag) -> Result<Transaction> {
+    pub fn begin(
+        &self,
+        options: impl Into<TransactionOptions>,
+        interrupt: impl Into<Interrupt>,
+    ) -> Result<Transaction> {
         let options = options.into();
-        Transaction::new(&self.pool, options, deadline(options), cancel)?.begin()
+        Transaction::new(&self.pool, options, deadline(options), interrupt.into())?.begin()
     }
 
     /// Calls `body` with a transaction, and commits it. After a conflict, of which nothing was written, `body` is called again
@@ -111,33 +115,36 @@ impl Client {
     pub fn transact<T>(
         &self,
         options: impl Into<TransactionOptions>,
-        cancel: &CancelFlag,
+        interrupt: impl Into<Interrupt>,
         mut body: impl FnMut(&mut Transaction) -> Result<T>,
     ) -> Result<T> {
-        let options = options.into();
-        let deadline = deadline(options);
-        self.retry.retrying(
-            ATTEMPTS_MAX,
-            || deadline.is_some_and(|deadline| Instant::now() >= deadline),
-            || {
-                let mut transaction = Transaction::new(&self.pool, options, deadline, cancel)?;
-                match body(&mut transaction) {
-                    Ok(value) => transaction.commit().map(|_| value),
-                    Err(error) => {
-                        transaction.roll_back();
-                        Err(error)
-                    }
-                }
-            },
-        )
+        self.retrying(options, interrupt, |mut transaction| match body(&mut transaction) {
+            Ok(value) => transaction.commit().map(|_| value),
+            Err(error) => {
+                transaction.roll_back();
+                Err(error)
+            }
+        })
     }
 
-    /// Calls `attempt` again after conflicts, as [`Client::transact`] does.
+    /// Calls `attempt` with a transaction, which it commits or rolls back, and again after a conflict, as
+    /// [`Client::transact`] does.
     ///
     /// # Errors
     /// Errors of `attempt`.
-    pub fn retrying<T>(&self, attempt: impl FnMut() -> Result<T>) -> Result<T> {
-        self.retry.retrying(ATTEMPTS_MAX, || false, attempt)
+    pub fn retrying<T>(
+        &self,
+        options: impl Into<TransactionOptions>,
+        interrupt: impl Into<Interrupt>,
+        mut attempt: impl FnMut(Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let options = options.into();
+        let (deadline, interrupt) = (deadline(options), interrupt.into());
+        self.retry.retrying(
+            ATTEMPTS_MAX,
+            || deadline.is_some_and(|deadline| Instant::now() >= deadline),
+            || attempt(Transaction::new(&self.pool, options, deadline, interrupt.clone())?),
+        )
     }
 
     /// Closes the connections that nobody uses. Those in use are closed when they are done.

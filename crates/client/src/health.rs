@@ -9,8 +9,8 @@
 
 use crate::client::Client;
 use crate::http::{HttpAnswer, get};
+use crate::interrupt::Interrupt;
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ impl Client {
     ///
     /// # Errors
     /// `io` if nobody answers, or something else than an Evergraph server; `limit` after `timeout`; `cancelled`.
-    pub fn health(&self, timeout: Duration, cancel: &CancelFlag) -> Result<Health> {
-        let limit = WaitLimit::new(cancel).within(timeout);
+    pub fn health(&self, timeout: Duration, interrupt: impl Into<Interrupt>) -> Result<Health> {
+        let limit = WaitLimit::new(&interrupt.into()).within(timeout);
         let destination = self.destination();
         let alive = get(destination, "/healthz", &limit, BODY_BYTES_MAX)?;
         if alive.status != 200 {

@@ -33,6 +33,7 @@ pub mod client;
 pub(crate) mod connection;
 pub mod health;
 pub(crate) mod http;
+pub mod interrupt;
 pub mod options;
 pub mod password;
 pub(crate) mod pool;

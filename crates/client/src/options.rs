@@ -1,7 +1,7 @@
 //! Options: how a client connects.
 
+use crate::interrupt::Interrupt;
 use crate::password::Password;
-use evergraph_graph::cancel::CancelFlag;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct ClientOptions {
     /// Connections that are kept for further requests while nobody uses them.
     pub idle_connections_max: usize,
     /// Stops connecting; each query has a flag of its own.
-    pub cancel: CancelFlag,
+    pub interrupt: Interrupt,
 }
 
 impl Default for ClientOptions {
@@ -34,7 +34,7 @@ impl Default for ClientOptions {
             silence_max: Duration::from_secs(60),
             message_bytes_max: 16 << 20,
             idle_connections_max: 8,
-            cancel: CancelFlag::default(),
+            interrupt: Interrupt::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `Query`: a query, its variables and its limits, to be sent to a server.
 
+use crate::interrupt::Interrupt;
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::transaction::Isolation;
 use evergraph_protocol::request::operation::{
     Alias, MaterializeProperties, Operation, QueryOptions, Session,
@@ -30,7 +30,7 @@ pub struct Query {
     source: QuerySource,
     bindings: Bindings,
     timeout: Option<Duration>,
-    cancel: CancelFlag,
+    interrupt: Interrupt,
     isolation: Option<Isolation>,
     properties: MaterializeProperties,
     is_strict: bool,
@@ -62,7 +62,7 @@ impl Query {
             source,
             bindings: Bindings::new(),
             timeout: None,
-            cancel: CancelFlag::default(),
+            interrupt: Interrupt::default(),
             isolation: None,
             properties: MaterializeProperties::All,
             is_strict: false,
@@ -95,8 +95,8 @@ impl Query {
 
     /// What stops it: its connection is closed, which cancels it on the server.
     #[must_use]
-    pub fn cancel(self, cancel: &CancelFlag) -> Self {
-        Self { cancel: cancel.clone(), ..self }
+    pub fn cancel(self, interrupt: impl Into<Interrupt>) -> Self {
+        Self { interrupt: interrupt.into(), ..self }
     }
 
     /// The isolation level of a transaction of its own. Within a transaction, that one's.
@@ -134,7 +134,7 @@ impl Query {
 
     /// How long its answers are awaited.
     pub(crate) fn limit(&self) -> WaitLimit {
-        let limit = WaitLimit::new(&self.cancel);
+        let limit = WaitLimit::new(&self.interrupt);
         match self.timeout.and_then(|timeout| timeout.checked_add(ANSWER_TIME)) {
             Some(time) => limit.within(time),
             None => limit,

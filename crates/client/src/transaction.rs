@@ -8,12 +8,12 @@
 //! The session ends with its connection: a client that is gone has nothing open.
 
 use crate::connection::RequestFailure;
+use crate::interrupt::Interrupt;
 use crate::pool::{Lease, Pool};
 use crate::query::{Query, Within, options};
 use crate::results::Results;
 use crate::server_answer::{UnknownOutcome, error_of};
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::transaction::TransactionOptions;
 use evergraph_protocol::request::operation::Operation;
@@ -36,7 +36,7 @@ pub struct Transaction {
     database: Option<String>,
     within: Within,
     deadline: Option<Instant>,
-    cancel: CancelFlag,
+    interrupt: Interrupt,
     /// Whether the server may know of it.
     is_open: bool,
 }
@@ -54,16 +54,16 @@ impl Transaction {
         pool: &Arc<Pool>,
         options: TransactionOptions,
         deadline: Option<Instant>,
-        cancel: &CancelFlag,
+        interrupt: Interrupt,
     ) -> Result<Self> {
-        let lease = pool.take(&WaitLimit::new(cancel).until(deadline))?;
+        let lease = pool.take(&WaitLimit::new(&interrupt).until(deadline))?;
         let session = crate::connection::random_id()?.to_string().into();
         Ok(Self {
             lease,
             database: pool.destination.url.database.clone(),
             within: Within { session, isolation: options.isolation },
             deadline,
-            cancel: cancel.clone(),
+            interrupt,
             is_open: false,
         })
     }
@@ -86,8 +86,8 @@ impl Transaction {
     }
 
     /// What stops it, from now on: its connection is closed, which rolls it back.
-    pub fn set_cancel(&mut self, cancel: &CancelFlag) {
-        self.cancel = cancel.clone();
+    pub fn set_cancel(&mut self, interrupt: impl Into<Interrupt>) {
+        self.interrupt = interrupt.into();
     }
 
     /// Asks the server whether it goes on.
@@ -96,7 +96,7 @@ impl Transaction {
     /// `invalid` if a query failed while writing in it, or it was open for too long: it was rolled back. `io` if the
     /// connection was lost.
     pub fn check(&mut self) -> Result<()> {
-        let query = Query::text(NOTHING).cancel(&self.cancel);
+        let query = Query::text(NOTHING).cancel(&self.interrupt);
         while self.query(&query)?.next_frame()?.is_some() {}
         Ok(())
     }
@@ -110,17 +110,17 @@ impl Transaction {
         if !std::mem::replace(&mut self.is_open, false) {
             return Ok(RemoteCommit::default());
         }
-        let limit = WaitLimit::new(&self.cancel).until(self.deadline);
+        let limit = WaitLimit::new(&self.interrupt).until(self.deadline);
         if limit.check().is_err() {
             self.end();
-            let (kind, why) = match self.cancel.is_cancelled() {
+            let (kind, why) = match self.interrupt.is_set() {
                 true => (ErrorKind::Cancelled, "cancelled on request"),
                 false => (ErrorKind::Limit, "the time of the transaction is over"),
             };
             return Err(Error::new(kind, format!("{why}: it was rolled back")));
         }
         // Its time does not count once the server has it.
-        let limit = WaitLimit::new(&self.cancel);
+        let limit = WaitLimit::new(&self.interrupt);
         let response = match self.ask(self.command("commit"), &limit) {
             Ok(response) => response,
             Err(RequestFailure::NotSent(error)) => {

@@ -1,6 +1,6 @@
 //! `WaitLimit`: what ends the waiting for a server, on the thread that waits.
 
-use evergraph_graph::cancel::CancelFlag;
+use crate::interrupt::Interrupt;
 use evergraph_storage::planted::{Bug, planted};
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// What ends the waiting for a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaitLimit {
-    cancel: CancelFlag,
+    interrupt: Interrupt,
     deadline: Option<Instant>,
 }
 
@@ -23,9 +23,9 @@ pub(crate) enum WaitEnd {
 }
 
 impl WaitLimit {
-    /// Until `cancel` is set.
-    pub(crate) fn new(cancel: &CancelFlag) -> Self {
-        Self { cancel: cancel.clone(), deadline: None }
+    /// Until `interrupt` is set.
+    pub(crate) fn new(interrupt: &Interrupt) -> Self {
+        Self { interrupt: interrupt.clone(), deadline: None }
     }
 
     /// The same, for at most `time` from now.
@@ -56,7 +56,7 @@ impl WaitLimit {
     /// # Errors
     /// A [`WaitEnd`] if the waiting ended.
     pub(crate) fn check(&self) -> io::Result<()> {
-        if self.cancel.is_cancelled() {
+        if self.interrupt.is_set() {
             return Err(io::Error::other(WaitEnd::Cancelled));
         }
         if self.is_late() {

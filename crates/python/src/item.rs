@@ -179,7 +179,10 @@ impl<'py, 'c> Names<'py, 'c> {
     }
 
     /// As [`to_python`], and hashable if that is asked for. The model limits how deep collections lie in each other.
-    fn value(&self, value: &Value, hashable: bool) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// # Errors
+    /// As [`to_python`].
+    pub fn value(&self, value: &Value, hashable: bool) -> PyResult<Bound<'py, PyAny>> {
         let below = |value: &Value| self.value(value, hashable);
         let key = |value: &Value| self.value(value, true);
         match value {
@@ -221,7 +224,11 @@ impl<'py, 'c> Names<'py, 'c> {
         all.collect()
     }
 
-    fn list(
+    /// `items` as a list, or a tuple if it must be hashable.
+    ///
+    /// # Errors
+    /// Those of the items.
+    pub fn list(
         &self,
         items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
         hashable: bool,
@@ -234,7 +241,11 @@ impl<'py, 'c> Names<'py, 'c> {
         })
     }
 
-    fn set(
+    /// `items`, which are hashable, as a set, frozen if it must be hashable itself.
+    ///
+    /// # Errors
+    /// Those of the items.
+    pub fn set(
         &self,
         items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
         hashable: bool,
@@ -247,7 +258,11 @@ impl<'py, 'c> Names<'py, 'c> {
         })
     }
 
-    fn map(
+    /// `entries`, whose keys are hashable, as a dict, or a tuple of them if it must be hashable itself.
+    ///
+    /// # Errors
+    /// Those of the entries; `InvalidError` if two keys are equal in Python.
+    pub fn map(
         &self,
         entries: impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
         hashable: bool,

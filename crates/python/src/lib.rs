@@ -12,6 +12,7 @@
 //! query, argument, item             Gremlin: results, variables in, results out
 //! reserved                          memory of what Python holds, below the memory limit
 //! service                           functions of Python that queries call
+//! remote                            databases of servers: connect, queries, transactions
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -33,6 +34,7 @@ mod long_call;
 mod names;
 mod query;
 mod read;
+mod remote;
 mod reserved;
 mod service;
 mod shared_snapshot;
@@ -54,10 +56,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transaction::Transaction>()?;
     module.add_class::<snapshot::Snapshot>()?;
     module.add_class::<query::Results>()?;
+    module.add_class::<remote::database::RemoteDatabase>()?;
+    module.add_class::<remote::transaction::RemoteTransaction>()?;
+    module.add_class::<remote::results::RemoteResults>()?;
     module.add_class::<service::Graph>()?;
     module.add_class::<reserved::ReservedMemory>()?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::database::connect, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
     module.add_function(wrap_pyfunction!(database::salvage, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;

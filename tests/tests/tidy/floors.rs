@@ -224,7 +224,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/client/src",
         &[
-            &["password", "server_answer", "url"],
+            &["interrupt", "password", "server_answer", "url"],
             &["options", "wait_limit"],
             &["query", "stream", "tls"],
             &["web_socket"],

@@ -1,0 +1,193 @@
+//! `RemoteDatabase`: a database of a server.
+
+use crate::error::{OrRaise, exception, invalid, raised};
+use crate::handle::ProcessLocal;
+use crate::remote::query_settings::RemoteQuerySettings;
+use crate::remote::received::SeenTypes;
+use crate::remote::results::RemoteResults;
+use crate::remote::signals::Signals;
+use crate::remote::transaction::RemoteTransaction;
+use crate::transaction_options::{seconds, transaction_options};
+use evergraph::{Error, ErrorKind};
+use evergraph_client::client::Client;
+use evergraph_client::health::Health;
+use evergraph_client::options::ClientOptions;
+use evergraph_client::password::Password;
+use evergraph_client::url::ServerUrl;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a server is reached; what is `None` is as it is by default.
+#[derive(FromPyObject)]
+pub struct ConnectSettings {
+    #[pyo3(item)]
+    user: Option<String>,
+    #[pyo3(item)]
+    password: Option<String>,
+    #[pyo3(item)]
+    password_file: Option<PathBuf>,
+    #[pyo3(item)]
+    tls_root: Option<PathBuf>,
+    #[pyo3(item)]
+    client_certificate: Option<PathBuf>,
+    #[pyo3(item)]
+    client_key: Option<PathBuf>,
+    #[pyo3(item)]
+    timeout: Option<f64>,
+}
+
+/// Connects and logs in.
+///
+/// # Errors
+/// `InvalidError` for a URL that is none, a wrong password, and certificates that cannot be used; `IoError` if there is no
+/// server; `LimitError` if it takes too long.
+#[pyfunction]
+pub fn connect(py: Python<'_>, url: &str, settings: ConnectSettings) -> PyResult<RemoteDatabase> {
+    let mut url: ServerUrl = url.parse().or_raise(py)?;
+    match (&url.user, settings.user) {
+        (Some(own), Some(other)) if *own != other => {
+            return Err(invalid(
+                py,
+                format!("the URL names the user {own:?}, and user={other:?} another one"),
+            ));
+        }
+        (_, Some(user)) => url.user = Some(user),
+        (_, None) => {}
+    }
+    let signals = Signals::new();
+    let mut options = ClientOptions::default();
+    options.interrupt = signals.interrupt.clone();
+    options.password = match (settings.password, settings.password_file) {
+        (Some(_), Some(_)) => return Err(invalid(py, "password and password_file exclude each other")),
+        (Some(password), None) => Some(Password::new(password)),
+        (None, Some(path)) => Some(Password::from_file(&path).or_raise(py)?),
+        (None, None) => Password::from_variable(),
+    };
+    options.tls.root = settings.tls_root;
+    options.tls.certificate = settings.client_certificate;
+    options.tls.key = settings.client_key;
+    if let Some(timeout) = settings.timeout {
+        options.connect_time_max = seconds(py, "timeout", timeout)?;
+    }
+    let client = signals.run(py, || Client::connect(&url, options))?;
+    let shown = url.to_string();
+    Ok(RemoteDatabase {
+        client: ProcessLocal::new(Mutex::new(Some(client))),
+        url: shown,
+        types: Arc::default(),
+    })
+}
+
+/// A database of a server.
+///
+/// Concurrency: any thread; the lock is held to copy the client or take it out.
+#[pyclass(frozen, module = "evergraph._native")]
+pub struct RemoteDatabase {
+    client: ProcessLocal<Mutex<Option<Client>>>,
+    url: String,
+    types: Arc<SeenTypes>,
+}
+
+impl RemoteDatabase {
+    fn client(&self, py: Python<'_>) -> PyResult<Client> {
+        let client = self.client.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
+        client
+            .clone()
+            .ok_or_else(|| exception(py, "DatabaseClosed", "this connection to a server was closed"))
+    }
+}
+
+#[pymethods]
+impl RemoteDatabase {
+    #[getter]
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    #[getter]
+    fn is_open(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.client.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).is_some())
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let client = self.client.get(py)?.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(client) = client {
+            py.detach(|| client.close());
+        }
+        Ok(())
+    }
+
+    /// Runs a query, in a transaction of its own.
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        variables: &Bound<'_, PyDict>,
+        settings: RemoteQuerySettings,
+    ) -> PyResult<RemoteResults> {
+        let client = self.client(py)?;
+        let signals = Signals::new();
+        let query = settings.query(text, variables, &self.types, &signals)?;
+        let results = signals.run(py, || client.query(&query))?;
+        Ok(RemoteResults::streaming(results, signals, Arc::clone(&self.types)))
+    }
+
+    fn begin(
+        &self,
+        py: Python<'_>,
+        isolation: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<RemoteTransaction> {
+        let client = self.client(py)?;
+        let options = transaction_options(py, isolation, timeout)?;
+        let signals = Signals::new();
+        let transaction = signals.run(py, || client.begin(options, &signals.interrupt))?;
+        Ok(RemoteTransaction::new(transaction, Arc::clone(&self.types)))
+    }
+
+    /// Calls `attempt(transaction)`, which commits it, again and again until it doesn't raise `ConflictError`.
+    fn transact(
+        &self,
+        py: Python<'_>,
+        attempt: Py<PyAny>,
+        isolation: Option<&str>,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let client = self.client(py)?;
+        let options = transaction_options(py, isolation, timeout)?;
+        let conflict = py.import("evergraph.errors")?.getattr("ConflictError")?.unbind();
+        let (signals, mut found) = (Signals::new(), None);
+        let done = py.detach(|| {
+            client.retrying(options, &signals.interrupt, |transaction| {
+                Python::attach(|py| {
+                    let transaction = RemoteTransaction::new(transaction, Arc::clone(&self.types));
+                    let outcome =
+                        Py::new(py, transaction).and_then(|transaction| attempt.call1(py, (transaction,)));
+                    outcome.map_err(|error| {
+                        let again = error.is_instance(py, conflict.bind(py));
+                        found = Some(error);
+                        let kind = if again { ErrorKind::Conflict } else { ErrorKind::Invalid };
+                        Error::new(kind, "what was raised says more")
+                    })
+                })
+            })
+        });
+        done.map_err(|error| found.unwrap_or_else(|| signals.exception(py, &error)))
+    }
+
+    /// How the server is: "ready", "not_ready" or "alive", and why.
+    fn health(&self, py: Python<'_>, timeout: f64) -> PyResult<(&'static str, Option<String>)> {
+        let client = self.client(py)?;
+        let timeout = seconds(py, "timeout", timeout)?;
+        let signals = Signals::new();
+        let health = signals.run(py, || client.health(timeout, &signals.interrupt))?;
+        match health {
+            Health::Ready => Ok(("ready", None)),
+            Health::Alive => Ok(("alive", None)),
+            Health::NotReady(reason) => Ok(("not_ready", Some(reason))),
+            _ => Err(raised(py, &Error::invalid("the server is in a state that this version does not know"))),
+        }
+    }
+}

@@ -168,8 +168,11 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     manager.status("opening databases");
     let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
     for info in databases.list() {
-        let (database, state) = (&*info.name, info.state.name());
-        tracing::info!(target: target::SERVER, database, state, error = info.error, "opened");
+        let database = &*info.name;
+        match info.error {
+            None => tracing::info!(target: target::SERVER, database, state = info.state.name(), "opened"),
+            Some(error) => tracing::error!(target: target::SERVER, database, "it cannot be opened: {error}"),
+        }
     }
     let served = serve(arguments, context, &databases, &security, &mut manager);
     // Whatever came of serving, what is open is closed.

@@ -152,11 +152,19 @@ fn a_server_logs_its_life_and_slow_queries_without_values() {
     let text = Service::start(&folder, &["--listen", "127.0.0.1:0", "--log-level", "warn"], &[]);
     text.signal("-TERM");
     assert_eq!(text.end().succeeded().err, "");
-    let quiet = folder.shell(
-        "timeout -s TERM 20 evergraph serve social.eg --listen 127.0.0.1:0 --quiet 2> log & \
-        until grep -q listening log; do sleep 0.01; done; kill -TERM %1; wait %1",
-    );
-    assert_eq!(quiet.succeeded().out, "");
+    let mut quiet = program()
+        .args(["serve", "social.eg", "--listen", "127.0.0.1:0", "--quiet"])
+        .current_dir(folder.root())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(quiet.stderr.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line.contains("listening")));
+    assert!(Command::new("kill").args(["-TERM", &quiet.id().to_string()]).status().unwrap().success());
+    let mut out = String::new();
+    quiet.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert_eq!((quiet.wait().unwrap().code(), out.as_str()), (Some(0), ""));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_server_beyond_loopback_needs_users_and_tls_and_hang_ups_read_them_again() {
     // As the guide says.
     let openssl = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 \
                    -subj /CN=graph.example -addext subjectAltName=DNS:graph.example,IP:127.0.0.1 \
-                   -keyout key.pem -out cert.pem";
+                   -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out cert.pem";
     let made = folder.shell(&format!("umask 077 && {openssl}"));
     if made.code == Some(127) {
         assert!(std::env::var_os("CI").is_none(), "there is no openssl");
@@ -127,6 +127,9 @@ fn a_server_beyond_loopback_needs_users_and_tls_and_hang_ups_read_them_again() {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    let url = format!("wss://127.0.0.1:{port}");
+    let ready = folder.run(&["health", &url, "--tls-root", "cert.pem"]).succeeded();
+    assert!(ready.out.contains("is ready"), "{ready:?}");
     folder.write("cert.pem", "nothing");
     server.signal("-HUP");
     let began = Instant::now();

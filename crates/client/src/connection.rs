@@ -13,7 +13,6 @@ use crate::url::ServerUrl;
 use crate::wait_limit::WaitLimit;
 use crate::web_socket::{Lost, WebSocket};
 use evergraph_graph::error::{Error, Result};
-use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, Request};
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
@@ -94,7 +93,7 @@ impl Connection {
         self.abandoned.extend(self.awaited.take());
         let id = random_id().map_err(RequestFailure::NotSent)?;
         let request = Request { id, operation };
-        let message = request.to_message(Format::GraphBinary).map_err(|error| {
+        let message = request.to_message(self.destination.options.format).map_err(|error| {
             RequestFailure::NotSent(Error::new(error.kind(), format!("send a query: {error}")).because(error))
         })?;
         // What was sent in part is no request.
@@ -114,7 +113,7 @@ impl Connection {
     ) -> std::result::Result<Response, RequestFailure> {
         loop {
             let bytes = self.socket.receive(limit).map_err(|lost| RequestFailure::Lost(self.end(lost)))?;
-            let response = Response::read(Format::GraphBinary, &bytes)
+            let response = Response::read(self.destination.options.format, &bytes)
                 .map_err(|error| self.broken(&format!("its answer cannot be read: {error}")))?;
             let is_final = response.status().is_none_or(Status::is_final);
             match response.id {
@@ -164,11 +163,12 @@ impl Connection {
             RequestFailure::NotSent(error)
         })?;
         let operation = Operation::Authentication { sasl, mechanism: Some("PLAIN".into()) };
-        let message = Request { id, operation }.to_message(Format::GraphBinary).map_err(|error| {
-            RequestFailure::NotSent(
-                Error::new(error.kind(), format!("send a log-in: {error}")).because(error),
-            )
-        })?;
+        let message =
+            Request { id, operation }.to_message(self.destination.options.format).map_err(|error| {
+                RequestFailure::NotSent(
+                    Error::new(error.kind(), format!("send a log-in: {error}")).because(error),
+                )
+            })?;
         // The request runs once the log-in succeeded: it may have.
         self.socket.send(message, limit).map_err(|lost| RequestFailure::Lost(self.end(lost)))
     }

@@ -2,6 +2,7 @@
 
 use crate::interrupt::Interrupt;
 use crate::password::Password;
+use evergraph_protocol::format::Format;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct ClientOptions {
     pub silence_max: Duration,
     /// Bytes of a message of the server; reading one takes up to 50 times as much memory.
     pub message_bytes_max: usize,
+    /// Format of messages, both ways. GraphBinary, the default, is smaller and faster; GraphSON can be read by people.
+    pub format: Format,
     /// Connections that are kept for further requests while nobody uses them.
     pub idle_connections_max: usize,
     /// Stops connecting; each query has a flag of its own.
@@ -33,6 +36,7 @@ impl Default for ClientOptions {
             connect_time_max: Duration::from_secs(30),
             silence_max: Duration::from_secs(60),
             message_bytes_max: 16 << 20,
+            format: Format::GraphBinary,
             idle_connections_max: 8,
             interrupt: Interrupt::default(),
         }

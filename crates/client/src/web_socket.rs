@@ -84,7 +84,7 @@ impl WebSocket {
                 Ok(Message::Binary(bytes)) => return Ok(bytes),
                 Ok(Message::Ping(_) | Message::Frame(_)) => {}
                 Ok(Message::Pong(_)) => was_asked = false,
-                Ok(Message::Text(_)) => return Err(self.broken("it sent text in place of GraphBinary")),
+                Ok(Message::Text(_)) => return Err(self.broken("it sent text in place of bytes")),
                 Ok(Message::Close(frame)) => {
                     let why = frame.map(|frame| frame.reason.to_string()).unwrap_or_default();
                     let why = if why.is_empty() { "it gave no reason".to_owned() } else { quoted(&why) };

@@ -6,6 +6,7 @@
 
 use crate::jar;
 use crate::names::Names;
+use crate::served_graph::ServedGraph;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::collection::{List, Map};
 use evergraph::{Database, EngineKind, Error, GraphView, Options, Transaction, Value, VertexId};
@@ -13,7 +14,7 @@ use evergraph_formats::element::{Edge, Vertex, VertexProperty};
 use evergraph_formats::graphson::stream::{StreamOptions, VertexStream};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
 /// Why what was read from a file can lie within a list or a map.
@@ -70,6 +71,19 @@ pub struct Loaded {
     pub database: Database,
     /// The names of its elements.
     pub names: Arc<Names>,
+    /// Its server, once somebody asked for it.
+    served: Arc<OnceLock<Result<ServedGraph, String>>>,
+}
+
+impl Loaded {
+    /// The graph on a server, which is started the first time.
+    ///
+    /// # Errors
+    /// If it could not be started.
+    pub fn served(&self) -> Result<&ServedGraph, Error> {
+        let start = || ServedGraph::start(&self.database).map_err(|error| error.to_string());
+        self.served.get_or_init(start).as_ref().map_err(Error::invalid)
+    }
 }
 
 /// All graphs: each was read once, and is loaded once for those who only read.
@@ -164,7 +178,7 @@ impl Graphs {
             Ok(())
         })?;
         let names = Arc::new(Names::of(&database.snapshot())?);
-        Ok(Loaded { database, names })
+        Ok(Loaded { database, names, served: Arc::default() })
     }
 }
 

@@ -9,9 +9,13 @@
 //! The jar is TinkerPop's and stays outside of the project; `make tinkerpop` fetches it. What passes is written to
 //! `passed.txt`, and a scenario that stands there may never fail again; where we are is told in `docs/gremlin.md`.
 //!
+//! The queries of scenarios run in this process, or over a network on a server, as `target` says; one judge serves both.
+//!
 //! Source: `StepDefinition` of gremlin-test 3.8.1, which says what the words of a scenario mean.
 
+pub mod attached;
 pub mod calls;
+pub mod driver_bytecode;
 pub mod expected;
 pub mod gherkin;
 pub mod graphs;
@@ -23,5 +27,8 @@ pub mod parameter;
 pub mod ratchet;
 pub mod report;
 pub mod run;
+pub mod served_graph;
+pub mod server_floor;
 pub mod services;
+pub mod target;
 pub mod world;

@@ -5,6 +5,8 @@ use evergraph::EngineKind;
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::outcome::Outcome;
 use evergraph_tinkerpop::run::{Case, Ran};
+use evergraph_tinkerpop::server_floor::{self, FormRun};
+use evergraph_tinkerpop::target::{RequestForm, Target};
 use evergraph_tinkerpop::{jar, ratchet, report, run};
 use std::fs;
 use std::path::Path;
@@ -34,6 +36,9 @@ struct Arguments {
     /// Makes what passes now the floor.
     #[arg(long)]
     accept: bool,
+    /// Runs them on a server, in each form that drivers send requests in, and says last how many pass in all forms.
+    #[arg(long, conflicts_with = "batch_rows")]
+    server: bool,
     /// Storage engine of all databases: memory or disk.
     #[arg(long, default_value = "memory")]
     engine: EngineKind,
@@ -41,6 +46,10 @@ struct Arguments {
     #[arg(long)]
     threads: Option<usize>,
 }
+
+/// The floor of what passes embedded, and what of it need not pass on a server.
+const PASSED: &str = "passed.txt";
+const SERVER_EXCEPTIONS: &str = "server_exceptions.txt";
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -66,9 +75,15 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
         cases.retain(|case| is_asked(case, only));
     }
     let graphs = Arc::new(Graphs::read(jar, arguments.engine)?);
-    let batch_rows = arguments.batch_rows.map_or(vec![1, 3, 1024], |rows| vec![rows]);
     let threads = arguments.threads.or_else(|| std::thread::available_parallelism().ok().map(usize::from));
-    let ran = run::run(&cases, &graphs, &batch_rows, threads.unwrap_or(1));
+    let threads = threads.unwrap_or(1);
+    if arguments.server {
+        return work_on_server(&cases, &graphs, threads, arguments);
+    }
+    let batch_rows = arguments.batch_rows.map_or(vec![1, 3, 1024], |rows| vec![rows]);
+    let targets: Vec<Target> =
+        batch_rows.into_iter().map(|batch_rows| Target::Embedded { batch_rows }).collect();
+    let ran = run::run(&cases, &graphs, &targets, threads);
     for ran in &ran {
         print(ran, arguments);
     }
@@ -79,10 +94,11 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
     let is_whole =
         arguments.only.is_none() && arguments.batch_rows.is_none() && arguments.engine == EngineKind::Memory;
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let floor = here.join(PASSED);
     if is_whole {
-        write(&here.join("../../docs/gremlin.md"), &report::page(&ran))?;
+        let server_floor = read(&here.join(SERVER_EXCEPTIONS))?;
+        write(&here.join("../../docs/gremlin.md"), &report::page(&ran, &server_floor))?;
     }
-    let floor = here.join("passed.txt");
     if arguments.accept {
         if !is_whole {
             return Err("--accept needs all scenarios, all sizes of batches and the memory engine".to_owned());
@@ -90,12 +106,59 @@ fn work(jar: &Path, arguments: &Arguments) -> Result<bool, String> {
         write(&floor, &ratchet::text(&ran))?;
         return Ok(true);
     }
-    let text = fs::read_to_string(&floor).map_err(|error| format!("{}: {error}", floor.display()))?;
-    let lost = ratchet::lost(&text, &ran, arguments.only.is_none());
+    let lost = ratchet::lost(&read(&floor)?, &ran, arguments.only.is_none());
     for line in &lost {
         eprintln!("passed before: {line}");
     }
     Ok(lost.is_empty())
+}
+
+/// Runs `cases` on servers, in each form of requests.
+fn work_on_server(
+    cases: &[Case],
+    graphs: &Arc<Graphs>,
+    threads: usize,
+    arguments: &Arguments,
+) -> Result<bool, String> {
+    let mut runs = Vec::new();
+    for form in RequestForm::ALL {
+        let ran = run::run(cases, graphs, &[Target::Server(*form)], threads);
+        println!("{}:", form.name());
+        for ran in &ran {
+            print(ran, arguments);
+        }
+        if arguments.reasons {
+            print!("{}", report::reasons(&ran));
+        }
+        println!("{}", report::sum(&ran));
+        runs.push(FormRun { form: *form, ran });
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (passed, floor) = (here.join(PASSED), here.join(SERVER_EXCEPTIONS));
+    let passed = read(&passed)?;
+    let is_kept = if arguments.accept {
+        if arguments.only.is_some() || arguments.engine != EngineKind::Memory {
+            return Err("--accept needs all scenarios and the memory engine".to_owned());
+        }
+        write(&floor, &server_floor::text(&passed, &runs))?;
+        true
+    } else {
+        let floor = read(&floor)?;
+        let lost = server_floor::lost(&passed, &floor, &runs);
+        lost.iter().for_each(|line| eprintln!("passes embedded: {line}"));
+        let stale = match arguments.only {
+            None => server_floor::stale(&passed, &floor, &runs),
+            Some(_) => Vec::new(),
+        };
+        stale.iter().for_each(|line| eprintln!("passes, and need be no exception any more: {line}"));
+        lost.is_empty() && stale.is_empty()
+    };
+    println!("{} passed", server_floor::passed_in_all(&runs));
+    Ok(is_kept)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -3,7 +3,10 @@
 use crate::calls::{is_of_g_tran, used};
 use crate::jar::RELEASE;
 use crate::outcome::{Outcome, Tally};
+use crate::ratchet;
 use crate::run::Ran;
+use crate::server_floor;
+use crate::target::RequestForm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -188,14 +191,16 @@ passed as `query(..., services=...)`. `g.call()` lists them. The algorithms are 
 Python, because a query from outside should not access files of the machine. Gryo, a format of Java's own, is not supported.
 ";
 
-/// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason.
+/// The page `docs/gremlin.md`: sums, a table by step, and all that fail, with the reason. `server_exceptions` is the floor of
+/// the server.
 #[must_use]
-pub fn page(ran: &[Ran]) -> String {
+pub fn page(ran: &[Ran], server_exceptions: &str) -> String {
     let mut page = PREFACE.replace("RELEASE", RELEASE);
     let all: Tally = ran.iter().map(|ran| &ran.outcome).collect();
     page += "\n| scenarios | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
     page += &row("all that can be run", all);
     page += &row("with G-Tran's 48 steps alone", of_g_tran(ran));
+    page += &on_server(ran, server_exceptions);
     page += "\n## By step\n\nA scenario counts for what TinkerPop tests with it, not for each step that it uses.\n\n";
     page += "| step | passed | failed | not implemented | all |\n|---|--:|--:|--:|--:|\n";
     for (step, tally) in by_step(ran) {
@@ -219,6 +224,31 @@ pub fn page(ran: &[Ran]) -> String {
         let _ = writeln!(page, "| {} | {count} |", cell(what));
     }
     page
+}
+
+/// What is said of servers before the figures.
+const ON_SERVER: &str = "
+## On a server
+
+`make tinkerpop-server` runs the same scenarios against a server, over WebSockets, in the three forms in which drivers send
+requests; the results are compared by the same code. CI checks that all that passes embedded passes in each form, but for the
+exceptions in `tests/tinkerpop/server_exceptions.txt`: those that need services of an application or files of the machine,
+which a server does not offer, and what a form cannot express.
+
+| form of requests | passed | exceptions |
+|---|--:|--:|
+";
+
+fn on_server(ran: &[Ran], server_exceptions: &str) -> String {
+    let mut text = ON_SERVER.to_owned();
+    let passed = ratchet::text(ran);
+    let passed = ratchet::names(&passed).len();
+    for form in RequestForm::ALL {
+        let exceptions = server_floor::exceptions(server_exceptions, *form).len();
+        let (passes, name) = (thousands(passed.saturating_sub(exceptions)), form.name());
+        let _ = writeln!(text, "| {name} | {passes} | {exceptions} |");
+    }
+    text
 }
 
 fn row(name: &str, tally: Tally) -> String {
@@ -305,13 +335,15 @@ mod tests {
             ran(&["StepClassMap"], Outcome::Passed),
         ];
         assert_eq!(by_step(&all).keys().collect::<Vec<_>>(), ["V", "addE", "map/X"]);
-        let page = page(&all);
+        let page = page(&all, "bytecode, GraphBinary\tn\tno services\n");
         for line in [
             "| all that can be run | 2 | 1 | 1 | 4 |",
             "| V | 0 | 0 | 1 | 1 |",
             "| addE | 1 | 1 | 0 | 2 |",
             "| `n` | a\\|b |",
             "| x() isn't supported | 1 |",
+            "| text, GraphBinary | 1 | 0 |",
+            "| bytecode, GraphBinary | 0 | 1 |",
         ] {
             assert!(page.lines().any(|other| other == line), "{line} in\n{page}");
         }

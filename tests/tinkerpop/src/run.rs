@@ -4,6 +4,7 @@ use crate::gherkin::{self, Scenario};
 use crate::graphs::Graphs;
 use crate::jar;
 use crate::outcome::Outcome;
+use crate::target::Target;
 use crate::world::{self, Limits};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -60,12 +61,12 @@ pub fn cases(jar: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
-/// Runs `cases` with batches of each of `batch_rows`; an outcome that depends on them is a failure.
+/// Runs `cases` on each of `targets`; an outcome that depends on which is a failure.
 ///
 /// # Panics
 /// If the system has no thread to give.
 #[must_use]
-pub fn run(cases: &[Case], graphs: &Arc<Graphs>, batch_rows: &[usize], threads: usize) -> Vec<Ran> {
+pub fn run(cases: &[Case], graphs: &Arc<Graphs>, targets: &[Target], threads: usize) -> Vec<Ran> {
     let next = AtomicUsize::new(0);
     let ran = Mutex::new(Vec::with_capacity(cases.len()));
     keep_panics();
@@ -76,7 +77,7 @@ pub fn run(cases: &[Case], graphs: &Arc<Graphs>, batch_rows: &[usize], threads: 
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     cases.get(at).map(|case| (at, case))
                 } {
-                    let outcome = outcome(case, graphs, batch_rows);
+                    let outcome = outcome(case, graphs, targets);
                     ran.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
                 }
             });
@@ -88,13 +89,12 @@ pub fn run(cases: &[Case], graphs: &Arc<Graphs>, batch_rows: &[usize], threads: 
 }
 
 /// What becomes of one case, on a thread that may be left behind.
-fn outcome(case: &Case, graphs: &Arc<Graphs>, batch_rows: &[usize]) -> Outcome {
+fn outcome(case: &Case, graphs: &Arc<Graphs>, targets: &[Target]) -> Outcome {
     let (sender, receiver) = mpsc::channel();
-    let (scenario, graphs, batch_rows) =
-        (Arc::clone(&case.scenario), Arc::clone(graphs), batch_rows.to_vec());
+    let (scenario, graphs, targets) = (Arc::clone(&case.scenario), Arc::clone(graphs), targets.to_vec());
     let body = move || {
         RUNS_SCENARIOS.set(true);
-        let each = batch_rows.iter().map(|rows| (*rows, guarded(&scenario, &graphs, *rows)));
+        let each = targets.iter().map(|target| (*target, guarded(&scenario, &graphs, *target)));
         // Who waited for too long isn't there any more.
         let _ = sender.send(agreed(&each.collect::<Vec<_>>()));
     };
@@ -130,25 +130,25 @@ fn keep_panics() {
     });
 }
 
-fn guarded(scenario: &Scenario, graphs: &Graphs, batch_rows: usize) -> Outcome {
-    let limits = Limits { batch_rows, timeout: TIMEOUT };
+fn guarded(scenario: &Scenario, graphs: &Graphs, target: Target) -> Outcome {
+    let limits = Limits { target, timeout: TIMEOUT };
     panic::catch_unwind(AssertUnwindSafe(|| world::run(scenario, graphs, limits))).unwrap_or_else(|_| {
         let why = PANICKED.with(|panicked| panicked.borrow_mut().take());
         Outcome::Failed(why.unwrap_or_else(|| "panicked".to_owned()))
     })
 }
 
-/// The outcome of all sizes of batches, if it is the same.
-fn agreed(each: &[(usize, Outcome)]) -> Outcome {
-    let Some((last_rows, last)) = each.last() else { return Outcome::Failed("it wasn't run".to_owned()) };
-    let Some((rows, other)) = each.iter().find(|(_, other)| other.kind() != last.kind()) else {
+/// The outcome of all targets, if it is the same.
+fn agreed(each: &[(Target, Outcome)]) -> Outcome {
+    let Some((last_target, last)) = each.last() else { return Outcome::Failed("it wasn't run".to_owned()) };
+    let Some((target, other)) = each.iter().find(|(_, other)| other.kind() != last.kind()) else {
         return last.clone();
     };
     let why = |outcome: &Outcome| match outcome {
         Outcome::Failed(why) | Outcome::NotImplemented(why) => format!("{}: {why}", outcome.kind()),
         other => other.kind().to_owned(),
     };
-    Outcome::Failed(format!("batches of {rows}: {}; batches of {last_rows}: {}", why(other), why(last)))
+    Outcome::Failed(format!("{target}: {}; {last_target}: {}", why(other), why(last)))
 }
 
 #[cfg(test)]
@@ -173,9 +173,13 @@ mod tests {
     #[test]
     fn an_outcome_that_depends_on_the_size_of_batches_is_a_failure() {
         let failed = |why: &str| Outcome::Failed(why.to_owned());
-        assert_eq!(agreed(&[(1, Outcome::Passed), (3, Outcome::Passed)]), Outcome::Passed);
-        assert_eq!(agreed(&[(1, failed("a")), (3, failed("b"))]), failed("b"));
-        let different = agreed(&[(1, failed("a")), (3, Outcome::Passed)]);
+        let agreed = |one: Outcome, three: Outcome| {
+            let target = |batch_rows| Target::Embedded { batch_rows };
+            agreed(&[(target(1), one), (target(3), three)])
+        };
+        assert_eq!(agreed(Outcome::Passed, Outcome::Passed), Outcome::Passed);
+        assert_eq!(agreed(failed("a"), failed("b")), failed("b"));
+        let different = agreed(failed("a"), Outcome::Passed);
         assert_eq!(different, failed("batches of 1: failed: a; batches of 3: passed"));
     }
 }

@@ -7,7 +7,9 @@ use crate::names::Names;
 use crate::notation::{self, Notation};
 use crate::outcome::Outcome;
 use crate::parameter;
+use crate::served_graph::Wanted;
 use crate::services::services;
+use crate::target::Target;
 use evergraph::graph::transaction::Transaction as _;
 use evergraph::graph::value::ValueType;
 use evergraph::{Database, Error, GraphView};
@@ -28,8 +30,8 @@ const NOT_YET: &str = "isn't supported";
 /// How scenarios are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Rows of a batch.
-    pub batch_rows: usize,
+    /// Where they run.
+    pub target: Target,
     /// Of each query.
     pub timeout: Duration,
 }
@@ -173,7 +175,7 @@ impl<'g> World<'g> {
         } else if text == "the traversal of" {
             self.traversal = Some(document()?);
         } else if text == "iterated to list" || text == "iterated next" {
-            self.iterate(text == "iterated next")?;
+            self.iterate(if text == "iterated next" { Wanted::First } else { Wanted::All })?;
         } else {
             self.expect(step)?;
             return Ok(true);
@@ -181,7 +183,7 @@ impl<'g> World<'g> {
         Ok(false)
     }
 
-    fn iterate(&mut self, next: bool) -> Result<(), End> {
+    fn iterate(&mut self, wanted: Wanted) -> Result<(), End> {
         let text = self.traversal.ok_or_else(|| End::failed("no traversal is given"))?;
         let mut loaded = self.graphs.shared(self.given);
         let known = known_of(&loaded, false)?;
@@ -196,14 +198,14 @@ impl<'g> World<'g> {
             }
             for initializer in &self.initializers {
                 let bindings = self.bindings_so_far(&known);
-                let done = self.execute(&loaded.database, initializer, bindings, false);
+                let done = self.execute(&loaded, initializer, bindings, Wanted::All);
                 done.map_err(|error| End::of(&error))?;
             }
             let names = Names::of(&loaded.database.snapshot()).map_err(|error| End::of(&error))?;
             loaded.names = Arc::new(names);
         }
         let bindings = self.bindings(&known_of(&loaded, self.is_own)?)?;
-        let outcome = self.execute(&loaded.database, &self.with_side_effects(text), bindings, next);
+        let outcome = self.execute(&loaded, &self.with_side_effects(text), bindings, wanted);
         self.loaded = Some(loaded);
         match outcome {
             Err(error) if said(&error).contains(NOT_YET) => Err(End::of(&error)),
@@ -234,9 +236,8 @@ impl<'g> World<'g> {
     fn bindings_so_far(&self, known: &Known) -> Bindings {
         let mut bindings = Bindings::new();
         for (name, value) in &self.parameters {
-            match parameter::argument(value, known) {
-                Ok(argument) => bindings.bind_argument(name.as_str(), argument),
-                Err(_) => bindings.declare(name.as_str()),
+            if let Ok(argument) = parameter::argument(value, known) {
+                bindings.bind_argument(name.as_str(), argument);
             }
         }
         bindings
@@ -255,25 +256,39 @@ impl<'g> World<'g> {
     /// The results that the scenario asks for: all, or no more than the first.
     fn execute(
         &self,
-        database: &Database,
+        loaded: &Loaded,
         text: &str,
         bindings: Bindings,
-        next: bool,
+        wanted: Wanted,
     ) -> Result<Found, Error> {
-        let limits = QueryLimits {
-            threads: usize::MAX,
-            batch_rows: self.limits.batch_rows,
-            timeout: self.limits.timeout,
-            memory_bytes: 256 << 20,
-            ..QueryLimits::default()
-        };
         let text = self.graphs.with_files(text);
-        let query = database.gremlin(&text).bindings(bindings).limits(limits);
-        let query = query.services(&services()).files(true);
-        if !next {
-            return query.items().map(Found::List);
+        let timeout = self.limits.timeout;
+        let mut items = match self.limits.target {
+            Target::Server(form) => {
+                let asked = (form, text.as_str(), bindings);
+                loaded.served()?.run(&loaded.database, asked, wanted, timeout)?
+            }
+            Target::Embedded { batch_rows } => {
+                let limits = QueryLimits {
+                    threads: usize::MAX,
+                    batch_rows,
+                    timeout,
+                    memory_bytes: 256 << 20,
+                    ..QueryLimits::default()
+                };
+                let query = loaded.database.gremlin(&text).bindings(bindings).limits(limits);
+                let query = query.services(&services()).files(true);
+                match wanted {
+                    Wanted::All => query.items()?,
+                    Wanted::First => query.first()?.into_iter().collect(),
+                }
+            }
+        };
+        match wanted {
+            Wanted::All => Ok(Found::List(items)),
+            Wanted::First if items.is_empty() => Err(Error::invalid("there is no next result")),
+            Wanted::First => Ok(Found::Next(items.swap_remove(0))),
         }
-        query.first()?.map(Found::Next).ok_or_else(|| Error::invalid("there is no next result"))
     }
 
     fn expect(&self, step: &Step) -> Result<(), End> {
@@ -290,7 +305,7 @@ impl<'g> World<'g> {
         let found = outcome.as_ref().map_err(End::of)?;
         let known = known_of(loaded, self.is_own)?;
         if let Some(rest) = text.strip_prefix("the graph should return ") {
-            return self.is_in_graph(rest, &loaded.database, &known);
+            return self.is_in_graph(rest, loaded, &known);
         } else if let Some(count) = text.strip_prefix("the result should have a count of ") {
             let count: usize = count.parse().map_err(|_| End::failed(format!("no count: {text}")))?;
             let rows = found.counted();
@@ -318,11 +333,11 @@ impl<'g> World<'g> {
     }
 
     /// Whether the graph is now as `N for count of "g.V()"` says.
-    fn is_in_graph(&self, rest: &str, database: &Database, known: &Known) -> Result<(), End> {
+    fn is_in_graph(&self, rest: &str, loaded: &Loaded, known: &Known) -> Result<(), End> {
         let parts = rest.split_once(" for count of ");
         let parts = parts.and_then(|(count, text)| Some((count.parse::<usize>().ok()?, unquoted(text)?)));
         let (count, text) = parts.ok_or_else(|| End::failed(format!("unknown expectation: {rest}")))?;
-        let found = self.execute(database, &text, self.bindings(known)?, false);
+        let found = self.execute(loaded, &text, self.bindings(known)?, Wanted::All);
         let found = found.map_err(|error| End::of(&error))?;
         let rows = found.counted();
         if rows == count {

@@ -5,6 +5,7 @@ use evergraph_tinkerpop::gherkin::{Scenario, Step};
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::outcome::Outcome;
 use evergraph_tinkerpop::run::{self, Case, Ran};
+use evergraph_tinkerpop::target::Target;
 use evergraph_tinkerpop::{jar, ratchet};
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -17,7 +18,8 @@ fn given(engine: EngineKind) -> Option<(Vec<Case>, Arc<Graphs>)> {
 }
 
 fn run_all(cases: &[Case], graphs: &Arc<Graphs>, batch_rows: &[usize]) -> Vec<Ran> {
-    run::run(cases, graphs, batch_rows, available_parallelism().map_or(1, usize::from))
+    let targets: Vec<Target> = batch_rows.iter().map(|rows| Target::Embedded { batch_rows: *rows }).collect();
+    run::run(cases, graphs, &targets, available_parallelism().map_or(1, usize::from))
 }
 
 fn passing(cases: Vec<Case>) -> Vec<Case> {

@@ -26,7 +26,7 @@
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
-#   FLAGS             of `make tinkerpop`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
+#   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
 #   SECONDS, TARGET, INPUT, KEEP   of `make fuzz`: how long, which one, an input to replay, keep what was found
@@ -75,7 +75,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop \
+    python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop tinkerpop-server \
     differential container-test
 
 help: ## List the targets
@@ -122,6 +122,9 @@ gremlin-test:
 
 tinkerpop: toolchain gremlin-test ## Run TinkerPop's own scenarios, write docs/gremlin.md; FLAGS=--failed, --only=NAME, --accept
 	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- $(FLAGS)
+
+tinkerpop-server: toolchain gremlin-test ## The same on a server, in each form of requests; last line "N passed"; FLAGS as above
+	$(Q)$(CARGO) run $(CARGO_FLAGS) $(QUIET) --profile test -p evergraph-tinkerpop -- --server $(FLAGS)
 
 differential: toolchain python-package ## Random traversals here and on TinkerGraph; SECONDS=60, FLAGS=--seed 7; needs Java 17 and Maven
 	$(Q)mvn --batch-mode --quiet --file tests/differential/pom.xml "-Dbuilt=$(abspath $(BUILT))/oracle" compile

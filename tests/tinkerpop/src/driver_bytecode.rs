@@ -8,6 +8,7 @@
 //! with(WithOptions.tokens, WithOptions.labels)  with("~tinkerpop.valueMap.tokens", 2)
 //! with(PageRank.times, 2)                       with("~tinkerpop.pageRank.times", 2)
 //! values(ConnectedComponent.component)          values("gremlin.connectedComponentVertexProgram.component")
+//! UUID()                                        a UUID that the driver makes
 //! iterate()                                     discard()
 //! ```
 //!
@@ -22,6 +23,7 @@ use evergraph_query::gremlin::read::read;
 use evergraph_query::gremlin::signature::method::Role;
 use evergraph_query::gremlin::signature::table::named;
 use evergraph_query::gremlin::token::{ConnectedComponent, Token, WithOptions};
+use uuid::Uuid;
 
 /// The bytecode of `text`, whose variables are `bindings`.
 ///
@@ -108,6 +110,10 @@ fn argument(argument: Argument) -> Argument {
         ArgumentKind::Strategy(Strategy { name, settings }) => {
             let settings = settings.into_iter().map(|(key, value)| (key, self::argument(value))).collect();
             ArgumentKind::Strategy(Strategy { name, settings })
+        }
+        // Any one is new to the graph.
+        ArgumentKind::NewUuid => {
+            Value::Uuid(Uuid::from_u128(0x1d0f_63f4_0fbb_4d5c_9a5c_38ad_3b0c_6dd1)).into()
         }
         ArgumentKind::Token(Token::ConnectedComponent(ConnectedComponent::Component)) => {
             Value::from("gremlin.connectedComponentVertexProgram.component").into()

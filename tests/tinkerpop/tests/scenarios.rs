@@ -5,7 +5,8 @@ use evergraph_tinkerpop::gherkin::{Scenario, Step};
 use evergraph_tinkerpop::graphs::Graphs;
 use evergraph_tinkerpop::outcome::Outcome;
 use evergraph_tinkerpop::run::{self, Case, Ran};
-use evergraph_tinkerpop::target::Target;
+use evergraph_tinkerpop::server_floor::{self, FormRun};
+use evergraph_tinkerpop::target::{RequestForm, Target};
 use evergraph_tinkerpop::{jar, ratchet};
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -17,9 +18,12 @@ fn given(engine: EngineKind) -> Option<(Vec<Case>, Arc<Graphs>)> {
     Some((run::cases(&jar).expect("all features are read"), Arc::new(graphs)))
 }
 
-fn run_all(cases: &[Case], graphs: &Arc<Graphs>, batch_rows: &[usize]) -> Vec<Ran> {
-    let targets: Vec<Target> = batch_rows.iter().map(|rows| Target::Embedded { batch_rows: *rows }).collect();
-    run::run(cases, graphs, &targets, available_parallelism().map_or(1, usize::from))
+fn run_all(cases: &[Case], graphs: &Arc<Graphs>, targets: &[Target]) -> Vec<Ran> {
+    run::run(cases, graphs, targets, available_parallelism().map_or(1, usize::from))
+}
+
+fn batches_of(sizes: &[usize]) -> Vec<Target> {
+    sizes.iter().map(|rows| Target::Embedded { batch_rows: *rows }).collect()
 }
 
 fn passing(cases: Vec<Case>) -> Vec<Case> {
@@ -39,13 +43,13 @@ fn all_files_are_read() {
     assert_eq!(names.len(), 2061, "no two scenarios have one name");
 }
 
-fn what_passed_once_passes(engine: EngineKind, batch_rows: &[usize]) {
+fn what_passed_once_passes(engine: EngineKind, sizes: &[usize]) {
     let Some((cases, graphs)) = given(engine) else { return };
     let floor = include_str!("../passed.txt");
     let count = cases.len();
     let cases = passing(cases);
     assert!(cases.len() == ratchet::names(floor).len() && cases.len() < count, "each name is a scenario's");
-    let lost = ratchet::lost(floor, &run_all(&cases, &graphs, batch_rows), true);
+    let lost = ratchet::lost(floor, &run_all(&cases, &graphs, &batches_of(sizes)), true);
     assert!(lost.is_empty(), "{} don't pass any more:\n{}", lost.len(), lost.join("\n"));
 }
 
@@ -60,11 +64,40 @@ fn what_passes_on_the_memory_engine_passes_on_disk() {
     what_passed_once_passes(EngineKind::Disk, &[3]);
 }
 
+/// In each form in which drivers send requests; all scenarios, since they take seconds.
+#[test]
+fn what_passes_embedded_passes_on_a_server() {
+    let Some((cases, graphs)) = given(EngineKind::Memory) else { return };
+    let (passed, exceptions) = (include_str!("../passed.txt"), include_str!("../server_exceptions.txt"));
+    let cases = passing(cases);
+    let run =
+        |form: &RequestForm| FormRun { form: *form, ran: run_all(&cases, &graphs, &[Target::Server(*form)]) };
+    let runs: Vec<FormRun> = RequestForm::ALL.iter().map(run).collect();
+    let lost = server_floor::lost(passed, exceptions, &runs);
+    assert!(lost.is_empty(), "{} don't pass on a server:\n{}", lost.len(), lost.join("\n"));
+    let stale = server_floor::stale(passed, exceptions, &runs);
+    assert!(stale.is_empty(), "these pass, and need be no exceptions any more:\n{}", stale.join("\n"));
+}
+
 #[test]
 fn every_expectation_can_fail() {
+    all_mutants_fail(Target::Embedded { batch_rows: 1024 });
+}
+
+#[test]
+fn every_expectation_can_fail_on_a_server() {
+    all_mutants_fail(Target::Server(RequestForm::Bytecode));
+}
+
+fn all_mutants_fail(target: Target) {
     let Some((cases, graphs)) = given(EngineKind::Memory) else { return };
+    let mut cases = passing(cases);
+    if let Target::Server(form) = target {
+        let exceptions = server_floor::exceptions(include_str!("../server_exceptions.txt"), form);
+        cases.retain(|case| !exceptions.contains_key(case.name.as_str()));
+    }
     let mut wrong = Vec::new();
-    for case in passing(cases) {
+    for case in cases {
         for (at, step) in case.scenario.steps.iter().enumerate() {
             for (how, step) in mutants(step) {
                 let mut scenario = Scenario::clone(&case.scenario);
@@ -78,7 +111,7 @@ fn every_expectation_can_fail() {
         }
     }
     assert!(wrong.len() > 1000, "{} wrong expectations", wrong.len());
-    let ran = run_all(&wrong, &graphs, &[1024]);
+    let ran = run_all(&wrong, &graphs, &[target]);
     let kept = ran.iter().filter(|ran| !matches!(ran.outcome, Outcome::Failed(_)));
     let kept: Vec<_> = kept.map(|ran| ran.case.name.as_str()).collect();
     assert!(kept.is_empty(), "{} pass in spite of a wrong expectation:\n{}", kept.len(), kept.join("\n"));

@@ -28,6 +28,7 @@
 //! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
 
 pub mod answer;
+pub mod blocking;
 pub mod client;
 pub mod connection;
 pub mod databases;

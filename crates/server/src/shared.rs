@@ -1,5 +1,6 @@
 //! Shared: what the network threads of a server share beside its core.
 
+use crate::blocking::BlockingThreads;
 use crate::connection::Connection;
 use crate::exchange::Exchanges;
 use crate::security::host_check::HostCheck;
@@ -28,6 +29,8 @@ pub struct Shared {
     pub tls: Option<Arc<Tls>>,
     /// Room for the bodies of requests, in units of [`BODY_UNIT`](crate::http::body::BODY_UNIT).
     pub body_room: Arc<Semaphore>,
+    /// Threads for requests that wait for disks or count for long.
+    pub blocking: BlockingThreads,
     /// Places of connections that are free.
     room: Arc<Semaphore>,
     connections: Mutex<HashMap<usize, Arc<Connection>>>,
@@ -55,6 +58,7 @@ impl Shared {
             tls,
             room,
             body_room: Arc::new(Semaphore::new(body_units_max)),
+            blocking: BlockingThreads::default(),
             connections: Mutex::default(),
             notices: Mutex::default(),
             swept: Mutex::new(Instant::now()),

@@ -283,6 +283,10 @@ bugs! {
     QueriesOutliveClients = "queries-outlive-clients";
     /// A connection that is kept alive may be idle for ever.
     EndlessIdleConnections = "endless-idle-connections";
+    /// Requests to administer are answered whatever role their user has.
+    AdminRolesUnchecked = "admin-roles-unchecked";
+    /// Changes by HTTP have no record in the audit log.
+    ChangesUnrecorded = "changes-unrecorded";
 
     // Client.
 

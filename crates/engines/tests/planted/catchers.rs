@@ -360,6 +360,14 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "connections::an_idle_connection_is_ended_and_one_whose_query_runs_is_not",
             &["an idle connection is ended"],
         ),
+        AdminRolesUnchecked => (
+            "admin",
+            "routes::every_route_is_refused_without_a_log_in_and_without_its_role",
+            &["a route is refused without its role"],
+        ),
+        ChangesUnrecorded => {
+            ("admin", "routes::every_change_has_a_record_in_the_audit_log", &["a change has a record"])
+        }
 
         LostCommitsRetried => (
             "client",

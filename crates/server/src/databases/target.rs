@@ -70,9 +70,7 @@ impl ResolvedDatabase {
             return catalogue.get(name).map(|served| Self { served, access }).ok_or_else(gone);
         }
         let known = names(catalogue, principal)?;
-        let open: Vec<Arc<ServedDatabase>> =
-            known.iter().filter_map(|name| catalogue.get(name)).filter(|served| served.is_open()).collect();
-        match &open[..] {
+        match &open_of(catalogue, &known)[..] {
             [served] => Ok(Self { served: Arc::clone(served), access: principal.on(served.name()) }),
             [] => {
                 if known.is_empty() {
@@ -99,6 +97,29 @@ impl ResolvedDatabase {
     pub fn begin(self, cancel: CancelFlag) -> Result<RequestTarget, Failure> {
         Ok(RequestTarget { database: self.served.begin(cancel)?, access: self.access })
     }
+}
+
+/// The name of the database that `g` stands for, for this user; `None` if for none. Whether the user has a role on it is
+/// another question.
+///
+/// # Errors
+/// 401 if nobody has logged in, or the log-in holds no longer.
+pub fn default_name(
+    catalogue: &DatabaseCatalogue,
+    principal: &Principal,
+) -> Result<Option<Arc<str>>, Failure> {
+    if let Some(name) = catalogue.first() {
+        return Ok(Some(Arc::clone(name)));
+    }
+    match &open_of(catalogue, &names(catalogue, principal)?)[..] {
+        [only] => Ok(Some(Arc::clone(only.name()))),
+        _ => Ok(None),
+    }
+}
+
+/// Those of the databases `names` that are open.
+fn open_of(catalogue: &DatabaseCatalogue, names: &[Arc<str>]) -> Vec<Arc<ServedDatabase>> {
+    names.iter().filter_map(|name| catalogue.get(name)).filter(|served| served.is_open()).collect()
 }
 
 /// The databases on which the user has a role.

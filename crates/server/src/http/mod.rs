@@ -3,6 +3,7 @@
 //! ```text
 //! router ──┬─> upgrade ──> websocket
 //!          ├─> gremlin ──> login ──> role ──> body ──> exchange ──> response, streamed
+//!          ├─> admin ───> login ──> role ──> body ──> handler, audit record
 //!          ├─> metrics
 //!          └─> health
 //! ```
@@ -10,6 +11,7 @@
 //! Nothing of a body is read before its client has logged in and has a role.
 
 pub mod accept;
+pub mod admin;
 pub mod basic_login;
 pub mod body;
 pub mod error;

@@ -4,9 +4,13 @@
 //! |---|---|
 //! | `/gremlin` | GET with `Upgrade: websocket`, POST, GET |
 //! | `/healthz`, `/readyz`, `/metrics` | GET |
+//! | those of administration | [`ROUTES`] |
 
 use crate::client::Client;
 use crate::connection::Connection;
+use crate::http::admin::dispatch;
+use crate::http::admin::route::AdminRoute;
+use crate::http::admin::routes::ROUTES;
 use crate::http::error::HttpError;
 use crate::http::{gremlin, health, metrics};
 use crate::security::audit::{AuditEvent, AuditRecord};
@@ -18,7 +22,7 @@ use axum::extract::{FromRequestParts as _, Request, State};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{any, get};
+use axum::routing::{MethodRouter, any, get, on};
 use axum::{Extension, Router};
 use std::sync::Arc;
 
@@ -30,15 +34,24 @@ const WRITE_BUFFER_BYTES: usize = 16 << 10;
 
 /// What answers the requests of a server.
 pub fn router(shared: &Arc<Shared>) -> Router {
-    Router::new()
+    let router = Router::new()
         .route("/gremlin", any(answer_gremlin))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::answer))
+        .route("/metrics", get(metrics::answer));
+    let router = ROUTES.iter().fold(router, |router, route| router.route(route.path, administration(route)));
+    router
         .fallback(unknown_path)
         .method_not_allowed_fallback(unknown_method)
         .layer(from_fn_with_state(Arc::clone(shared), check_headers))
         .with_state(Arc::clone(shared))
+}
+
+/// Answers requests for one route of administration.
+fn administration(route: &'static AdminRoute) -> MethodRouter<Arc<Shared>> {
+    let answer =
+        move |State(shared), Extension(client), request| dispatch::answer(route, shared, client, request);
+    on(route.method.filter(), answer)
 }
 
 /// Refuses pages of other sites, whatever they ask for.

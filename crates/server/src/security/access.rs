@@ -1,5 +1,6 @@
 //! Access: who a client is, and what it may do with a database, as the users file says now.
 
+use crate::databases::name::EVERY_DATABASE;
 use crate::failure::Failure;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::authenticator::{Authenticator, Login};
@@ -84,6 +85,32 @@ impl Principal {
         Access { principal: self.clone(), database: name.into(), shown: None }
     }
 
+    /// Refuses whoever is no administrator of every database.
+    ///
+    /// # Errors
+    /// 401 if the log-in holds no longer, 403.
+    pub fn check_administrator_of_all(&self) -> Result<(), Failure> {
+        let failure = match self.role_on(EVERY_DATABASE) {
+            Ok(Some(_)) => return Ok(()),
+            Ok(None) => Failure::forbidden(format!(
+                "this is for administrators of every database, and the user {:?} is none: evergraph user grant makes one, \
+                 with the role admin on {EVERY_DATABASE:?}",
+                self.user().unwrap_or_default()
+            )),
+            Err(failure) => failure,
+        };
+        let record = AuditRecord::new(AuditEvent::Request, "refused").user(self.user()).address(self.address);
+        self.audit.write(&record.detail(&failure.message));
+        Err(failure)
+    }
+
+    /// Writes what an administration came to into the audit log.
+    pub fn log_change(&self, outcome: &str, database: Option<&str>, detail: &str) {
+        let record = AuditRecord::new(AuditEvent::Administration, outcome).user(self.user());
+        let record = record.address(self.address).detail(detail);
+        self.audit.write(&database.map_or(record, |database| record.database(database)));
+    }
+
     /// Writes what a session in the database `name` came to into the audit log.
     pub fn log_session(&self, outcome: &str, name: &str, session: &str) {
         let record = AuditRecord::new(AuditEvent::Session, outcome).user(self.user()).address(self.address);
@@ -154,6 +181,25 @@ impl Access {
             "{what}, and the user {user:?} has the role {} on the database {:?}, which only reads",
             role.name(),
             self.database
+        );
+        Err(self.refused(Failure::forbidden(text)))
+    }
+
+    /// The role, which is `least` or includes it.
+    ///
+    /// # Errors
+    /// As [`Access::role`]; 403 for a lesser role.
+    pub fn role_of_at_least(&self, least: Role) -> Result<Role, Failure> {
+        let role = self.role()?;
+        if role >= least {
+            return Ok(role);
+        }
+        let user = self.principal.user().unwrap_or_default();
+        let text = format!(
+            "this needs the role {} on the database {:?}, and the user {user:?} has the role {}",
+            least.name(),
+            self.database,
+            role.name()
         );
         Err(self.refused(Failure::forbidden(text)))
     }

@@ -40,6 +40,8 @@ pub enum AuditEvent {
     Request,
     /// A session began or ended.
     Session,
+    /// A database, an index, a query, a job or a user was changed by HTTP, or was to be.
+    Administration,
     /// The users, their passwords or roles changed.
     Users,
     /// Certificates were read again.
@@ -54,6 +56,7 @@ impl AuditEvent {
             Self::Login => "login",
             Self::Request => "request",
             Self::Session => "session",
+            Self::Administration => "administration",
             Self::Users => "users",
             Self::Certificates => "certificates",
         }

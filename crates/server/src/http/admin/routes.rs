@@ -1,0 +1,25 @@
+//! Routes: the table of all requests to administer, as docs/guide/server.md lists them.
+
+use crate::http::admin::databases;
+use crate::http::admin::route::Need::{LogIn, OnDatabase, OnEveryDatabase};
+use crate::http::admin::route::{AdminRoute, delete, get, post, put};
+use crate::security::role::Role::{Admin, Reader};
+
+/// All of them. The parts of a path in braces are handed to the handler; `{database}` is the one whose role counts.
+pub const ROUTES: &[AdminRoute] = &[
+    // Databases.
+    get("/databases", LogIn, |call| Box::pin(databases::list(call))),
+    get("/databases/{database}", OnDatabase(Reader), |call| Box::pin(databases::describe(call))),
+    put("/databases/{database}", OnEveryDatabase, "create a database", |call| {
+        Box::pin(databases::create(call))
+    }),
+    delete("/databases/{database}", OnEveryDatabase, "drop a database", |call| {
+        Box::pin(databases::drop_database(call))
+    }),
+    post("/databases/{database}/open", OnDatabase(Admin), "open a database", |call| {
+        Box::pin(databases::open(call))
+    }),
+    post("/databases/{database}/close", OnDatabase(Admin), "close a database", |call| {
+        Box::pin(databases::close(call))
+    }),
+];

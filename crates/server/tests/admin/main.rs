@@ -1,0 +1,124 @@
+//! Administration by HTTP: roles of all routes, databases, queries, users.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "../http/client.rs"]
+mod client;
+mod databases;
+mod routes;
+
+use client::{Answer, Client};
+use evergraph_server::databases::catalogue::DatabaseCatalogue;
+use evergraph_server::databases::name::EVERY_DATABASE;
+use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
+use evergraph_server::options::ServerOptions;
+use evergraph_server::security::options::SecurityOptions;
+use evergraph_server::security::password;
+use evergraph_server::security::role::Role;
+use evergraph_server::security::user::Users;
+use evergraph_server::security::users_file::{Create, edit};
+use evergraph_server::server::Server;
+use serde_json::Value as Json;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The password of all users.
+const PASSWORD: &str = "correct: horse";
+
+/// A root, and a server of it with users.
+struct Site {
+    folder: TempDir,
+    databases: Arc<DatabaseCatalogue>,
+    server: Server,
+}
+
+/// A server of a root with the database `social`. The users `reader`, `writer` and `admin` have these roles on it, `root` is
+/// administrator of every database, and `nobody` has no role.
+fn site() -> Site {
+    site_with(CatalogueOptions::default(), |_| {})
+}
+
+/// The same with other options, and with users that `change` has changed.
+fn site_with(options: CatalogueOptions, change: impl FnOnce(&mut Users)) -> Site {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    std::fs::create_dir(&root).unwrap();
+    let databases = DatabaseCatalogue::open(&[], Some(&root), options).unwrap();
+    databases.create_database("social", CreateOptions::default()).unwrap();
+    let mut security = SecurityOptions::default();
+    security.users = Some(folder.path().join("users.json"));
+    security.audit_log = Some(folder.path().join("audit.log"));
+    edit_users(&folder, |users| {
+        for role in Role::ALL {
+            users.add(role.name(), hash()).unwrap();
+            users.grant(role.name(), "social", role).unwrap();
+        }
+        users.add("root", hash()).unwrap();
+        users.grant("root", EVERY_DATABASE, Role::Admin).unwrap();
+        users.add("nobody", hash()).unwrap();
+        change(users);
+    });
+    let address = "127.0.0.1:0".parse().unwrap();
+    let server =
+        Server::start_with(Arc::clone(&databases), address, ServerOptions::default(), &security).unwrap();
+    Site { folder, databases, server }
+}
+
+impl Site {
+    async fn log_in(&self, user: &str) -> Client {
+        Client::log_in(self.server.address(), user, PASSWORD).await.with("content-type", "application/json")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// What the audit log says once the server has stopped.
+    fn audit(self) -> String {
+        self.server.stop();
+        std::fs::read_to_string(self.folder.path().join("audit.log")).unwrap()
+    }
+}
+
+impl Answer {
+    /// The kind and message of an error, with its status.
+    fn error(&self) -> (u16, String, String) {
+        let error = &self.json()["error"];
+        let text =
+            |member: &str| error[member].as_str().unwrap_or_else(|| panic!("{}", self.text())).to_owned();
+        (self.status, text("kind"), text("message"))
+    }
+}
+
+impl Client {
+    async fn get(&mut self, path: &str) -> Json {
+        let answer = self.ask("GET", path, "").await;
+        assert_eq!(answer.status, 200, "GET {path}: {}", answer.text());
+        answer.json()
+    }
+}
+
+fn hash() -> String {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| password::hash(PASSWORD.as_bytes()).unwrap()).clone()
+}
+
+fn edit_users(folder: &TempDir, change: impl FnOnce(&mut Users)) {
+    edit(&folder.path().join("users.json"), Create::IfMissing, |users| {
+        change(users);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Waits until `is_so`.
+async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, StatusCode};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{ErrorKind, Result as GraphResult};
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 /// The part of a path that is the name of a database, in every route.
@@ -33,7 +33,7 @@ pub struct AdminCall {
     /// Its headers.
     pub headers: HeaderMap,
     parameters: Vec<(Box<str>, Box<str>)>,
-    content: CallContent,
+    content: Mutex<CallContent>,
 }
 
 /// The body of a request.
@@ -56,7 +56,7 @@ impl AdminCall {
         parameters: Vec<(Box<str>, Box<str>)>,
         content: CallContent,
     ) -> Self {
-        Self { shared, principal, headers, parameters, content }
+        Self { shared, principal, headers, parameters, content: Mutex::new(content) }
     }
 
     /// The part of the path that the route calls `name`; empty if it has none.
@@ -72,21 +72,12 @@ impl AdminCall {
         self.parameter(DATABASE)
     }
 
-    /// The bytes of the document in the body.
-    #[must_use]
-    pub fn document_bytes(&self) -> &[u8] {
-        match &self.content {
-            CallContent::Document(body) => &body.bytes,
-            CallContent::None | CallContent::Stream(_) => &[],
-        }
-    }
-
     /// Reads the document in the body; one without members if there is no body. See [`document::read`].
     ///
     /// # Errors
     /// 400 with the member that is wrong.
-    pub async fn document<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, HttpError> {
-        match std::mem::replace(&mut self.content, CallContent::None) {
+    pub async fn document<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, HttpError> {
+        match self.take_content() {
             CallContent::Document(body) if body.bytes.len() > SHORT_BODY_BYTES => {
                 self.shared.blocking.run(move |_| document::read(&body.bytes)).await?
             }
@@ -97,11 +88,16 @@ impl AdminCall {
 
     /// The body of a route that reads it itself, once.
     #[must_use]
-    pub fn take_stream(&mut self) -> Body {
-        match std::mem::replace(&mut self.content, CallContent::None) {
+    pub fn take_stream(&self) -> Body {
+        match self.take_content() {
             CallContent::Stream(body) => body,
             CallContent::None | CallContent::Document(_) => Body::empty(),
         }
+    }
+
+    fn take_content(&self) -> CallContent {
+        let mut content = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *content, CallContent::None)
     }
 
     /// The database in the path, open or not.

@@ -74,7 +74,7 @@ pub async fn describe(call: AdminCall) -> AdminResult {
 ///
 /// # Errors
 /// 400 without a root, for a name that none can have, and for one that is taken; 413 if its memory does not fit.
-pub async fn create(mut call: AdminCall) -> AdminResult {
+pub async fn create(call: AdminCall) -> AdminResult {
     let NewDatabase { engine, memory_limit_bytes } = call.document().await?;
     let engine = engine.map(|name| name.parse::<EngineKind>()).transpose();
     let engine = engine.map_err(|error| HttpError::from(&error))?;
@@ -109,7 +109,7 @@ pub async fn close(call: AdminCall) -> AdminResult {
     change(call, DatabaseChange::Close).await
 }
 
-async fn change(mut call: AdminCall, change: DatabaseChange) -> AdminResult {
+async fn change(call: AdminCall, change: DatabaseChange) -> AdminResult {
     let NoMembers {} = call.document().await?;
     let info = call.change_database(change).await?.ok_or_else(Failure::internal)?;
     Ok(AdminAnswer::json(&entry(&call, info)?))

@@ -33,7 +33,7 @@ async fn a_database_is_created_used_closed_opened_and_dropped() {
     });
     assert_eq!(made.json(), expected);
     let path = made.header("location").unwrap().to_owned();
-    let query = json!({"gremlin": "g.addV('Point').count()", "aliases": {"g": "Größe 2"}});
+    let query = json!({"gremlin": "g.addV('Point').V().count()", "aliases": {"g": "Größe 2"}});
     assert_eq!(root.post(&query).await.number(), 1);
     let known = root.get(&path).await;
     assert_eq!((&known["name"], &known["state"]), (&json!("Größe 2"), &json!("open")));

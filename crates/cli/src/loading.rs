@@ -16,7 +16,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::view::GraphView;
-use evergraph_measure::disk_size::disk_bytes;
+use evergraph_report::disk_size::disk_bytes;
 use evergraph_terminal::meter::Meter;
 use evergraph_terminal::number::{count, counted, size, telling_rate, time};
 use evergraph_terminal::table::{Side, Table, visible};

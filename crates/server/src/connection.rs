@@ -447,6 +447,12 @@ impl Connection {
         let number = self.core.next_number.fetch_add(1, Ordering::Relaxed);
         let PendingRequest { reply, job, target, cancel, permits } = request;
         let database_use = target.as_ref().map(|target| target.database.handle());
+        let query = target.as_ref().map(|target| {
+            let (text, access) = (job.running_text(), target.access.clone());
+            let query = self.core.queries.enter(text, access, Some(reply.id), cancel.clone());
+            target.database.note_query(query.id());
+            query
+        });
         let deadline = Instant::now().checked_add(self.timeout(&job));
         let connection: Weak<Self> = Arc::downgrade(self);
         let own_session = session.as_ref().map(|(_, session)| Arc::clone(session));
@@ -458,6 +464,7 @@ impl Connection {
         let context = RequestContext {
             id: reply.id,
             target,
+            query,
             options: self.core.options,
             outbox: Arc::clone(&self.outbox),
             cancel: cancel.clone(),

@@ -74,10 +74,14 @@ impl Exchange {
             return Err(Failure::arguments(text));
         }
         let cancel = CancelFlag::default();
+        let timeout = query_timeout(&core.options, &options);
         let alias = alias.as_deref().unwrap_or(DEFAULT_ALIAS);
         let target = ResolvedDatabase::of(&core.databases, &principal, alias)?.begin(cancel.clone())?;
         let database_use = target.database.handle();
-        let deadline = Instant::now().checked_add(query_timeout(&core.options, &options));
+        let job = Job::Query { query, options };
+        let entry = core.queries.enter(job.running_text(), target.access.clone(), Some(id), cancel.clone());
+        target.database.note_query(entry.id());
+        let deadline = Instant::now().checked_add(timeout);
         let exchange = Arc::new(Self {
             outbox: Arc::new(Outbox::new(core.options.outbox_bytes_max)),
             principal,
@@ -96,6 +100,7 @@ impl Exchange {
         let context = RequestContext {
             id,
             target: Some(target),
+            query: Some(entry),
             options: core.options,
             outbox: Arc::clone(&exchange.outbox),
             cancel,
@@ -104,7 +109,7 @@ impl Exchange {
             meter: RequestMeter::new(&core.metrics, Transport::Http),
             done: Arc::new(done),
         };
-        let work = RequestTask::new(context, answer, Job::Query { query, options }, None);
+        let work = RequestTask::new(context, answer, job, None);
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let task = core.scheduler.create(OwnerId(number), Box::new(work));
         *exchange.running() = Some(Running { task: task.clone(), _quota: quota });

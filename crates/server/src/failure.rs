@@ -68,6 +68,14 @@ impl Failure {
         Self::new(Status::ServerErrorTemporary, ErrorKind::Busy, message.into())
     }
 
+    /// The query `id` was cancelled by its number.
+    #[must_use]
+    pub fn cancelled(id: u64) -> Self {
+        let message =
+            format!("the query was cancelled, by its user or an administrator, as query {id} of the server");
+        Self::new(Status::ServerErrorTimeout, ErrorKind::Cancelled, message)
+    }
+
     /// The server has a defect, which its log describes.
     #[must_use]
     pub fn internal() -> Self {

@@ -40,6 +40,7 @@ pub mod log;
 pub mod metrics;
 pub mod options;
 pub mod outbox;
+pub mod query_registry;
 mod request_content;
 pub mod request_context;
 pub mod request_log;

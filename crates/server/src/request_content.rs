@@ -9,6 +9,7 @@ use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
 use evergraph_protocol::request::read::RequestLimits;
 use evergraph_query::gremlin::bytecode::Bytecode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Languages that `eval` may name: all of them are read as Gremlin.
@@ -29,14 +30,14 @@ impl RequestContent {
     /// 499 for arguments that contradict each other, or that name what this server does not have.
     pub(crate) fn read(operation: Operation) -> Result<Self, Failure> {
         let (query, options) = match operation {
-            Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(bytecode), options),
+            Operation::Bytecode { bytecode, options } => (QueryText::Bytecode(Arc::new(bytecode)), options),
             Operation::Eval { gremlin, language, bindings, options } => {
                 if let Some(language) = language.filter(|language| !LANGUAGES.contains(&&**language)) {
                     return Err(Failure::arguments(format!(
                         "the argument `language`: this server reads gremlin-groovy, as Gremlin; found {language:?}"
                     )));
                 }
-                (QueryText::Text(gremlin, bindings), options)
+                (QueryText::Text(gremlin.into(), bindings), options)
             }
             Operation::Authentication { .. } => return Err(Failure::arguments("a log-in is no query")),
             Operation::Close { session } => return Ok(Self::Close { session }),

@@ -4,6 +4,7 @@ use crate::databases::target::RequestTarget;
 use crate::metrics::RequestMeter;
 use crate::options::ServerOptions;
 use crate::outbox::Outbox;
+use crate::query_registry::{QueryGuard, RunningText};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::request::operation::QueryOptions;
 use evergraph_query::gremlin::bindings::Bindings;
@@ -37,14 +38,27 @@ impl Job {
             Self::RollBack => "rollback",
         }
     }
+
+    /// What it runs, for lists.
+    #[must_use]
+    pub fn running_text(&self) -> RunningText {
+        match self {
+            Self::Query { query: QueryText::Text(text, _), .. } => RunningText::Text(Arc::clone(text)),
+            Self::Query { query: QueryText::Bytecode(bytecode), .. } => {
+                RunningText::Bytecode(Arc::clone(bytecode))
+            }
+            Self::Commit => RunningText::Other("g.tx().commit()"),
+            Self::RollBack => RunningText::Other("g.tx().rollback()"),
+        }
+    }
 }
 
 /// A query as a client said it.
 pub enum QueryText {
     /// A text and its variables.
-    Text(Box<str>, Bindings),
+    Text(Arc<str>, Bindings),
     /// Bytecode.
-    Bytecode(Bytecode),
+    Bytecode(Arc<Bytecode>),
 }
 
 /// What a request needs of the server and of its connection.
@@ -53,6 +67,8 @@ pub struct RequestContext {
     pub id: Uuid,
     /// The database and what its user may do there; `None` for a rollback.
     pub target: Option<RequestTarget>,
+    /// Its entry among the requests that run; `None` for a rollback.
+    pub query: Option<QueryGuard>,
     /// Limits.
     pub options: ServerOptions,
     /// Where answers go.

@@ -13,13 +13,14 @@ use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpo
 use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
 use crate::outbox::Frame;
+use crate::query_registry::QueryState;
 use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
 use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
 use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
 use crate::security::role::Role;
-use crate::session::{QueryTerms, Session, chosen_isolation, transaction_options};
+use crate::session::{QueryTerms, Session, chosen_isolation, refuse_files, transaction_options};
 use evergraph::Database;
 use evergraph::gremlin::elements::ElementDetail;
 use evergraph::gremlin::graph::{SharedSnapshotTarget, Streams as _};
@@ -221,13 +222,7 @@ impl RequestTask {
             Some(open) => open.task(source, terms),
             None => terms.of(self.database()?.ask(source)).task(),
         }?;
-        if let Some(io) = task.plan().io() {
-            let text = format!(
-                "a client may not read or write files of the server, and this query names {}",
-                io.path
-            );
-            return Err(Error::invalid(text).into());
-        }
+        refuse_files(&task)?;
         Ok(task)
     }
 
@@ -471,7 +466,10 @@ impl RequestTask {
             return Err(Failure::timeout(text));
         }
         match &self.context.target {
-            Some(target) if !is_commit => Ok(target.database.check()?),
+            Some(target) if !is_commit => {
+                target.database.check()?;
+                Ok(self.context.cancel.check()?)
+            }
             _ => Ok(()),
         }
     }
@@ -494,6 +492,7 @@ impl RequestTask {
             self.context.meter.end(self.job.name(), self.usage.status());
             // Its use of the database ends before others hear of its own end.
             drop(target);
+            self.context.query = None;
             (self.context.done)();
         }
     }
@@ -502,8 +501,15 @@ impl RequestTask {
 impl Work for RequestTask {
     fn run(&mut self, slice: &Slice, task: &TaskHandle) -> Progress {
         self.usage.begin_slice();
+        if let Some(query) = &self.context.query {
+            query.begin_slice(task);
+        }
         let progress = self.run_slice(slice, task);
         self.usage.end_slice();
+        if let Some(query) = &self.context.query {
+            let is_commit = matches!(self.state, State::Committing(_));
+            query.end_slice(progress, if is_commit { QueryState::Committing } else { QueryState::Waiting });
+        }
         progress
     }
 
@@ -544,13 +550,17 @@ impl RequestTask {
         }
     }
 
-    /// Why a query was cancelled, if its database did it.
+    /// Why a query was cancelled, if its database did it, or somebody by its number.
     fn why_cancelled(&self, failure: Failure) -> Failure {
-        match &self.context.target {
-            Some(target) if failure.is_cancelled() => {
-                target.database.check().err().map_or(failure, Failure::from)
-            }
-            _ => failure,
+        if !failure.is_cancelled() {
+            return failure;
+        }
+        let closed = self.context.target.as_ref().and_then(|target| target.database.check().err());
+        let query = self.context.query.as_ref().filter(|query| query.is_cancelled());
+        match (closed, query) {
+            (Some(closed), _) => closed.into(),
+            (None, Some(query)) => Failure::cancelled(query.id()),
+            (None, None) => failure,
         }
     }
 

@@ -161,7 +161,29 @@ pub struct TaskHandle {
     shared: Weak<Shared>,
 }
 
+/// A task that may be gone, for whoever must not keep it.
+#[derive(Clone)]
+pub struct WeakTaskHandle {
+    task: Weak<Task>,
+    shared: Weak<Shared>,
+}
+
+impl WeakTaskHandle {
+    /// As [`TaskHandle::wake`]; nothing if the task is gone.
+    pub fn wake(&self) {
+        if let Some(task) = self.task.upgrade() {
+            TaskHandle { task, shared: Weak::clone(&self.shared) }.wake();
+        }
+    }
+}
+
 impl TaskHandle {
+    /// The same without keeping the task.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakTaskHandle {
+        WeakTaskHandle { task: Arc::downgrade(&self.task), shared: Weak::clone(&self.shared) }
+    }
+
     /// Makes the task ready if it waits, or keeps it ready if it is about to wait. Otherwise nothing.
     pub fn wake(&self) {
         let Some(shared) = self.shared.upgrade() else { return };

@@ -133,6 +133,7 @@ impl Server {
             options,
             scheduler,
             session_owners: Mutex::default(),
+            queries: Arc::default(),
             next_number: AtomicU64::new(0),
             authenticator,
             audit,

@@ -3,6 +3,7 @@
 use crate::databases::catalogue::DatabaseCatalogue;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
+use crate::query_registry::QueryRegistry;
 use crate::scheduler::Scheduler;
 use crate::security::access::{Principal, Rights};
 use crate::security::audit::AuditLog;
@@ -23,6 +24,8 @@ pub struct ServerCore {
     pub scheduler: Scheduler,
     /// Which connection a session belongs to.
     pub session_owners: Mutex<HashMap<Box<str>, u64>>,
+    /// Requests that run.
+    pub queries: Arc<QueryRegistry>,
     /// Numbers connections and requests.
     pub next_number: AtomicU64,
     /// Verifies log-ins; `None` if there are no users.

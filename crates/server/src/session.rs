@@ -262,6 +262,18 @@ pub fn chosen_isolation(task: &Task) -> Result<Option<Isolation>> {
     known.map(Some).ok_or_else(|| Error::invalid("with('isolation', ...) takes 'snapshot' or 'serializable'"))
 }
 
+/// Refuses a query that reads or writes files of the server.
+///
+/// # Errors
+/// `invalid` with the name of the file.
+pub fn refuse_files(task: &Task) -> Result<()> {
+    task.plan().io().map_or(Ok(()), |io| {
+        let text =
+            format!("a client may not read or write files of the server, and this query names {}", io.path);
+        Err(Error::invalid(text))
+    })
+}
+
 fn end(state: SessionTransaction) {
     if let SessionTransaction::Open { view: SessionView::Transaction(transaction), .. } = state {
         transaction.end();

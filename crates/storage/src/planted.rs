@@ -287,6 +287,8 @@ bugs! {
     AdminRolesUnchecked = "admin-roles-unchecked";
     /// Changes by HTTP have no record in the audit log.
     ChangesUnrecorded = "changes-unrecorded";
+    /// Everybody sees and cancels the queries of others.
+    QueriesOfOthersTold = "queries-of-others-told";
 
     // Client.
 

@@ -20,6 +20,7 @@ pub const CRATES: Floors = &[
     &["evergraph-engines", "evergraph-files", "evergraph-protocol", "evergraph-arrow"],
     &["evergraph-analysis"],
     &["evergraph"],
+    &["evergraph-report"],
     &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
     // Tests of the client run servers.
     &["evergraph-client", "evergraph-show"],
@@ -184,6 +185,10 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     ("crates/arrow/src", &[&["time_array"], &["column_array"], &["table_builder"], &["result_table"]]),
     (
+        "crates/report/src",
+        &[&["degrees", "disk_size", "index", "plan", "sizes", "tree"], &["schema"], &["statistics"]],
+    ),
+    (
         "crates/server/src",
         &[
             &[
@@ -211,7 +216,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["databases::served_database"],
             &["databases::catalogue"],
             &["databases"],
-            &["client", "request_log", "server_core"],
+            &["client", "query_registry", "request_log", "server_core"],
             &["request_context", "listener", "http::basic_login", "http::body"],
             &["request_task"],
             &["request_content"],
@@ -241,7 +246,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/measure/src",
         &[
-            &["clients", "disk_size", "disk_sync", "figure", "kernel", "machine", "social"],
+            &["clients", "disk_sync", "figure", "kernel", "machine", "social"],
             &["social::network"],
             &["social::graph", "social::operation"],
             &["social::client"],

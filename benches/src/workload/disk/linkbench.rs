@@ -24,9 +24,9 @@ use crate::workload::linkbench::{
 use evergraph::{Database, Durability, EngineKind, Options};
 use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_measure::disk_size::disk_bytes;
 use evergraph_measure::social::operation::{Mix, Shares};
 use evergraph_measure::social::shape::Degrees;
+use evergraph_report::disk_size::disk_bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
-use evergraph_measure::disk_size::disk_bytes;
+use evergraph_report::disk_size::disk_bytes;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, size, time};
 use evergraph_terminal::table::visible;

@@ -5,10 +5,11 @@ use crate::context::Context;
 use crate::target::FolderParser;
 use clap::{Args, Subcommand};
 use evergraph::index::IndexInfo;
-use evergraph::{Database, IndexKind, IndexOptions, OwnerName};
+use evergraph::{IndexKind, IndexOptions, OwnerName};
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::view::GraphView;
+use evergraph_report::index::{IndexEntry, is_on, list};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, counted, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
@@ -191,13 +192,13 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 &context.cancel,
             )?;
             let index =
-                database.indexes().into_iter().find(|index| is(index, owner, key) && index.kind == kind);
+                database.indexes().into_iter().find(|index| is_on(index, owner, key) && index.kind == kind);
             database.close()?;
             drop(meter);
             context.console.summary(&IndexCreated {
                 database: path.display().to_string(),
                 created,
-                index: index.map(|index| Entry::new(&index)),
+                index: index.map(|index| IndexEntry::new(&index)),
                 seconds: began.elapsed().as_secs_f64(),
             })
         }
@@ -208,7 +209,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
             database.drop_index(owner, key, *kind)?;
             let dropped = there
                 .iter()
-                .find(|index| is(index, owner, key) && kind.is_none_or(|kind| index.kind == kind));
+                .find(|index| is_on(index, owner, key) && kind.is_none_or(|kind| index.kind == kind));
             let dropped = dropped.map(|index| DroppedIndex { kind: index.kind.name(), unique: index.unique });
             database.close()?;
             drop(meter);
@@ -231,7 +232,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 &context.cancel,
             )?;
             let is_order = |index: &IndexInfo| {
-                is(index, OwnerName::EdgeType(edge_type), key) && index.kind == IndexKind::Newest
+                is_on(index, OwnerName::EdgeType(edge_type), key) && index.kind == IndexKind::Newest
             };
             let index = database.indexes().into_iter().find(is_order);
             database.close()?;
@@ -242,7 +243,7 @@ pub fn execute(arguments: &IndexArguments, context: &Context) -> std::result::Re
                 key: key.clone(),
                 declared: catalogue.newest_first(of).is_none(),
                 created: created && index.is_some(),
-                index: index.map(|index| Entry::new(&index)),
+                index: index.map(|index| IndexEntry::new(&index)),
                 seconds: began.elapsed().as_secs_f64(),
             })
         }
@@ -291,61 +292,13 @@ fn refuse_unknown(catalogue: &Catalogue, owner: OwnerName<'_>, key: &str, hint: 
     Err(with(names::unknown("property", &property, key, keys.iter().map(AsRef::as_ref)), hint.to_owned()))
 }
 
-fn is(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
-    let named = match owner {
-        OwnerName::Label(label) => !index.of_edges && index.owner == label,
-        OwnerName::EdgeType(edge_type) => index.of_edges && index.owner == edge_type,
-    };
-    named && index.key == key
-}
-
-/// What is known of an index.
-#[derive(Debug, Serialize)]
-pub struct Entry {
-    of: &'static str,
-    owner: String,
-    key: String,
-    kind: &'static str,
-    unique: bool,
-    state: &'static str,
-    entries: u64,
-    /// `null` if the entries lie in files, which don't count values.
-    distinct: Option<u64>,
-    /// Whether `distinct` is no estimate.
-    distinct_is_exact: bool,
-    leaving: u64,
-    /// Of memory.
-    bytes: u64,
-    /// Of files.
-    file_bytes: u64,
-}
-
-impl Entry {
-    fn new(index: &IndexInfo) -> Self {
-        Self {
-            of: if index.of_edges { "edges" } else { "vertices" },
-            owner: index.owner.clone(),
-            key: index.key.clone(),
-            kind: index.kind.name(),
-            unique: index.unique,
-            state: index.state.name(),
-            entries: index.entries,
-            distinct: index.distinct,
-            distinct_is_exact: index.unique && index.file_bytes == 0,
-            leaving: index.leaving,
-            bytes: index.bytes,
-            file_bytes: index.file_bytes,
-        }
-    }
-}
-
 /// What was built.
 #[derive(Debug, Serialize)]
 struct IndexCreated {
     database: String,
     /// Whether it wasn't there.
     created: bool,
-    index: Option<Entry>,
+    index: Option<IndexEntry>,
     seconds: f64,
 }
 
@@ -404,7 +357,7 @@ struct NewestFirstDeclared {
     /// Whether an index was built for it.
     created: bool,
     /// `null` if the engine's lists have the order themselves.
-    index: Option<Entry>,
+    index: Option<IndexEntry>,
     seconds: f64,
 }
 
@@ -437,13 +390,6 @@ struct NewestFirst {
     key: String,
 }
 
-/// All indexes of `database`, in the order of what they are on.
-pub fn list(database: &Database) -> Vec<Entry> {
-    let mut indexes: Vec<Entry> = database.indexes().iter().map(Entry::new).collect();
-    indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
-    indexes
-}
-
 /// A count, or that it is an estimate.
 fn told(number: u64, is_exact: bool) -> String {
     if is_exact || number == 0 { count(number) } else { format!("about {}", count(number)) }
@@ -451,7 +397,7 @@ fn told(number: u64, is_exact: bool) -> String {
 
 /// A row an index.
 #[must_use]
-pub fn indexes_table(indexes: &[Entry]) -> Table {
+pub fn indexes_table(indexes: &[IndexEntry]) -> Table {
     let mut table = Table::new(&[
         ("property", Side::Left),
         ("of", Side::Left),
@@ -481,7 +427,7 @@ pub fn indexes_table(indexes: &[Entry]) -> Table {
 #[derive(Debug, Serialize)]
 struct IndexList {
     database: String,
-    indexes: Vec<Entry>,
+    indexes: Vec<IndexEntry>,
     newest_first: Vec<NewestFirst>,
     /// Labels: found by a scan that visits nothing else.
     scanned_labels: Vec<String>,

@@ -365,6 +365,11 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "routes::every_route_is_refused_without_a_log_in_and_without_its_role",
             &["a route is refused without its role"],
         ),
+        QueriesOfOthersTold => (
+            "admin",
+            "queries::queries_are_seen_and_cancelled_by_their_user_and_administrators_alone",
+            &["others do not see a query"],
+        ),
         ChangesUnrecorded => {
             ("admin", "routes::every_change_has_a_record_in_the_audit_log", &["a change has a record"])
         }

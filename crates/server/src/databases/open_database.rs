@@ -37,6 +37,8 @@ struct State {
 
 struct RegisteredUse {
     cancel: CancelFlag,
+    /// The number of the query that it is for, among those that run.
+    query: Option<u64>,
     waker: Option<Waker>,
 }
 
@@ -100,7 +102,7 @@ impl OpenDatabase {
         }
         let id = state.next_use;
         state.next_use += 1;
-        state.uses.insert(id, RegisteredUse { cancel, waker: None });
+        state.uses.insert(id, RegisteredUse { cancel, query: None, waker: None });
         Ok(DatabaseUse { open: Arc::clone(self), id })
     }
 
@@ -175,6 +177,13 @@ impl DatabaseUse {
         match state.change.filter(|_| state.is_interrupted) {
             Some(change) => Err(being_closed(&self.open.name, change)),
             None => Ok(()),
+        }
+    }
+
+    /// Notes which query it is for, by its number among those that run.
+    pub fn note_query(&self, id: u64) {
+        if let Some(registered) = self.open.state().uses.get_mut(&self.id) {
+            registered.query = Some(id);
         }
     }
 

@@ -6,9 +6,16 @@
 #[path = "../http/client.rs"]
 mod client;
 mod databases;
+mod plans;
+mod queries;
 mod routes;
+mod schema;
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "../websocket/client.rs"]
+mod websocket;
 
 use client::{Answer, Client};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::EVERY_DATABASE;
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
@@ -70,6 +77,12 @@ fn site_with(options: CatalogueOptions, change: impl FnOnce(&mut Users)) -> Site
 impl Site {
     async fn log_in(&self, user: &str) -> Client {
         Client::log_in(self.server.address(), user, PASSWORD).await.with("content-type", "application/json")
+    }
+
+    /// Runs a query on a database.
+    fn run(&self, name: &str, text: &str) {
+        let using = self.databases.get(name).unwrap().begin(CancelFlag::default()).unwrap();
+        using.database().gremlin(text).run().unwrap();
     }
 
     fn root(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use crate::demo::network::Network;
 use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
-use evergraph_measure::disk_size::disk_bytes;
+use evergraph_report::disk_size::disk_bytes;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;

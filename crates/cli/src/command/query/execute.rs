@@ -1,7 +1,7 @@
 //! Querying: opens a database, asks, and prints what comes.
 
 use crate::command::query::execution::{QueryOptionArguments, QueryOptions, answered};
-use crate::command::query::plan_report::PlanReport;
+use crate::command::query::plan_text::PlanText;
 use crate::command::query::remote::Remote;
 use crate::context::Context;
 use crate::server_access::ServerAccessArguments;
@@ -100,7 +100,7 @@ pub fn execute(arguments: &QueryArguments, context: &Context) -> std::result::Re
     drop(meter);
     if arguments.explain || arguments.profile {
         let explained = asking.explain(&database, &text, arguments.profile)?;
-        context.console.result(&PlanReport(explained))?;
+        context.console.result(&PlanText::new(explained))?;
     } else {
         let json = context.console.is_json();
         let (wrote, answered) = answered(json, u64::MAX, |output| asking.answer(&database, &text, output))?;

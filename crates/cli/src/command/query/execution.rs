@@ -3,7 +3,7 @@
 use crate::amount;
 use crate::command::query::element_names::ElementNames;
 use crate::command::query::output::Output;
-use crate::command::query::plan_report::PlanReport;
+use crate::command::query::plan_text::PlanText;
 use clap::Args;
 use evergraph::gremlin::note::Notes;
 use evergraph::gremlin::query::{Limits, Query};
@@ -137,7 +137,7 @@ impl QueryOptions {
         let writes = plan.writes;
         if plan.outcome != Outcome::Results {
             let profile = plan.outcome == Outcome::Profile;
-            self.console.result(&PlanReport(self.explain(database, text, profile)?))?;
+            self.console.result(&PlanText::new(self.explain(database, text, profile)?))?;
             return Ok(writes);
         }
         if writes || plan.io().is_some() {
@@ -168,7 +168,7 @@ impl QueryOptions {
         if plan.outcome != Outcome::Results {
             let query = self.of(transaction.gremlin(text));
             let explained = if plan.outcome == Outcome::Profile { query.profile() } else { query.explain() };
-            return self.console.result(&PlanReport(explained?));
+            return self.console.result(&PlanText::new(explained?));
         }
         let results = self.of(transaction.gremlin(text)).iter()?;
         for item in results {

@@ -11,7 +11,7 @@ pub mod element_names;
 pub mod execute;
 pub mod execution;
 pub mod output;
-pub mod plan_report;
+pub mod plan_text;
 pub mod printed_item;
 pub mod received_item;
 pub mod remote;

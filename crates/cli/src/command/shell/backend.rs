@@ -2,7 +2,7 @@
 
 use crate::command::query::execution::QueryOptions;
 use crate::command::query::output::Output;
-use crate::command::shell::schema::SchemaReport;
+use crate::command::shell::schema::SchemaText;
 use evergraph::Isolation;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_terminal::failure::Failure;
@@ -40,7 +40,7 @@ pub trait ShellDatabase {
     ///
     /// # Errors
     /// What reading meets.
-    fn schema(&self) -> Result<SchemaReport, Failure>;
+    fn schema(&self) -> Result<SchemaText, Failure>;
 
     /// The names that may be completed.
     fn names(&self) -> Arc<Catalogue>;

@@ -1,12 +1,13 @@
 //! Embedded: the statements of a shell on a database in this process.
 
 use crate::command::query::execution::QueryOptions;
-use crate::command::query::plan_report::PlanReport;
+use crate::command::query::plan_text::PlanText;
 use crate::command::shell::backend::{ShellDatabase, ShellOutput, ShellTransaction};
-use crate::command::shell::schema::SchemaReport;
+use crate::command::shell::schema::SchemaText;
 use evergraph::{Database, Isolation, Transaction};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::view::GraphView;
+use evergraph_report::schema::SchemaReport;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::counted;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ impl ShellDatabase for Database {
     }
 
     fn explain(&self, asking: &QueryOptions, text: &str, profile: bool) -> Result<(), Failure> {
-        asking.console.result(&PlanReport(asking.explain(self, text, profile)?))
+        asking.console.result(&PlanText::new(asking.explain(self, text, profile)?))
     }
 
     fn begin(&self, _: &QueryOptions, isolation: Isolation) -> Result<Box<dyn ShellTransaction>, Failure> {
@@ -25,8 +26,8 @@ impl ShellDatabase for Database {
         Ok(Box::new(EmbeddedTransaction { transaction, is_broken: false }))
     }
 
-    fn schema(&self) -> Result<SchemaReport, Failure> {
-        Ok(SchemaReport::new(self)?)
+    fn schema(&self) -> Result<SchemaText, Failure> {
+        Ok(SchemaText(SchemaReport::new(self)?))
     }
 
     fn names(&self) -> Arc<Catalogue> {
@@ -71,7 +72,7 @@ impl ShellTransaction for EmbeddedTransaction {
         let query = asking.of(self.transaction.gremlin(text));
         let explained = if profile { query.profile() } else { query.explain() };
         let explained = self.or_broken(writes && profile, explained.map_err(Failure::from))?;
-        asking.console.result(&PlanReport(explained))
+        asking.console.result(&PlanText::new(explained))
     }
 
     fn is_broken(&mut self) -> bool {

@@ -3,7 +3,7 @@
 use crate::command::query::execution::QueryOptions;
 use crate::command::query::remote::Remote;
 use crate::command::shell::backend::{ShellDatabase, ShellOutput, ShellTransaction};
-use crate::command::shell::schema::SchemaReport;
+use crate::command::shell::schema::SchemaText;
 use evergraph::Isolation;
 use evergraph_client::client::Client;
 use evergraph_client::transaction::Transaction;
@@ -31,7 +31,7 @@ impl ShellDatabase for Client {
         Ok(Box::new(self.begin(isolation, &asking.cancel)?))
     }
 
-    fn schema(&self) -> Result<SchemaReport, Failure> {
+    fn schema(&self) -> Result<SchemaText, Failure> {
         let text = "a server does not tell its schema yet: g.V().label().groupCount() counts vertices by label, \
                     g.E().label().groupCount() edges by type";
         Err(Error::invalid(text).into())

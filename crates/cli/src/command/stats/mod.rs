@@ -1,7 +1,5 @@
 //! `evergraph stats`: what is in a database, how its edges are spread, and what it takes.
 
-pub mod degrees;
 pub mod execute;
 pub mod report;
-pub mod sizes;
 pub mod tree;

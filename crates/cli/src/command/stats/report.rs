@@ -1,10 +1,9 @@
-//! The report of `evergraph stats`: tables for people, within 80 columns where names allow it, and a
-//! document for programs.
+//! The report of `evergraph stats` as tables for people, within 80 columns where names allow it.
 
-use crate::command::stats::degrees::{Bin, Distribution};
-use crate::command::stats::sizes::{Disk, Memory};
-use crate::command::stats::tree::{BudgetEntry, TreeEntry};
-use evergraph_storage::store::StoreStatistics;
+use crate::command::stats::tree::{levels_table, sizes_table};
+use evergraph_report::degrees::Bin;
+use evergraph_report::schema::{LabelEntry, Property, TypeEntry};
+use evergraph_report::statistics::{Checkpoint, StatisticsReport};
 use evergraph_terminal::number::{count, counted, percent, size, time};
 use evergraph_terminal::table::{Side, Table, visible};
 use serde::Serialize;
@@ -16,199 +15,42 @@ const NAME: usize = 20;
 /// Columns of a chart, from the least to the most.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What is in a database, and what it takes.
-#[derive(Debug, Serialize)]
-pub struct StatsReport {
-    /// The database.
-    pub database: String,
-    /// The newest commit.
-    pub timestamp: u64,
-    /// All vertices.
-    pub vertices_count: u64,
-    /// All edges.
-    pub edges_count: u64,
-    /// By label.
-    pub labels: Vec<LabelEntry>,
-    /// By edge type.
-    pub edge_types: Vec<TypeEntry>,
-    /// What the disk engine has made of it; `null` for a database of the memory engine.
-    pub tree: Option<TreeEntry>,
-    /// Memory that is reserved below the limit.
-    pub budget: BudgetEntry,
-    /// Who reads and writes, in this process.
-    pub readers: Readers,
-    /// What it takes in memory while it is open.
-    pub memory: Memory,
-    /// What the engine has made of it.
-    pub engine: EngineEntry,
-    /// What it takes on disk.
-    pub disk: Disk,
-    /// How far files are ahead of the log.
-    pub checkpoint: Checkpoint,
-    /// How long this took.
-    pub seconds: Seconds,
-}
+/// Statistics that are shown.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct StatisticsText(pub StatisticsReport);
 
-/// The open snapshots and transactions of this process.
-#[derive(Debug, Serialize)]
-pub struct Readers {
-    /// How many snapshots.
-    pub snapshots: u32,
-    /// The commit that the oldest one shows; `null` without one.
-    pub oldest_snapshot: Option<u64>,
-    /// How long that has been open.
-    pub oldest_snapshot_seconds: Option<f64>,
-    /// How many transactions.
-    pub transactions: u32,
-    /// The commit that the oldest one began at; `null` without one.
-    pub oldest_transaction: Option<u64>,
-}
-
-impl Readers {
-    /// Those of `store`.
-    #[must_use]
-    pub fn new(store: &StoreStatistics) -> Self {
-        Self {
-            snapshots: store.readers,
-            oldest_snapshot: store.oldest_reader.map(|(snapshot, _)| snapshot.0),
-            oldest_snapshot_seconds: store.oldest_reader.map(|(_, age)| age.as_secs_f64()),
-            transactions: store.writers,
-            oldest_transaction: store.oldest_writer.map(|snapshot| snapshot.0),
-        }
-    }
-}
-
-/// What is known of a label.
-#[derive(Debug, Serialize)]
-pub struct LabelEntry {
-    /// Its name.
-    pub label: String,
-    /// Its vertices.
-    pub vertices: u64,
-    /// Their properties.
-    pub properties: Vec<Property>,
-}
-
-/// What is known of an edge type.
-#[derive(Debug, Serialize)]
-pub struct TypeEntry {
-    /// Its name.
-    #[serde(rename = "type")]
-    pub edge_type: String,
-    /// Its edges.
-    pub edges: u64,
-    /// What they have joined.
-    pub joins: Vec<Join>,
-    /// The property that it is newest-first by.
-    pub newest_first: Option<String>,
-    /// Their properties.
-    pub properties: Vec<Property>,
-    /// How they are spread over vertices, if that was counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub degrees: Option<SideDegrees>,
-}
-
-/// Labels that an edge has joined, now or before.
-#[derive(Debug, Serialize)]
-pub struct Join {
-    /// Where it began.
-    pub source_label: String,
-    /// Where it ended.
-    pub target_label: String,
-}
-
-/// A property of a label or a type.
-#[derive(Debug, Serialize)]
-pub struct Property {
-    /// Its name.
-    pub key: String,
-    /// The type of its values.
-    #[serde(rename = "type")]
-    pub value_type: String,
-    /// Whether no two vertices have the same value.
-    pub unique: bool,
-}
-
-/// How edges are spread, on both sides; `null` where no vertex may have any.
-#[derive(Debug, Default, Serialize)]
-pub struct SideDegrees {
-    /// Over the vertices that they leave.
-    pub out: Option<Distribution>,
-    /// Over the vertices that they reach.
-    pub r#in: Option<Distribution>,
-}
-
-/// What the engine has made of the graph.
-#[derive(Debug, Serialize)]
-pub struct EngineEntry {
-    /// Its name: `memory` or `disk`.
-    pub name: &'static str,
-    /// Groups of vertices.
-    pub groups: u64,
-    /// Segments of groups.
-    pub segments: u64,
-    /// Vertices with a segment of their own for one type.
-    pub hubs: u64,
-    /// Changes of edges that no merge has taken in yet.
-    pub fresh_edge_records: u64,
-    /// Those among all edges, 0 to 1.
-    pub fresh_share: f64,
-    /// Entries of indexes.
-    pub index_entries: u64,
-}
-
-/// The newest checkpoint, and what opening had to read behind it.
-#[derive(Debug, Serialize)]
-pub struct Checkpoint {
-    /// The last commit in it.
-    pub covered_through: u64,
-    /// Commits in the log after it.
-    pub commits_since: u64,
-    /// Its bytes.
-    pub bytes: u64,
-    /// Whether a crash had torn the log's end, which held nothing that was acknowledged.
-    pub torn_end: bool,
-}
-
-/// How long it took.
-#[derive(Debug, Serialize)]
-pub struct Seconds {
-    /// To open the database.
-    pub open: f64,
-    /// To count.
-    pub count: f64,
-}
-
-impl fmt::Display for StatsReport {
+impl fmt::Display for StatisticsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let vertices = counted(self.vertices_count, "vertex", "vertices");
-        let edges = counted(self.edges_count, "edge", "edges");
+        let report = &self.0;
+        let vertices = counted(report.vertices_count, "vertex", "vertices");
+        let edges = counted(report.edges_count, "edge", "edges");
         writeln!(
             f,
             "{}: {vertices}, {edges}, as of commit {}{}\n",
-            visible(&self.database),
-            count(self.timestamp),
-            if self.tree.is_some() { "; disk engine" } else { "" },
+            visible(&report.database),
+            count(report.timestamp),
+            if report.tree.is_some() { "; disk engine" } else { "" },
         )?;
-        if !self.labels.is_empty() {
-            writeln!(f, "{}", labels_table(&self.labels))?;
+        if !report.labels.is_empty() {
+            writeln!(f, "{}", labels_table(&report.labels))?;
         }
-        if !self.edge_types.is_empty() {
-            writeln!(f, "{}\n{}", types_table(&self.edge_types), self.degrees_table())?;
+        if !report.edge_types.is_empty() {
+            writeln!(f, "{}\n{}", types_table(&report.edge_types), self.degrees_table())?;
         }
-        if let Some(properties) = properties_table(&self.labels, &self.edge_types) {
+        if let Some(properties) = properties_table(&report.labels, &report.edge_types) {
             writeln!(f, "{properties}")?;
         }
-        match &self.tree {
+        match &report.tree {
             Some(tree) => {
-                writeln!(f, "{}", tree.levels_table())?;
-                writeln!(f, "{}", tree.sizes_table(&self.memory, &self.budget, &self.disk))?;
+                writeln!(f, "{}", levels_table(tree))?;
+                writeln!(f, "{}", sizes_table(tree, report))?;
             }
             None => writeln!(f, "{}", self.sizes_table())?,
         }
-        let Checkpoint { covered_through, commits_since, torn_end, .. } = self.checkpoint;
+        let Checkpoint { covered_through, commits_since, torn_end, .. } = report.checkpoint;
         let since = counted(commits_since, "commit", "commits");
-        let open = time(Duration::from_secs_f64(self.seconds.open));
+        let open = time(Duration::from_secs_f64(report.seconds.open.unwrap_or_default()));
         writeln!(
             f,
             "checkpoint through commit {}, {since} in the log since; opened in {open}",
@@ -221,13 +63,13 @@ impl fmt::Display for StatsReport {
     }
 }
 
-impl StatsReport {
+impl StatisticsText {
     fn degrees_table(&self) -> Table {
         let numbers = ["min", "mean", "median", "p99", "max"].map(|name| (name, Side::Right));
         let (first, last) =
             ([("degrees of", Side::Left), ("", Side::Left)], [("0, 1, 2-3, 4-7 ...", Side::Left)]);
         let mut table = Table::new(&[&first[..], &numbers, &last].concat());
-        for entry in &self.edge_types {
+        for entry in &self.0.edge_types {
             let sides = entry.degrees.iter().flat_map(|sides| [("out", &sides.out), ("in", &sides.r#in)]);
             for (side, found) in sides {
                 let Some(found) = found else { continue };
@@ -247,7 +89,7 @@ impl StatsReport {
     }
 
     fn sizes_table(&self) -> Table {
-        let Self { memory, engine, disk, .. } = self;
+        let StatisticsReport { memory, engine, disk, .. } = &self.0;
         let mut sizes = Table::new(&[("what it takes", Side::Left), ("size", Side::Right), ("", Side::Left)]);
         let per_edge = |bytes: Option<f64>, what: &str| {
             bytes.map(|bytes| format!("{bytes:.1} bytes an edge{what}")).unwrap_or_default()

@@ -72,17 +72,25 @@ impl AdminCall {
         self.parameter(DATABASE)
     }
 
+    /// The body of a route with a document, for a handler that reads it itself; `None` if it has none.
+    #[must_use]
+    pub fn take_document(&self) -> Option<RequestBody> {
+        match self.take_content() {
+            CallContent::Document(body) => Some(body),
+            CallContent::None | CallContent::Stream(_) => None,
+        }
+    }
+
     /// Reads the document in the body; one without members if there is no body. See [`document::read`].
     ///
     /// # Errors
     /// 400 with the member that is wrong.
     pub async fn document<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, HttpError> {
-        match self.take_content() {
-            CallContent::Document(body) if body.bytes.len() > SHORT_BODY_BYTES => {
+        match self.take_document() {
+            Some(body) if body.bytes.len() > SHORT_BODY_BYTES => {
                 self.shared.blocking.run(move |_| document::read(&body.bytes)).await?
             }
-            CallContent::Document(body) => document::read(&body.bytes),
-            CallContent::None | CallContent::Stream(_) => document::read(&[]),
+            body => document::read(body.as_ref().map_or(&[], |body| &body.bytes)),
         }
     }
 
@@ -129,10 +137,12 @@ impl AdminCall {
         let served = self.served()?;
         let working = self.shared.blocking.run(move |cancel| {
             let using = served.begin(cancel.clone()).map_err(|error| HttpError::from(&error))?;
-            let done = work(&using, cancel);
-            // Cancelled by whom?
-            using.check().map_err(|error| HttpError::from(&error))?;
-            done
+            work(&using, cancel).map_err(|error| {
+                let was_cancelled = error.kind == ErrorKind::Cancelled.name();
+                // By whom? The database may be closed.
+                let closed = using.check().err().filter(|_| was_cancelled);
+                closed.map_or(error, |closed| HttpError::from(&closed))
+            })
         });
         working.await?
     }

@@ -15,5 +15,8 @@ pub mod call;
 pub mod databases;
 pub mod dispatch;
 pub mod document;
+pub mod plans;
+pub mod queries;
 pub mod route;
 pub mod routes;
+pub mod schema;

@@ -1,8 +1,8 @@
 //! Routes: the table of all requests to administer, as docs/guide/server.md lists them.
 
-use crate::http::admin::databases;
 use crate::http::admin::route::Need::{LogIn, OnDatabase, OnEveryDatabase};
-use crate::http::admin::route::{AdminRoute, delete, get, post, put};
+use crate::http::admin::route::{AdminRoute, ask, delete, get, post, put};
+use crate::http::admin::{databases, plans, queries, schema};
 use crate::security::role::Role::{Admin, Reader};
 
 /// All of them. The parts of a path in braces are handed to the handler; `{database}` is the one whose role counts.
@@ -22,4 +22,18 @@ pub const ROUTES: &[AdminRoute] = &[
     post("/databases/{database}/close", OnDatabase(Admin), "close a database", |call| {
         Box::pin(databases::close(call))
     }),
+    // What is in one.
+    get("/databases/{database}/schema", OnDatabase(Reader), |call| Box::pin(schema::describe(call))),
+    get("/databases/{database}/indexes", OnDatabase(Reader), |call| Box::pin(schema::list_indexes(call))),
+    delete(
+        "/databases/{database}/indexes/{of}/{owner}/{key}/{kind}",
+        OnDatabase(Admin),
+        "drop an index",
+        |call| Box::pin(schema::drop_index(call)),
+    ),
+    // Queries.
+    ask("/databases/{database}/explain", OnDatabase(Reader), |call| Box::pin(plans::explain(call))),
+    ask("/databases/{database}/profile", OnDatabase(Reader), |call| Box::pin(plans::profile(call))),
+    get("/queries", LogIn, |call| Box::pin(queries::list(call))),
+    delete("/queries/{query}", LogIn, "cancel a query", |call| Box::pin(queries::cancel(call))),
 ];

@@ -1,9 +1,7 @@
 //! Plan report: the steps of a query, with indexes, and with what each did if it ran.
 
 use evergraph_query::explain::{Explanation, Line};
-use evergraph_terminal::table::visible;
 use serde::{Serialize, Serializer};
-use std::fmt;
 
 /// A plan that is shown.
 pub struct PlanReport(pub Explanation);
@@ -44,11 +42,5 @@ impl Serialize for PlanReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Document { steps: self.0.lines.iter().map(Step::new).collect(), notes: &self.0.notes }
             .serialize(serializer)
-    }
-}
-
-impl fmt::Display for PlanReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.to_string().lines().try_for_each(|line| writeln!(f, "{}", visible(line)))
     }
 }

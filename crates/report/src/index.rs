@@ -1,0 +1,73 @@
+//! Index: what is known of the indexes of a database.
+
+use evergraph::index::IndexInfo;
+use evergraph::{Database, OwnerName};
+use serde::Serialize;
+
+/// What is known of an index.
+#[derive(Debug, Serialize)]
+pub struct IndexEntry {
+    /// `vertices` or `edges`.
+    pub of: &'static str,
+    /// The label, or the edge type.
+    pub owner: String,
+    /// The property.
+    pub key: String,
+    /// `hash`, `ordered` or `newest`.
+    pub kind: &'static str,
+    /// Whether at most one vertex or edge has each value.
+    pub unique: bool,
+    /// Whether it is being built or ready.
+    pub state: &'static str,
+    /// Entries; an estimate if they lie in files.
+    pub entries: u64,
+    /// Different values; `null` if the entries lie in files, which don't count values.
+    pub distinct: Option<u64>,
+    /// Whether `distinct` is no estimate.
+    pub distinct_is_exact: bool,
+    /// Entries that wait to be removed.
+    pub leaving: u64,
+    /// Of memory.
+    pub bytes: u64,
+    /// Of files.
+    pub file_bytes: u64,
+}
+
+impl IndexEntry {
+    /// That of `index`.
+    #[must_use]
+    pub fn new(index: &IndexInfo) -> Self {
+        Self {
+            of: if index.of_edges { "edges" } else { "vertices" },
+            owner: index.owner.clone(),
+            key: index.key.clone(),
+            kind: index.kind.name(),
+            unique: index.unique,
+            state: index.state.name(),
+            entries: index.entries,
+            distinct: index.distinct,
+            distinct_is_exact: index.unique && index.file_bytes == 0,
+            leaving: index.leaving,
+            bytes: index.bytes,
+            file_bytes: index.file_bytes,
+        }
+    }
+}
+
+/// All indexes of `database`, in the order of what they are on.
+#[must_use]
+pub fn list(database: &Database) -> Vec<IndexEntry> {
+    let mut indexes: Vec<IndexEntry> = database.indexes().iter().map(IndexEntry::new).collect();
+    indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
+    indexes
+}
+
+/// Whether `index` is one on the property `key` of `owner`.
+#[must_use]
+pub fn is_on(index: &IndexInfo, owner: OwnerName<'_>, key: &str) -> bool {
+    let named = match owner {
+        OwnerName::Label(label) => !index.of_edges && index.owner == label,
+        OwnerName::EdgeType(edge_type) => index.of_edges && index.owner == edge_type,
+    };
+    named && index.key == key
+}

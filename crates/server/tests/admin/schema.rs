@@ -1,0 +1,83 @@
+//! Schema: what is in a database, its statistics and its indexes.
+
+use crate::site;
+use evergraph::IndexOptions;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_report::statistics::StatisticsReport;
+use serde_json::{Value as Json, json};
+
+#[tokio::test]
+async fn a_database_is_described_with_the_statistics_of_the_program() {
+    let site = site();
+    site.run(
+        "social",
+        "g.addV('Person').property('name', 'Ada').as('a').addV('Person').addE('KNOWS').from('a')",
+    );
+    let mut reader = site.log_in("reader").await;
+    let described = reader.get("/databases/social").await;
+    assert_eq!((&described["name"], &described["state"]), (&json!("social"), &json!("open")));
+    let statistics = &described["statistics"];
+    let using = site.databases.get("social").unwrap().begin(CancelFlag::default()).unwrap();
+    let expected = StatisticsReport::count(
+        using.database(),
+        "social".to_owned(),
+        None,
+        &CancelFlag::default(),
+        &|_, _| {},
+    );
+    let expected = serde_json::to_value(expected.unwrap()).unwrap();
+    for member in ["database", "timestamp", "vertices_count", "edges_count", "labels", "edge_types", "engine"]
+    {
+        assert_eq!(statistics[member], expected[member], "{member}");
+    }
+    let names = |report: &Json| report.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(statistics), names(&expected));
+    assert_eq!((&statistics["vertices_count"], &statistics["edges_count"]), (&json!(2), &json!(1)));
+    assert_eq!(statistics["edge_types"][0]["degrees"]["out"]["max"], 1);
+    site.databases.close_database("social").unwrap_or_else(|error| panic!("{error}"));
+    assert!(reader.get("/databases/social").await.get("statistics").is_none());
+}
+
+#[tokio::test]
+async fn a_schema_has_labels_types_properties_and_indexes() {
+    let site = site();
+    site.run(
+        "social",
+        "g.addV('Person').property('name', 'Ada').as('a').addE('KNOWS').to('a').property('since', 1833)",
+    );
+    let using = site.databases.get("social").unwrap().begin(CancelFlag::default()).unwrap();
+    using.database().create_index(&IndexOptions::on_label("Person", "name").unique()).unwrap();
+    using.database().create_index(&IndexOptions::on_edges("KNOWS", "since").ordered()).unwrap();
+    drop(using);
+    let mut reader = site.log_in("reader").await;
+    let schema = reader.get("/databases/social/schema").await;
+    assert_eq!(
+        schema["labels"],
+        json!([{"label": "Person", "vertices": 1, "properties": [{"key": "name", "type": "string", "unique": true}]}])
+    );
+    let knows = &schema["edge_types"][0];
+    assert_eq!((&knows["type"], &knows["edges"]), (&json!("KNOWS"), &json!(1)));
+    assert_eq!(knows["joins"], json!([{"source_label": "Person", "target_label": "Person"}]));
+    let list = reader.get("/databases/social/indexes").await;
+    assert_eq!(list["indexes"], schema["indexes"]);
+    let of = |index: &Json| {
+        ["of", "owner", "key", "kind"].map(|member| index[member].as_str().unwrap().to_owned())
+    };
+    let indexes: Vec<[String; 4]> = list["indexes"].as_array().unwrap().iter().map(of).collect();
+    assert_eq!(indexes, [["edges", "KNOWS", "since", "ordered"], ["vertices", "Person", "name", "hash"]]);
+    let mut admin = site.log_in("admin").await;
+    let path = |index: &[String; 4]| format!("/databases/social/indexes/{}", index.join("/"));
+    assert_eq!(reader.ask("DELETE", &path(&indexes[0]), "").await.status, 403);
+    assert_eq!(admin.ask("DELETE", &path(&indexes[0]), "").await.status, 204);
+    let (status, kind, message) = admin.ask("DELETE", &path(&indexes[0]), "").await.error();
+    assert_eq!((status, &*kind), (404, "not_found"), "{message}");
+    for wrong in ["nodes/Person/name/hash", "vertices/Person/name/tree", "vertices/Person/name"] {
+        let answer = admin.ask("DELETE", &format!("/databases/social/indexes/{wrong}"), "").await;
+        assert!(matches!(answer.status, 400 | 404), "{wrong}: {}", answer.text());
+    }
+    assert_eq!(reader.get("/databases/social/indexes").await["indexes"].as_array().unwrap().len(), 1);
+    let audit = site.audit();
+    let words =
+        r#""database":"social","detail":"drop an index: \"edges\", \"KNOWS\", \"since\", \"ordered\"""#;
+    assert!(audit.contains(words), "{audit}");
+}

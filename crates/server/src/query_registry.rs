@@ -101,7 +101,7 @@ pub struct QueryEntry {
     pub id: u64,
     /// The id that its client gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub request_id: Option<Uuid>,
+    pub request_id: Option<String>,
     /// Its database.
     pub database: String,
     /// Its user; `null` if there are no users.
@@ -212,7 +212,7 @@ impl RunningQuery {
         };
         QueryEntry {
             id,
-            request_id: self.request,
+            request_id: self.request.map(|id| id.to_string()),
             database: self.access.database().to_owned(),
             user: self.access.user().map(str::to_owned),
             address: self.access.address(),

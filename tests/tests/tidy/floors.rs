@@ -209,6 +209,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &[
                 "databases::options",
                 "databases::change",
+                "databases::ending_checkpoint",
                 "databases::open_database",
                 "databases::root_folder",
             ],

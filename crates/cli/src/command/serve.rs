@@ -1,7 +1,6 @@
 //! `evergraph serve`: databases for Gremlin's drivers, on this machine or beyond.
 
 use crate::amount;
-use crate::command::service::ending::write_checkpoints;
 use crate::command::service::limits::LimitArguments;
 use crate::command::service::logging::LogArguments;
 use crate::command::service::manager::ServiceManager;
@@ -223,7 +222,6 @@ fn serve(
     manager.stopping();
     log_notices(&server);
     server.stop();
-    write_checkpoints(databases);
     Ok(())
 }
 

@@ -250,14 +250,14 @@ impl DatabaseCatalogue {
     }
 
     /// Closes the database `name`: refuses further requests, gives those that run some time, cancels the others, rolls back
-    /// open transactions, and waits for commits. Nothing if it is closed.
+    /// open transactions, waits for commits, and writes a checkpoint. Nothing if it is closed.
     ///
     /// # Errors
     /// `not_found`; `invalid` for a database that its owner closes; `busy` while it is being opened or closed; those of the
     /// last sync.
     pub fn close_database(&self, name: &str) -> Result<DatabaseInfo> {
         let served = self.known(name)?;
-        served.close(ClosingChange::Close, self.options.close_grace)?;
+        served.close(ClosingChange::Close, self.options.close_limits())?;
         Ok(served.info())
     }
 
@@ -274,7 +274,7 @@ impl DatabaseCatalogue {
                 "the database {name:?} cannot be dropped: it is not below the root, and was named on the command line"
             )));
         }
-        served.close(ClosingChange::Drop, self.options.close_grace)?;
+        served.close(ClosingChange::Drop, self.options.close_limits())?;
         let removed = root.remove(name);
         if removed.is_err() && matches!(root.find(name), Ok(Some(_)) | Err(_)) {
             served.was_not_dropped();
@@ -333,7 +333,7 @@ impl DatabaseCatalogue {
         drop(changes_count);
         let mut outcome = Ok(());
         for served in self.all().iter().filter(|served| *served.home() != Home::Given) {
-            let closed = served.close(ClosingChange::Close, self.options.close_grace);
+            let closed = served.close(ClosingChange::Close, self.options.close_limits());
             outcome = outcome.and(closed);
         }
         outcome

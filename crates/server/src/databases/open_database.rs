@@ -112,9 +112,13 @@ impl OpenDatabase {
     }
 
     /// Waits until nobody uses it. After `grace` those that still do are interrupted. Then sessions are broken off.
-    pub fn drain(&self, grace: Duration) {
+    ///
+    /// # Errors
+    /// `busy` if some uses do not end within `time_max` after they were interrupted, with what they are. Others may use it
+    /// then as before.
+    pub fn drain(&self, grace: Duration, time_max: Duration) -> Result<()> {
         if planted(Bug::ClosedInUse) {
-            return;
+            return Ok(());
         }
         let end = Instant::now() + grace;
         let mut state = self.state();
@@ -138,8 +142,15 @@ impl OpenDatabase {
         drop(state);
         wakers.iter().for_each(|waker| waker());
         let mut state = self.state();
+        let end = Instant::now() + time_max;
         while !state.uses.is_empty() {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let error = still_used(&self.name, change, &state.uses, time_max);
+                (state.change, state.is_interrupted) = (None, false);
+                return Err(error);
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let sessions = std::mem::take(&mut state.sessions);
         drop(state);
@@ -148,6 +159,7 @@ impl OpenDatabase {
             let why = format!("the database {:?} was {}", self.name, change.participle());
             sessions.iter().filter_map(Weak::upgrade).for_each(|session| session.break_off(&why));
         }
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -225,6 +237,28 @@ impl UseHandle {
             waker();
         }
     }
+}
+
+/// What keeps a database from being closed.
+fn still_used(
+    name: &str,
+    change: ClosingChange,
+    uses: &HashMap<u64, RegisteredUse>,
+    time_max: Duration,
+) -> Error {
+    let mut queries: Vec<u64> = uses.values().filter_map(|registered| registered.query).collect();
+    queries.sort_unstable();
+    let queries: Vec<String> = queries.iter().map(u64::to_string).collect();
+    let text = format!(
+        "the database {name:?} was not {}, and is open as before: {} of its requests did not end within {} s after they were \
+         cancelled (queries: {}; others: {}); try again",
+        change.participle(),
+        uses.len(),
+        time_max.as_secs_f64(),
+        if queries.is_empty() { "none".to_owned() } else { queries.join(", ") },
+        uses.len() - queries.len()
+    );
+    Error::new(ErrorKind::Busy, text)
 }
 
 fn being_closed(name: &str, change: ClosingChange) -> Error {

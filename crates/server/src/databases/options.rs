@@ -15,6 +15,25 @@ pub struct CatalogueOptions {
     pub database_memory_limit_bytes: Option<u64>,
     /// How long requests may go on when their database is closed, before they are cancelled.
     pub close_grace: Duration,
+    /// How long they may take to end then, before their database stays open after all.
+    pub close_time_max: Duration,
+}
+
+/// How long closing a database may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CloseLimits {
+    /// How long requests may go on before they are cancelled.
+    pub grace: Duration,
+    /// How long they may take to end then.
+    pub time_max: Duration,
+}
+
+impl CatalogueOptions {
+    /// The limits of closing.
+    #[must_use]
+    pub fn close_limits(&self) -> CloseLimits {
+        CloseLimits { grace: self.close_grace, time_max: self.close_time_max }
+    }
 }
 
 impl Default for CatalogueOptions {
@@ -23,6 +42,7 @@ impl Default for CatalogueOptions {
             open: Options::default(),
             database_memory_limit_bytes: None,
             close_grace: Duration::from_secs(5),
+            close_time_max: Duration::from_secs(30),
         }
     }
 }

@@ -7,14 +7,15 @@
 //!   └──── Failed <──────┴───────────────────────────┴──> gone, if it was dropped
 //! ```
 
+use crate::databases::ending_checkpoint::write_ending_checkpoint;
 use crate::databases::memory_shares::{MemoryShare, MemoryShares};
 use crate::databases::open_database::{ClosingChange, DatabaseUse, OpenDatabase};
+use crate::databases::options::CloseLimits;
 use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// A database under its name.
 ///
@@ -226,14 +227,14 @@ impl ServedDatabase {
         Database::open_with(path, &Options { create: false, memory_limit_bytes, ..options.clone() })
     }
 
-    /// Closes it: refuses further requests, gives those that run so much time, cancels them, rolls back transactions,
-    /// and waits for commits. If it is not open, nothing of this is necessary. Afterwards it is closed, or still closing
+    /// Closes it: refuses further requests, gives those that run some time, cancels them, rolls back transactions, waits
+    /// for commits, and writes a checkpoint unless it is to be dropped. If it is not open, nothing of this is necessary. Afterwards it is closed, or still closing
     /// if it is to be dropped.
     ///
     /// # Errors
-    /// `invalid` for a database that its owner closes; `busy` while it is being opened or closed; errors of the last
-    /// sync, after which it has failed.
-    pub(crate) fn close(&self, change: ClosingChange, grace: Duration) -> Result<()> {
+    /// `invalid` for a database that its owner closes; `busy` while it is being opened or closed, and if requests do
+    /// not end, after which it is open as before; errors of the last sync, after which it has failed.
+    pub(crate) fn close(&self, change: ClosingChange, limits: CloseLimits) -> Result<()> {
         if self.home == Home::Given {
             return Err(self.not_ours(change.participle()));
         }
@@ -257,7 +258,13 @@ impl ServedDatabase {
                 }
             }
         };
-        open.drain(grace);
+        if let Err(error) = open.drain(limits.grace, limits.time_max) {
+            self.state().phase = Phase::Open(open, share);
+            return Err(error);
+        }
+        if change == ClosingChange::Close {
+            write_ending_checkpoint(&self.name, open.database());
+        }
         let closed = open.database().close();
         // Its memory is free before others hear that it is closed.
         drop((open, share));

@@ -19,7 +19,7 @@ use crate::security::login_limit::LoginLimit;
 use crate::security::password;
 use crate::security::role::Role;
 use crate::security::user::{User, Users};
-use crate::security::users_file::{self, FileStamp};
+use crate::security::users_file::{self, Create, FileStamp};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::{HashMap, VecDeque};
@@ -228,7 +228,21 @@ impl Authenticator {
         }
     }
 
-    fn users(&self) -> Arc<Users> {
+    /// Changes the users in the file, which `evergraph user` may change as well. What is changed holds at once.
+    ///
+    /// Cost: waits for whoever has the file locked, and for the disk.
+    ///
+    /// # Errors
+    /// Those of reading and writing the file, and of `change`; nothing is changed then.
+    pub fn edit<T>(&self, change: impl FnOnce(&mut Users) -> Result<T>) -> Result<T> {
+        let changed = users_file::edit(&self.path, Create::Never, change)?;
+        self.reload()?;
+        Ok(changed)
+    }
+
+    /// The users and their roles, as they were read last.
+    #[must_use]
+    pub fn users(&self) -> Arc<Users> {
         Arc::clone(&lock(&self.loaded).users)
     }
 
@@ -347,7 +361,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security::users_file::{Create, edit};
+    use crate::security::users_file::edit;
     use std::sync::mpsc::channel;
     use std::time::Duration;
 

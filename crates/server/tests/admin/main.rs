@@ -10,6 +10,7 @@ mod plans;
 mod queries;
 mod routes;
 mod schema;
+mod users;
 #[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "../websocket/client.rs"]
 mod websocket;

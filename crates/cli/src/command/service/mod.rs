@@ -3,9 +3,7 @@
 //! - [`limits`]: limits of the server as options
 //! - [`logging`]: its logs on standard error
 //! - [`manager`]: what systemd is told
-//! - [`ending`]: how the databases are left
 
-pub mod ending;
 pub mod limits;
 pub mod logging;
 pub mod manager;

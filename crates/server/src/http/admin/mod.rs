@@ -20,3 +20,4 @@ pub mod queries;
 pub mod route;
 pub mod routes;
 pub mod schema;
+pub mod users;

@@ -2,7 +2,7 @@
 
 use crate::http::admin::route::Need::{LogIn, OnDatabase, OnEveryDatabase};
 use crate::http::admin::route::{AdminRoute, ask, delete, get, post, put};
-use crate::http::admin::{databases, plans, queries, schema};
+use crate::http::admin::{databases, plans, queries, schema, users};
 use crate::security::role::Role::{Admin, Reader};
 
 /// All of them. The parts of a path in braces are handed to the handler; `{database}` is the one whose role counts.
@@ -36,4 +36,15 @@ pub const ROUTES: &[AdminRoute] = &[
     ask("/databases/{database}/profile", OnDatabase(Reader), |call| Box::pin(plans::profile(call))),
     get("/queries", LogIn, |call| Box::pin(queries::list(call))),
     delete("/queries/{query}", LogIn, "cancel a query", |call| Box::pin(queries::cancel(call))),
+    // Users.
+    get("/users", OnEveryDatabase, |call| Box::pin(users::list(call))),
+    put("/users/{user}", OnEveryDatabase, "add a user or change a password", |call| {
+        Box::pin(users::put(call))
+    }),
+    delete("/users/{user}", OnEveryDatabase, "remove a user", |call| Box::pin(users::remove(call))),
+    put("/users/{user}/roles/{on}", OnEveryDatabase, "grant a role", |call| Box::pin(users::grant(call))),
+    delete("/users/{user}/roles/{on}", OnEveryDatabase, "revoke a role", |call| {
+        Box::pin(users::revoke(call))
+    }),
+    put("/password", LogIn, "change one's own password", |call| Box::pin(users::put_own_password(call))),
 ];

@@ -29,7 +29,7 @@ input; the file holds hashes by argon2id. A new user has no role, and a role is
 for one database, by its name: social for social.eg. The roles are:
   reader   reads
   writer   reads and writes
-  admin    the same as writer today
+  admin    administers the database as well
 
 On '*', which is every database, those created later included, a user can be admin.
 
@@ -133,7 +133,7 @@ pub enum RoleName {
     Reader,
     /// Reads and writes.
     Writer,
-    /// The same as writer today.
+    /// Administers the database as well.
     Admin,
 }
 

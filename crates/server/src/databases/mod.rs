@@ -11,7 +11,7 @@
 
 pub mod catalogue;
 pub mod change;
-pub mod ending_checkpoint;
+mod ending_checkpoint;
 pub mod memory_shares;
 pub mod name;
 pub mod open_database;

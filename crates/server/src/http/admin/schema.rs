@@ -38,7 +38,7 @@ pub async fn list_indexes(call: AdminCall) -> AdminResult {
 /// # Errors
 /// 404 for an unknown database or index; 400 for a word that is none of the list's; 503 if the database is not open.
 pub async fn drop_index(call: AdminCall) -> AdminResult {
-    let kind: IndexKind = call.parameter("kind").parse().map_err(HttpError::invalid::<String>)?;
+    let kind: IndexKind = call.parameter("kind").parse().map_err(|why: String| HttpError::invalid(why))?;
     let of_edges = match call.parameter("of") {
         "vertices" => false,
         "edges" => true,

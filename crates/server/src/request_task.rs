@@ -16,7 +16,7 @@ use crate::outbox::Frame;
 use crate::query_registry::QueryState;
 use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
 use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
-use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
+use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk, renamed_attribute};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
 use crate::security::role::Role;
@@ -41,7 +41,6 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::gremlin::bindings::Bindings;
-use evergraph_query::value::element_id::edge_id_text;
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -595,16 +594,4 @@ fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), Enc
         Ok::<(), EncodeError>(())
     })?;
     trial.part(&Attributes::new()).map(drop)
-}
-
-/// The edges that a commit gave other names: pairs of ids, before and after.
-fn renamed_attribute(renamed: &[(EdgeId, EdgeId)]) -> Attributes {
-    if renamed.is_empty() {
-        return Attributes::new();
-    }
-    let pairs: Vec<String> = renamed
-        .iter()
-        .map(|(before, after)| format!("{} {}", edge_id_text(*before), edge_id_text(*after)))
-        .collect();
-    Attributes::new().with(Attributes::RENAMED_EDGES, pairs.join("\n"))
 }

@@ -5,9 +5,12 @@ use evergraph::gremlin::elements::{ElementData, ElementDetail, Elements};
 use evergraph::gremlin::graph::after_commit;
 use evergraph::gremlin::results::{Results, Traverser};
 use evergraph_graph::error::Result;
+use evergraph_graph::id::EdgeId;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::value::Value;
+use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::result::element_reader::{ElementReader, PropertyView};
+use evergraph_query::value::element_id::edge_id_text;
 use evergraph_query::value::item::Item;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -192,4 +195,16 @@ impl ElementReader for ResultChunk {
         self.visit(self.edge(edge), visit);
         Ok(())
     }
+}
+
+/// The edges that a commit gave other names: pairs of ids, before and after.
+pub(crate) fn renamed_attribute(renamed: &[(EdgeId, EdgeId)]) -> Attributes {
+    if renamed.is_empty() {
+        return Attributes::new();
+    }
+    let pairs: Vec<String> = renamed
+        .iter()
+        .map(|(before, after)| format!("{} {}", edge_id_text(*before), edge_id_text(*after)))
+        .collect();
+    Attributes::new().with(Attributes::RENAMED_EDGES, pairs.join("\n"))
 }

@@ -264,3 +264,26 @@ fn still_used(
 fn being_closed(name: &str, change: ClosingChange) -> Error {
     Error::new(ErrorKind::Busy, format!("the database {name:?} is being {}", change.participle()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_use_that_does_not_end_keeps_its_database_open_and_is_named() {
+        let open = Arc::new(OpenDatabase::new("social".into(), Arc::new(Database::in_memory().unwrap())));
+        let (cancel, none) = (CancelFlag::default(), Duration::ZERO);
+        let stubborn = open.begin(cancel.clone()).unwrap();
+        stubborn.note_query(17);
+        open.refuse_more(ClosingChange::Close);
+        assert!(open.begin(CancelFlag::default()).is_err());
+        let error = open.drain(none, none).unwrap_err();
+        assert_eq!((error.kind(), cancel.is_cancelled()), (ErrorKind::Busy, true));
+        assert!(error.to_string().contains("queries: 17; others: 0"), "{error}");
+        let next = open.begin(CancelFlag::default()).unwrap();
+        assert!(next.check().is_ok(), "others use it as before");
+        drop((stubborn, next));
+        open.refuse_more(ClosingChange::Close);
+        open.drain(none, none).unwrap();
+    }
+}

@@ -34,6 +34,7 @@ async fn a_database_is_described_with_the_statistics_of_the_program() {
     assert_eq!(names(statistics), names(&expected));
     assert_eq!((&statistics["vertices_count"], &statistics["edges_count"]), (&json!(2), &json!(1)));
     assert_eq!(statistics["edge_types"][0]["degrees"]["out"]["max"], 1);
+    drop(using);
     site.databases.close_database("social").unwrap_or_else(|error| panic!("{error}"));
     assert!(reader.get("/databases/social").await.get("statistics").is_none());
 }

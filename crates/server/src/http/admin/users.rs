@@ -19,8 +19,8 @@ struct NewPassword(Box<str>);
 
 impl<'de> Deserialize<'de> for NewPassword {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match serde_json::Value::deserialize(deserializer) {
-            Ok(serde_json::Value::String(text)) => Ok(Self(text.into())),
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(text) => Ok(Self(text.into())),
             _ => Err(D::Error::custom("`password` is a text")),
         }
     }

@@ -5,7 +5,6 @@ use evergraph::gremlin::elements::{ElementData, ElementDetail, Elements};
 use evergraph::gremlin::graph::after_commit;
 use evergraph::gremlin::results::{Results, Traverser};
 use evergraph_graph::error::Result;
-use evergraph_graph::id::EdgeId;
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_protocol::response::attributes::Attributes;

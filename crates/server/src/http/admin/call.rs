@@ -95,7 +95,6 @@ impl AdminCall {
     }
 
     /// The body of a route that reads it itself, once.
-    #[must_use]
     pub fn take_stream(&self) -> Body {
         match self.take_content() {
             CallContent::Stream(body) => body,
@@ -122,7 +121,7 @@ impl AdminCall {
     /// # Errors
     /// As [`AdminCall::served`]; 503 if the database is not open.
     pub fn open_database(&self, cancel: CancelFlag) -> Result<DatabaseUse, HttpError> {
-        Ok(self.served()?.begin(cancel).map_err(|error| HttpError::from(&error))?)
+        self.served()?.begin(cancel).map_err(|error| HttpError::from(&error))
     }
 
     /// Does `work` with the database in the path, on a thread of its own. Its flag is cancelled when the client leaves, and

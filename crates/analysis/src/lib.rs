@@ -44,6 +44,7 @@ mod groups;
 pub mod input;
 pub mod kernels;
 pub mod lists;
+pub mod names;
 pub mod parameter;
 pub mod real_text;
 pub mod snapshot;

@@ -4,8 +4,10 @@
 //! Column ──> column_array ──> array ─┐
 //!              │ time_array          ├─> TableBuilder ──> RecordBatch
 //! Item ──> result_table ─────────────┘
+//! an algorithm's column ──> answer_array ──> array
 //! ```
 
+pub mod answer_array;
 pub mod column_array;
 pub mod result_table;
 pub mod table_builder;

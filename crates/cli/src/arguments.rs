@@ -145,7 +145,7 @@ pub enum Command {
     /// Query and change a database with Gremlin, interactively or by script.
     Shell(ShellArguments),
     /// Serve a database to Gremlin drivers, on this machine or to users by TLS.
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Ask whether a server answers and serves.
     Health(HealthArguments),
     /// Add, change, remove and list the users of a server, and their roles.

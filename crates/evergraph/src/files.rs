@@ -30,6 +30,8 @@ impl Database {
         let reading = self.reserve_for_import(shares.rows + shares.waiting + shares.ids)?;
         let mut files = read_beside(options, known, &|now| progress(&ImportProgress::Reading(now)))?;
         drop(reading);
+        // From here on only building is stopped by half: what is asked for before it begins is heard before it does.
+        options.cancel.check()?;
         let load = std::mem::take(&mut files.load);
         let _rows = self.reserve_for_import(shares.rows)?;
         let loaded = self.load_within(shares.sorting, &load, progress, &options.cancel)?;

@@ -3,27 +3,26 @@
 use crate::arrow_out::TableBuilder;
 use crate::error::{OrRaise, exception, invalid};
 use crate::long_call::ProgressWatch;
-use crate::names::{ScopeNames, direction, vertex};
+use crate::names::{direction, vertex};
 use crate::reserved::TableMemory;
 use crate::tables::{label_owners, numbers, push_vertex_property};
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
+use arrow_array::RecordBatch;
 use evergraph::algorithms::control::{Control, Progress};
 use evergraph::analysis::algorithm::Algorithm;
 use evergraph::analysis::answer::{Answer, Figure};
 use evergraph::analysis::arguments::{Argument, Arguments};
-use evergraph::analysis::column::{Column, ColumnKind, ColumnValues};
+use evergraph::analysis::column::ColumnKind;
 use evergraph::analysis::input::{Caller, Input};
+use evergraph::analysis::names::ScopeNames;
 use evergraph::analysis::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph::analysis::table::{ALGORITHMS, by_name};
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::graph::id::KeyId;
 use evergraph::{Freeze, GraphView, Result, Snapshot};
+use evergraph_arrow::answer_array::{answer_array, type_name, value_bytes};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
 
 /// An algorithm and what was chosen about it.
 #[derive(Debug)]
@@ -139,7 +138,7 @@ pub fn run(
     for column in algorithm.columns {
         match column.kind {
             ColumnKind::Vertex => table.push(column.name, numbers(&vertices)),
-            _ => columns.next().into_iter().for_each(|found| table.push(column.name, array(found))),
+            _ => columns.next().into_iter().for_each(|found| table.push(column.name, answer_array(found))),
         }
     }
     let owners = label_owners(&catalogue, &scope.labels)?;
@@ -153,30 +152,6 @@ pub fn run(
     table.note("freeze_seconds", input.freezing_time().as_secs_f64());
     table.note("kernel_seconds", input.kernel_time().as_secs_f64());
     table.finish()
-}
-
-/// Bytes of a value of `column`.
-fn value_bytes(column: &Column) -> usize {
-    match column.values {
-        ColumnValues::U32(_) => size_of::<u32>(),
-        ColumnValues::U64(_) => size_of::<u64>(),
-        ColumnValues::F64(_) => size_of::<f64>(),
-    }
-}
-
-fn array(column: Column) -> ArrayRef {
-    let rows = column.len();
-    let known =
-        column.known.map(|words| NullBuffer::new(BooleanBuffer::new(Buffer::from_vec(words), 0, rows)));
-    match column.values {
-        ColumnValues::U32(values) => primitive::<UInt32Type>(values.into(), known),
-        ColumnValues::U64(values) => primitive::<UInt64Type>(values.into(), known),
-        ColumnValues::F64(values) => primitive::<Float64Type>(values.into(), known),
-    }
-}
-
-fn primitive<T: ArrowPrimitiveType>(values: ScalarBuffer<T::Native>, known: Option<NullBuffer>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<T>::new(values, known))
 }
 
 /// All algorithms as the table has them, a dictionary each: what tests and tools hold the package's methods against.
@@ -215,13 +190,4 @@ fn described_parameter<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<
         DefaultValue::Property(name) => dictionary.set_item("default", name)?,
     }
     Ok(dictionary)
-}
-
-/// The type of a column, as Arrow calls it.
-fn type_name(kind: ColumnKind) -> &'static str {
-    match kind {
-        ColumnKind::Vertex | ColumnKind::U64 => "uint64",
-        ColumnKind::U32 => "uint32",
-        ColumnKind::F64 => "float64",
-    }
 }

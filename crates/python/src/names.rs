@@ -2,78 +2,19 @@
 
 use crate::error::{OrRaise, exception, invalid};
 use crate::value::from_python;
-use evergraph::algorithms::scope::Scope;
+use evergraph::analysis::names::{PropertyCondition, ScopeNames, comparison};
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::graph::filter::{Comparison, Condition, Filter};
-use evergraph::graph::id::{KeyId, LabelId, TypeId};
+use evergraph::graph::filter::Condition;
 use evergraph::graph::topology::Weight;
-use evergraph::{Direction, EdgeId, Error, ErrorKind, Result, VertexId};
+use evergraph::{Direction, EdgeId, Result, VertexId};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
+// The package knows all names from here.
+pub use evergraph::analysis::names::{edge_type, edge_types, key, label, labels};
+
 /// An edge as Python has it: source, name of its type, target, discriminator.
 pub type EdgeTuple = (u64, String, u64, u16);
-
-/// More names than this are not worth reading.
-const NAMES_MAX: usize = 20;
-
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let mut known: Vec<&str> = known.collect();
-    known.sort_unstable();
-    let more = known.len().saturating_sub(NAMES_MAX);
-    known.truncate(NAMES_MAX);
-    let known = match (known.is_empty(), more) {
-        (true, _) => "there is none".to_owned(),
-        (false, 0) => format!("there are {}", known.join(", ")),
-        (false, more) => format!("there are {} and {more} more", known.join(", ")),
-    };
-    Error::new(ErrorKind::NotFound, format!("{what} {name:?} isn't in the graph: {known}"))
-}
-
-/// The label `name`.
-///
-/// # Errors
-/// `not_found`, with those that there are.
-pub fn label(catalogue: &Catalogue, name: &str) -> Result<LabelId> {
-    let known = || catalogue.labels().map(|(_, name)| name.as_ref());
-    catalogue.label(name).ok_or_else(|| unknown("label", name, known()))
-}
-
-/// The edge type `name`.
-///
-/// # Errors
-/// `not_found`, with those that there are.
-pub fn edge_type(catalogue: &Catalogue, name: &str) -> Result<TypeId> {
-    let known = || catalogue.edge_types().map(|(_, known)| known.name.as_ref());
-    catalogue.edge_type(name).ok_or_else(|| unknown("edge type", name, known()))
-}
-
-/// The property key `name`.
-///
-/// # Errors
-/// `not_found`, with those that there are.
-pub fn key(catalogue: &Catalogue, name: &str) -> Result<KeyId> {
-    let known = || catalogue.keys().map(|(_, name)| name.as_ref());
-    catalogue.key(name).ok_or_else(|| unknown("property", name, known()))
-}
-
-/// The labels `names`; `None`, meaning all, for an empty list.
-///
-/// # Errors
-/// As [`label`].
-pub fn labels(catalogue: &Catalogue, names: &[String]) -> Result<Option<Vec<LabelId>>> {
-    let found = names.iter().map(|name| label(catalogue, name)).collect::<Result<Vec<_>>>()?;
-    Ok((!found.is_empty()).then_some(found))
-}
-
-/// The edge types `names`; `None`, meaning all, for an empty list.
-///
-/// # Errors
-/// As [`edge_type`].
-pub fn edge_types(catalogue: &Catalogue, names: &[String]) -> Result<Option<Vec<TypeId>>> {
-    let found = names.iter().map(|name| edge_type(catalogue, name)).collect::<Result<Vec<_>>>()?;
-    Ok((!found.is_empty()).then_some(found))
-}
 
 /// `"out"`, `"in"` or `"both"`.
 ///
@@ -115,20 +56,17 @@ pub fn edge_tuple(catalogue: &Catalogue, edge: EdgeId) -> EdgeTuple {
 }
 
 /// A condition on a property, with its comparison: `exists`, `in`, or a sign.
-#[derive(Debug)]
-pub struct PropertyFilter {
-    key: String,
-    condition: Condition,
-}
+struct ConditionArgument(PropertyCondition);
 
-impl<'py> FromPyObject<'_, 'py> for PropertyFilter {
+impl<'py> FromPyObject<'_, 'py> for ConditionArgument {
     type Error = PyErr;
 
     /// A name, or a name, a comparison and a value.
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
         if let Ok(name) = object.cast::<PyString>() {
-            return Ok(Self { key: name.to_cow()?.into_owned(), condition: Condition::Exists });
+            let key = name.to_cow()?.into_owned();
+            return Ok(Self(PropertyCondition { key, condition: Condition::Exists }));
         }
         let parts: PyResult<(String, String, Bound<'py, PyAny>)> = object.extract();
         let Ok((key, sign, value)) = parts else {
@@ -139,23 +77,12 @@ impl<'py> FromPyObject<'_, 'py> for PropertyFilter {
             );
             return Err(invalid(py, text));
         };
-        let comparison = match sign.as_str() {
-            "in" => {
-                let values = value.try_iter()?.map(|item| from_python(&item?)).collect::<PyResult<_>>()?;
-                return Ok(Self { key, condition: Condition::In(values) });
-            }
-            "=" | "==" => Comparison::Equal,
-            "!=" => Comparison::NotEqual,
-            "<" => Comparison::Less,
-            "<=" => Comparison::LessOrEqual,
-            ">" => Comparison::Greater,
-            ">=" => Comparison::GreaterOrEqual,
-            _ => {
-                let text = format!("comparison {sign:?}: expected one of = != < <= > >= in");
-                return Err(invalid(py, text));
-            }
+        let condition = if sign == "in" {
+            Condition::In(value.try_iter()?.map(|item| from_python(&item?)).collect::<PyResult<_>>()?)
+        } else {
+            Condition::Compare(comparison(&sign).or_raise(py)?, from_python(&value)?)
         };
-        Ok(Self { key, condition: Condition::Compare(comparison, from_python(&value)?) })
+        Ok(Self(PropertyCondition { key, condition }))
     }
 }
 
@@ -163,46 +90,19 @@ impl<'py> FromPyObject<'_, 'py> for PropertyFilter {
 #[derive(Debug, FromPyObject)]
 pub struct WeightName(pub String, pub Option<f64>);
 
-/// The part of a graph that is meant, by names.
+/// The part of a graph that is meant: labels, edge types, conditions on vertices and on edges.
 #[derive(Debug, Default)]
-pub struct ScopeNames {
-    /// Labels; all if there are none.
-    pub labels: Vec<String>,
-    /// Edge types; all if there are none.
-    pub types: Vec<String>,
-    /// Conditions on vertices.
-    pub vertices: Vec<PropertyFilter>,
-    /// Conditions on edges.
-    pub edges: Vec<PropertyFilter>,
-}
+pub struct ScopeArgument(pub ScopeNames);
 
-impl<'py> FromPyObject<'_, 'py> for ScopeNames {
+impl<'py> FromPyObject<'_, 'py> for ScopeArgument {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let (labels, types, vertices, edges) = object.extract()?;
-        Ok(Self { labels, types, vertices, edges })
-    }
-}
-
-impl ScopeNames {
-    /// The same in numbers.
-    ///
-    /// # Errors
-    /// `not_found` for names that there aren't.
-    pub fn scope(&self, catalogue: &Catalogue) -> Result<Scope> {
-        let filters = |wanted: &[PropertyFilter]| {
-            let filter = |one: &PropertyFilter| {
-                Ok(Filter { key: key(catalogue, &one.key)?, condition: one.condition.clone() })
-            };
-            wanted.iter().map(filter).collect::<Result<Vec<_>>>()
-        };
-        Ok(Scope {
-            labels: labels(catalogue, &self.labels)?,
-            types: edge_types(catalogue, &self.types)?,
-            vertex_filters: filters(&self.vertices)?,
-            edge_filters: filters(&self.edges)?,
-        })
+        type Conditions = Vec<ConditionArgument>;
+        let (labels, types, vertices, edges): (_, _, Conditions, Conditions) = object.extract()?;
+        let [vertices, edges] =
+            [vertices, edges].map(|conditions| conditions.into_iter().map(|argument| argument.0).collect());
+        Ok(Self(ScopeNames { labels, types, vertices, edges }))
     }
 }
 

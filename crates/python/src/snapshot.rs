@@ -6,7 +6,7 @@ use crate::csr::{CsrPiece, Lists};
 use crate::error::{OrRaise, exception};
 use crate::handle::{OpenDatabase, ProcessLocal};
 use crate::long_call;
-use crate::names::{EdgeTuple, ScopeNames, WeightName, direction, vertex, weight};
+use crate::names::{EdgeTuple, ScopeArgument, WeightName, direction, vertex, weight};
 use crate::query::{OpenCheck, PythonQuery, QueryInput, QuerySettings, Results};
 use crate::read::{self, ItemName};
 use crate::reserved::{ReservedMemory, keep_with};
@@ -320,7 +320,7 @@ impl Snapshot {
     fn csr<'py>(
         &self,
         py: Python<'py>,
-        scope: ScopeNames,
+        scope: ScopeArgument,
         side: &str,
         weight_name: Option<WeightName>,
         progress: Option<&Bound<'py, PyAny>>,
@@ -333,7 +333,7 @@ impl Snapshot {
             let catalogue = snapshot.catalogue();
             let weight = weight(&catalogue, weight_name.as_ref())?;
             let control = Control::new(snapshot.budget()).with_cancel(&watch.cancel);
-            let topology = scope.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
+            let topology = scope.0.scope(&catalogue)?.freeze(snapshot, side, weight, &control)?;
             Lists::of(topology, side, weighted, snapshot.budget())
         })?;
         let neighbors = unwritten(py, lists.edges_count())?;
@@ -438,14 +438,14 @@ impl Snapshot {
         py: Python<'py>,
         name: &str,
         parameters: &Bound<'py, PyDict>,
-        scope: ScopeNames,
+        scope: ScopeArgument,
         keys: Vec<String>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.share(py)?;
         let chosen = AlgorithmCall::new(py, name, parameters)?;
         let run = |watch: &long_call::ProgressWatch| {
-            algorithms::run(taken.snapshot(), &chosen, &scope, &keys, watch)
+            algorithms::run(taken.snapshot(), &chosen, &scope.0, &keys, watch)
         };
         into_pyarrow(py, long_call::run(py, progress, run)?)
     }

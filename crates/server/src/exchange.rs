@@ -8,16 +8,20 @@
 //!
 //! HTTP has no sessions: a request is a transaction of its own.
 
+use crate::algorithm::call::AlgorithmCall;
+use crate::algorithm::rows::RowFormat;
+use crate::algorithm::task::AlgorithmTask;
 use crate::answer::format::AnswerFormat;
 use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::Outbox;
+use crate::query_registry::RunningText;
 use crate::request_content::{RequestContent, query_timeout};
 use crate::request_context::{Job, RequestContext, WriteRule};
 use crate::request_task::RequestTask;
-use crate::scheduler::{OwnerId, TaskHandle};
+use crate::scheduler::{OwnerId, TaskHandle, Work};
 use crate::security::access::Principal;
 use crate::security::quota::{Quota, QuotaGuard};
 use crate::server_core::ServerCore;
@@ -27,7 +31,8 @@ use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use uuid::{Builder, Uuid};
 
 /// One request by HTTP.
 ///
@@ -46,6 +51,18 @@ pub struct Exchange {
 struct Running {
     task: TaskHandle,
     _quota: Option<QuotaGuard>,
+}
+
+/// What is agreed about a request before it begins.
+struct ExchangeTerms<'a> {
+    id: Uuid,
+    /// What runs, for lists.
+    text: RunningText,
+    /// The database, as its client calls it.
+    alias: &'a str,
+    time_max: Duration,
+    write_rule: WriteRule,
+    quota: Option<QuotaGuard>,
 }
 
 impl Exchange {
@@ -73,15 +90,59 @@ impl Exchange {
             let text = "the argument `vertexKeys`: keys of vertices come with frames, of a WebSocket";
             return Err(Failure::arguments(text));
         }
+        let time_max = query_timeout(&core.options, &options);
+        let job = Job::Query { query, options };
+        let terms = ExchangeTerms {
+            id,
+            text: job.running_text(),
+            alias: alias.as_deref().unwrap_or(DEFAULT_ALIAS),
+            time_max,
+            write_rule,
+            quota,
+        };
+        Self::launch(core, principal, terms, |context| Box::new(RequestTask::new(context, answer, job, None)))
+    }
+
+    /// Starts the algorithm `call` on the database `name`. Its user's quota is counted by whoever calls this.
+    ///
+    /// # Errors
+    /// 403 without a role on the database; 499 for an unknown one; `busy` if it is not open; `io` if the system has no random
+    /// bytes.
+    pub fn start_algorithm(
+        core: &ServerCore,
+        principal: Principal,
+        name: &str,
+        call: AlgorithmCall,
+        format: RowFormat,
+    ) -> Result<Arc<Self>, Failure> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|_| Failure::internal())?;
+        let terms = ExchangeTerms {
+            id: Builder::from_random_bytes(bytes).into_uuid(),
+            text: RunningText::Other(call.algorithm.name),
+            alias: name,
+            time_max: core.options.query_timeout,
+            write_rule: WriteRule::Never,
+            quota: None,
+        };
+        let threads = Arc::clone(&core.algorithm_threads);
+        Self::launch(core, principal, terms, |context| {
+            Box::new(AlgorithmTask::new(context, call, format, threads))
+        })
+    }
+
+    fn launch(
+        core: &ServerCore,
+        principal: Principal,
+        ExchangeTerms { id, text, alias, time_max, write_rule, quota }: ExchangeTerms<'_>,
+        make: impl FnOnce(RequestContext) -> Box<dyn Work>,
+    ) -> Result<Arc<Self>, Failure> {
         let cancel = CancelFlag::default();
-        let timeout = query_timeout(&core.options, &options);
-        let alias = alias.as_deref().unwrap_or(DEFAULT_ALIAS);
         let target = ResolvedDatabase::of(&core.databases, &principal, alias)?.begin(cancel.clone())?;
         let database_use = target.database.handle();
-        let job = Job::Query { query, options };
-        let entry = core.queries.enter(job.running_text(), target.access.clone(), Some(id), cancel.clone());
+        let entry = core.queries.enter(text, target.access.clone(), Some(id), cancel.clone());
         target.database.note_query(entry.id());
-        let deadline = Instant::now().checked_add(timeout);
+        let deadline = Instant::now().checked_add(time_max);
         let exchange = Arc::new(Self {
             outbox: Arc::new(Outbox::new(core.options.outbox_bytes_max)),
             principal,
@@ -97,7 +158,7 @@ impl Exchange {
                 drop(finished);
             }
         };
-        let context = RequestContext {
+        let work = make(RequestContext {
             id,
             target: Some(target),
             query: Some(entry),
@@ -108,10 +169,9 @@ impl Exchange {
             write_rule,
             meter: RequestMeter::new(&core.metrics, Transport::Http),
             done: Arc::new(done),
-        };
-        let work = RequestTask::new(context, answer, job, None);
+        });
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
-        let task = core.scheduler.create(OwnerId(number), Box::new(work));
+        let task = core.scheduler.create(OwnerId(number), work);
         *exchange.running() = Some(Running { task: task.clone(), _quota: quota });
         let own: Weak<Self> = Arc::downgrade(&exchange);
         database_use.on_interrupt(move || {

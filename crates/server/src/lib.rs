@@ -27,6 +27,7 @@
 //!
 //! Source: TinkerPop 3.8, "Provider Documentation", Graph Driver Provider Requirements. Differs: no scripts, no lambdas.
 
+pub mod algorithm;
 pub mod answer;
 pub mod blocking;
 pub mod client;
@@ -35,12 +36,14 @@ pub mod databases;
 pub mod exchange;
 pub mod failure;
 pub mod http;
+pub mod jobs;
 mod listener;
 pub mod log;
 pub mod metrics;
 pub mod options;
 pub mod outbox;
 pub mod query_registry;
+pub mod random_id;
 mod request_content;
 pub mod request_context;
 pub mod request_log;
@@ -53,4 +56,5 @@ pub mod server_core;
 pub mod server_phase;
 pub mod session;
 pub mod shared;
+pub mod spool;
 pub mod websocket;

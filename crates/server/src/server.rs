@@ -10,6 +10,8 @@ use crate::databases::catalogue::DatabaseCatalogue;
 use crate::http::body::{BODIES_BYTES_MAX, BODY_UNIT};
 use crate::http::keep_alive::PhaseLimits;
 use crate::http::router::router;
+use crate::jobs::registry::{JobLimits, Jobs};
+use crate::jobs::resources::{Forgotten, JobResources};
 use crate::listener::Listener;
 use crate::log::target;
 use crate::options::ServerOptions;
@@ -23,6 +25,7 @@ use crate::security::tls::Tls;
 use crate::server_core::ServerCore;
 use crate::server_phase::ServerPhase;
 use crate::shared::Shared;
+use crate::spool::options::FileOptions;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::io;
@@ -35,6 +38,8 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
+/// Threads that wait for the disk while files come and go.
+const BLOCKING_THREADS_MAX: usize = 16;
 /// Threads that carry messages.
 const NETWORK_THREADS: usize = 2;
 /// How often time limits are looked at.
@@ -98,6 +103,21 @@ impl Server {
         options: ServerOptions,
         security: &SecurityOptions,
     ) -> Result<Self> {
+        Self::start_with_files(databases, address, options, security, &FileOptions::default())
+    }
+
+    /// The same with folders for uploads, imports, exports and backups.
+    ///
+    /// # Errors
+    /// As [`Server::start_with`]; `not_found` and `invalid` without a folder that is named; `busy` if another server has the
+    /// folder of uploads.
+    pub fn start_with_files(
+        databases: Arc<DatabaseCatalogue>,
+        address: SocketAddr,
+        options: ServerOptions,
+        security: &SecurityOptions,
+        files: &FileOptions,
+    ) -> Result<Self> {
         check_reach(address, security.users.is_some(), security.tls.is_some())?;
         let tls = security.tls.clone().map(Tls::read).transpose()?.map(Arc::new);
         let hosts = HostCheck::new(security.host_names.clone(), tls.clone())?;
@@ -106,9 +126,11 @@ impl Server {
             None => AuditLog::default(),
         };
         let audit = Arc::new(audit);
+        let resources = JobResources::open(files, databases.root_path())?;
+        let jobs = Jobs::new(JobLimits::default(), Arc::clone(&audit));
         let runtime = Builder::new_multi_thread()
             .worker_threads(NETWORK_THREADS)
-            .max_blocking_threads(4)
+            .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_name("server-network")
             .enable_io()
             .enable_time()
@@ -132,6 +154,9 @@ impl Server {
             databases,
             options,
             scheduler,
+            algorithm_threads: Arc::default(),
+            jobs,
+            job_resources: Arc::new(resources),
             session_owners: Mutex::default(),
             queries: Arc::default(),
             next_number: AtomicU64::new(0),
@@ -269,6 +294,7 @@ impl Server {
         let Some(runtime) = self.runtime.take() else { return };
         self.phase.send_replace(ServerPhase::Finishing);
         let grace = self.shared.core.options.stop_grace;
+        self.shared.core.jobs.begin_stop();
         let connections_count = self.connections_count();
         tracing::info!(
             target: target::SERVER,
@@ -308,6 +334,8 @@ impl Server {
         let ending = thread::spawn(move || runtime.shutdown_timeout(CLOSE_TIME));
         let _ = ending.join();
         shared.core.scheduler.stop();
+        shared.core.jobs.wait();
+        drop(shared.core.job_resources.take_all());
         if let Some(users) = &shared.core.authenticator {
             users.stop();
         }
@@ -333,6 +361,12 @@ async fn sweep(shared: Arc<Shared>) {
         connections.iter().for_each(|connection| connection.sweep());
         shared.note_swept();
         shared.exchanges.sweep();
+        let core = &shared.core;
+        let forgotten = Forgotten { jobs: core.jobs.sweep(), uploads: core.job_resources.take_unused() };
+        if !forgotten.is_empty() {
+            // Files go with them.
+            drop(tokio::task::spawn_blocking(move || drop(forgotten)));
+        }
         if let Some(users) = shared.core.authenticator.clone()
             && looked_for_users.elapsed() >= USERS_INTERVAL
         {

@@ -1,6 +1,9 @@
 //! Server core: what all connections of a server share.
 
+use crate::algorithm::threads::AlgorithmThreads;
 use crate::databases::catalogue::DatabaseCatalogue;
+use crate::jobs::registry::Jobs;
+use crate::jobs::resources::JobResources;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::query_registry::QueryRegistry;
@@ -22,6 +25,12 @@ pub struct ServerCore {
     pub options: ServerOptions,
     /// Who runs requests.
     pub scheduler: Scheduler,
+    /// Who computes algorithms.
+    pub algorithm_threads: Arc<AlgorithmThreads>,
+    /// Long work.
+    pub jobs: Arc<Jobs>,
+    /// Folders that long work may use.
+    pub job_resources: Arc<JobResources>,
     /// Which connection a session belongs to.
     pub session_owners: Mutex<HashMap<Box<str>, u64>>,
     /// Requests that run.

@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
 
+/// Files that are uploaded at once.
+const UPLOADING_MAX: usize = 8;
 /// Notices that are kept until somebody reads them.
 const NOTICES_MAX: usize = 100;
 
@@ -31,6 +33,8 @@ pub struct Shared {
     pub body_room: Arc<Semaphore>,
     /// Threads for requests that wait for disks or count for long.
     pub blocking: BlockingThreads,
+    /// Places of files that are being uploaded.
+    pub upload_room: Arc<Semaphore>,
     /// Places of connections that are free.
     room: Arc<Semaphore>,
     connections: Mutex<HashMap<usize, Arc<Connection>>>,
@@ -59,6 +63,7 @@ impl Shared {
             room,
             body_room: Arc::new(Semaphore::new(body_units_max)),
             blocking: BlockingThreads::default(),
+            upload_room: Arc::new(Semaphore::new(UPLOADING_MAX)),
             connections: Mutex::default(),
             notices: Mutex::default(),
             swept: Mutex::new(Instant::now()),

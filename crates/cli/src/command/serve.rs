@@ -1,6 +1,7 @@
 //! `evergraph serve`: databases for Gremlin's drivers, on this machine or beyond.
 
 use crate::amount;
+use crate::command::service::files::FileArguments;
 use crate::command::service::limits::LimitArguments;
 use crate::command::service::logging::LogArguments;
 use crate::command::service::manager::ServiceManager;
@@ -108,6 +109,9 @@ pub struct ServeArguments {
     /// Append log-ins, refusals, sessions and changes of roles to this file, as JSON lines.
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub audit_log: Option<PathBuf>,
+    /// Files of jobs.
+    #[command(flatten)]
+    pub files: FileArguments,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArguments,
@@ -197,7 +201,9 @@ fn serve(
     // Where nothing is read again, it ends the program as ever.
     let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
     let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
-    let server = Server::start_with(Arc::clone(databases), arguments.listen, options, security)?;
+    let files = arguments.files.options();
+    let server =
+        Server::start_with_files(Arc::clone(databases), arguments.listen, options, security, &files)?;
     let scheme = if security.tls.is_some() { "wss" } else { "ws" };
     let url = format!("{scheme}://{}/gremlin", server.address());
     context.console.summary(&ServeReport {

@@ -98,6 +98,17 @@ impl ExportFormat {
         }
     }
 
+    /// The format with this name.
+    ///
+    /// # Errors
+    /// `invalid`, with those that there are.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Error::invalid(format!("format {name:?}: expected one of {known}"))
+        })
+    }
+
     /// The format that the ending of `path` tells; [`Self::Csv`] if it has none, as folders mostly have
     /// none. `None` if the ending is unknown, or that of one file of a format that writes many.
     #[must_use]
@@ -136,6 +147,30 @@ pub enum Packing {
 }
 
 impl Packing {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::None, Self::Gzip, Self::Zstd];
+
+    /// Its name in options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The packing with this name.
+    ///
+    /// # Errors
+    /// `invalid`, with those that there are.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|packing| packing.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Error::invalid(format!("packing {name:?}: expected one of {known}"))
+        })
+    }
+
     /// The suffix of a file's name.
     #[must_use]
     pub const fn ending(self) -> &'static str {

@@ -39,5 +39,6 @@ pub mod recognise;
 pub mod report;
 pub mod role;
 pub mod row_origins;
+pub mod setting;
 pub mod spilled_ids;
 pub mod staging;

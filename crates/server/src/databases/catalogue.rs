@@ -187,6 +187,12 @@ impl DatabaseCatalogue {
         open.next().is_none().then(|| Arc::clone(only.name()))
     }
 
+    /// The folder below which databases are created and dropped, if there is one.
+    #[must_use]
+    pub fn root_path(&self) -> Option<&Path> {
+        self.root.as_ref().map(RootFolder::path)
+    }
+
     /// Whether databases can be created and dropped.
     #[must_use]
     pub fn has_root(&self) -> bool {

@@ -39,6 +39,7 @@ fn text(shared: &Shared, client: &Client, login: Option<Arc<Login>>) -> Option<S
     let core = &shared.core;
     let mut registry = Registry::with_prefix("evergraph");
     core.metrics.register(&mut registry);
+    registry.register("jobs_ended", "Jobs that ended", core.jobs.ended().clone());
     registry.register("audit_events", "Log-ins, refusals and other events", core.audit.events().clone());
     let mut samples = Samples::default();
     samples.server(shared);
@@ -114,6 +115,13 @@ impl Samples {
         gauge("scheduler_tasks_ready", "Requests that wait for a thread", vec![], scheduler.ready_count);
         gauge("scheduler_tasks_running", "Requests that have a thread", vec![], scheduler.running_count);
         gauge("scheduler_threads", "Threads that run requests", vec![], scheduler.threads_count);
+        let (queued, running) = core.jobs.counts();
+        for (state, count) in [("queued", queued), ("running", running)] {
+            let labels = vec![("state", state.to_owned())];
+            gauge("jobs", "Jobs that wait, and jobs that run", labels, count);
+        }
+        let upload_bytes = usize::try_from(core.job_resources.upload_bytes()).unwrap_or(usize::MAX);
+        gauge("upload_bytes", "Bytes of uploads on the disk", vec![], upload_bytes);
     }
 
     fn database(&mut self, name: &str, database: &Database) {

@@ -14,6 +14,7 @@ pub mod accept;
 pub mod admin;
 pub mod basic_login;
 pub mod body;
+mod elsewhere;
 pub mod error;
 pub mod gremlin;
 pub mod health;

@@ -42,6 +42,8 @@ pub enum AuditEvent {
     Session,
     /// A database, an index, a query, a job or a user was changed by HTTP, or was to be.
     Administration,
+    /// A job ended.
+    Job,
     /// The users, their passwords or roles changed.
     Users,
     /// Certificates were read again.
@@ -57,6 +59,7 @@ impl AuditEvent {
             Self::Request => "request",
             Self::Session => "session",
             Self::Administration => "administration",
+            Self::Job => "job",
             Self::Users => "users",
             Self::Certificates => "certificates",
         }

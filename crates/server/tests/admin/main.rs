@@ -6,6 +6,7 @@
 #[path = "../http/client.rs"]
 mod client;
 mod databases;
+mod jobs;
 mod plans;
 mod queries;
 mod routes;

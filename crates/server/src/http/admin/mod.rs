@@ -10,14 +10,17 @@
 //! [`dispatch`](dispatch::answer) does what that means for all of them: a handler neither can forget the role, nor the
 //! audit record.
 
+pub mod algorithms;
 pub mod answer;
 pub mod call;
 pub mod databases;
 pub mod dispatch;
 pub mod document;
+pub mod jobs;
 pub mod plans;
 pub mod queries;
 pub mod route;
 pub mod routes;
 pub mod schema;
+pub mod uploads;
 pub mod users;

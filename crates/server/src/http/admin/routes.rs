@@ -2,7 +2,7 @@
 
 use crate::http::admin::route::Need::{LogIn, OnDatabase, OnEveryDatabase};
 use crate::http::admin::route::{AdminRoute, ask, delete, get, post, put};
-use crate::http::admin::{databases, plans, queries, schema, users};
+use crate::http::admin::{algorithms, databases, jobs, plans, queries, schema, uploads, users};
 use crate::security::role::Role::{Admin, Reader};
 
 /// All of them. The parts of a path in braces are handed to the handler; `{database}` is the one whose role counts.
@@ -47,4 +47,26 @@ pub const ROUTES: &[AdminRoute] = &[
         Box::pin(users::revoke(call))
     }),
     put("/password", LogIn, "change one's own password", |call| Box::pin(users::put_own_password(call))),
+    // Algorithms.
+    get("/algorithms", LogIn, |call| Box::pin(algorithms::list(call))),
+    ask("/databases/{database}/algorithms/{algorithm}", OnDatabase(Reader), |call| {
+        Box::pin(algorithms::run(call))
+    }),
+    // Jobs.
+    post("/databases/{database}/jobs", OnDatabase(Admin), "start a job", |call| Box::pin(jobs::start(call))),
+    get("/jobs", LogIn, |call| Box::pin(jobs::list(call))),
+    get("/jobs/{job}", LogIn, |call| Box::pin(jobs::describe(call))),
+    delete("/jobs/{job}", LogIn, "cancel a job", |call| Box::pin(jobs::cancel(call))),
+    get("/jobs/{job}/files", LogIn, |call| Box::pin(jobs::list_files(call))),
+    delete("/jobs/{job}/files", LogIn, "remove the files of a job", |call| {
+        Box::pin(jobs::delete_files(call))
+    }),
+    get("/jobs/{job}/files/{*file}", LogIn, |call| Box::pin(jobs::get_file(call))),
+    // Uploads.
+    post("/databases/{database}/uploads", OnDatabase(Admin), "begin an upload", |call| {
+        Box::pin(uploads::create(call))
+    }),
+    put("/uploads/{upload}/{file}", LogIn, "upload a file", |call| Box::pin(uploads::put_file(call)))
+        .streaming(),
+    delete("/uploads/{upload}", LogIn, "remove an upload", |call| Box::pin(uploads::delete(call))),
 ];

@@ -1,0 +1,12 @@
+//! Algorithms: those of the table, run on a snapshot for a client.
+//!
+//! ```text
+//! description <── table of evergraph-analysis ──> call ──> task: computes, then sends rows as its client reads them
+//! ```
+
+pub mod call;
+pub mod description;
+mod memory;
+pub mod rows;
+pub mod task;
+pub mod threads;

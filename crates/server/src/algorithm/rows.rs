@@ -1,0 +1,326 @@
+//! Rows: the answer of an algorithm in parts, as JSON lines or as an Arrow stream.
+//!
+//! ```text
+//! {"vertex":0,"score":0.25}                  a row; null where there is no value
+//! {"figures":{"iterations":20, ...}}         the last line: the answer is whole
+//! {"error":{...}}                            in its place if it is not
+//! ```
+//!
+//! The same figures are in the metadata of an Arrow stream, under the names that Python has.
+
+use crate::algorithm::call::camel_case;
+use crate::failure::Failure;
+use crate::http::error::HttpError;
+use crate::outbox::{BodyPart, Frame, FrameKind};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Schema};
+use evergraph::analysis::algorithm::Algorithm;
+use evergraph::analysis::answer::{Answer, Figure};
+use evergraph::analysis::column::{Column, ColumnKind, ColumnValues};
+use evergraph_arrow::answer_array::{answer_array, value_bytes};
+use evergraph_arrow::table_builder::TableBuilder;
+use evergraph_graph::error::{Error, Result};
+use evergraph_graph::id::VertexId;
+use serde_json::{Map, Value};
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// Bytes of a part of JSON lines.
+const PART_BYTES: usize = 64 << 10;
+/// Rows of a batch of an Arrow stream.
+const BATCH_ROWS: usize = 16 << 10;
+
+/// In which form rows are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowFormat {
+    /// JSON lines.
+    Lines,
+    /// An Arrow stream.
+    Arrow,
+}
+
+/// What is told about a whole answer, by the names of the table.
+pub type Figures = Vec<(&'static str, Figure)>;
+
+/// Rows on their way to a client.
+pub struct AnswerRows {
+    names: Vec<(&'static str, ColumnKind)>,
+    vertices: Vec<VertexId>,
+    next_row: usize,
+    /// Whether a part was made.
+    is_begun: bool,
+    form: Form,
+}
+
+enum Form {
+    Lines { columns: Vec<Column>, figures: Figures },
+    Arrow { arrays: Vec<ArrayRef>, writer: Box<StreamWriter<Vec<u8>>>, schema: Arc<Schema> },
+}
+
+/// Bytes of all rows of `answer`.
+#[must_use]
+pub fn rows_bytes(answer: &Answer) -> u64 {
+    let row_bytes = size_of::<VertexId>() + answer.columns.iter().map(value_bytes).sum::<usize>();
+    answer.vertices.len() as u64 * row_bytes as u64
+}
+
+impl AnswerRows {
+    /// The rows of an `answer` of `algorithm`, with `more` figures.
+    ///
+    /// # Errors
+    /// `invalid` if Arrow does not take its own columns.
+    pub fn new(algorithm: &Algorithm, answer: Answer, more: Figures, format: RowFormat) -> Result<Self> {
+        let names: Vec<_> = algorithm.columns.iter().map(|column| (column.name, column.kind)).collect();
+        let Answer { vertices, columns, figures, .. } = answer;
+        let figures: Figures = figures.into_iter().chain(more).collect();
+        let form = match format {
+            RowFormat::Lines => Form::Lines { columns, figures },
+            RowFormat::Arrow => {
+                let arrays: Vec<ArrayRef> = columns.into_iter().map(answer_array).collect();
+                let schema = schema(&names, &arrays, &figures)?;
+                let writer = StreamWriter::try_new(Vec::new(), &schema).map_err(unwritten)?;
+                Form::Arrow { arrays, writer: Box::new(writer), schema }
+            }
+        };
+        Ok(Self { names, vertices, next_row: 0, is_begun: false, form })
+    }
+
+    /// How many rows were sent.
+    #[must_use]
+    pub fn sent_count(&self) -> u64 {
+        self.next_row as u64
+    }
+
+    /// The next part. The one that is last says so.
+    ///
+    /// # Errors
+    /// `invalid` if Arrow does not take its own columns.
+    pub fn part(&mut self) -> Result<Frame> {
+        let bytes = match &mut self.form {
+            Form::Lines { columns, figures } => {
+                let mut text = Vec::with_capacity(PART_BYTES + 256);
+                while self.next_row < self.vertices.len() && text.len() < PART_BYTES {
+                    write_line(&mut text, &self.names, self.vertices[self.next_row], columns, self.next_row);
+                    self.next_row += 1;
+                }
+                if self.next_row == self.vertices.len() {
+                    writeln!(text, "{}", figures_line(figures))
+                        .expect("a vector takes all that is written to it");
+                }
+                text
+            }
+            Form::Arrow { arrays, writer, schema } => {
+                let rows = BATCH_ROWS.min(self.vertices.len() - self.next_row);
+                let batch = batch(&self.names, &self.vertices, arrays, schema, self.next_row, rows)?;
+                writer.write(&batch).map_err(unwritten)?;
+                self.next_row += rows;
+                if self.next_row == self.vertices.len() {
+                    writer.finish().map_err(unwritten)?;
+                }
+                std::mem::take(writer.get_mut())
+            }
+        };
+        let is_last = self.next_row == self.vertices.len();
+        let part = match (std::mem::replace(&mut self.is_begun, true), is_last) {
+            (false, true) => BodyPart::Whole(200),
+            (true, true) => BodyPart::Last,
+            (_, false) => BodyPart::Middle,
+        };
+        Ok(Frame { bytes, kind: FrameKind::Body(part) })
+    }
+
+    /// Whether the last part was made.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_begun && self.next_row == self.vertices.len()
+    }
+}
+
+/// What is sent when there are no more rows, because of `failure`. `is_begun` if some were sent.
+#[must_use]
+pub fn failure_frame(failure: &Failure, format: RowFormat, is_begun: bool) -> Frame {
+    let error = HttpError::from(failure.clone());
+    let bytes = format!("{}\n", error.json()).into_bytes();
+    let part = match (format, is_begun) {
+        (RowFormat::Lines, true) => BodyPart::Last,
+        (RowFormat::Lines, false) => BodyPart::Whole(error.status.as_u16()),
+        (RowFormat::Arrow, _) => BodyPart::Failed(error.status.as_u16()),
+    };
+    Frame { bytes, kind: FrameKind::Body(part) }
+}
+
+fn write_line(
+    text: &mut Vec<u8>,
+    names: &[(&'static str, ColumnKind)],
+    vertex: VertexId,
+    columns: &[Column],
+    row: usize,
+) {
+    let mut others = columns.iter();
+    for (at, (name, kind)) in names.iter().enumerate() {
+        text.extend_from_slice(if at == 0 { b"{\"" } else { b",\"" });
+        text.extend_from_slice(name.as_bytes());
+        text.extend_from_slice(b"\":");
+        let written = match kind {
+            ColumnKind::Vertex => write!(text, "{}", vertex.0),
+            _ => match others.next().filter(|column| column.is_known(row)).map(|column| &column.values) {
+                Some(ColumnValues::U32(values)) => write!(text, "{}", values[row]),
+                Some(ColumnValues::U64(values)) => write!(text, "{}", values[row]),
+                Some(ColumnValues::F64(values)) => write!(text, "{}", Value::from(values[row])),
+                None => write!(text, "null"),
+            },
+        };
+        written.expect("a vector takes all that is written to it");
+    }
+    text.extend_from_slice(b"}\n");
+}
+
+fn figures_line(figures: &Figures) -> Value {
+    let figure = |figure: &Figure| match figure {
+        Figure::Nothing => Value::Null,
+        Figure::Boolean(figure) => (*figure).into(),
+        Figure::Whole(figure) => (*figure).into(),
+        Figure::Real(real) => (*real).into(),
+    };
+    let members: Map<String, Value> =
+        figures.iter().map(|(name, value)| (camel_case(name), figure(value))).collect();
+    serde_json::json!({"figures": members})
+}
+
+fn schema(
+    names: &[(&'static str, ColumnKind)],
+    arrays: &[ArrayRef],
+    figures: &Figures,
+) -> Result<Arc<Schema>> {
+    // All of it without rows: whether there are nulls counts for all batches.
+    let mut table = TableBuilder::default();
+    let mut others = arrays.iter();
+    for (name, kind) in names {
+        match kind {
+            ColumnKind::Vertex => table.push(name, UInt64Array::from(Vec::<u64>::new())),
+            _ => table.push(name, others.next().ok_or_else(missing_column)?.slice(0, 0)),
+        }
+    }
+    for (name, figure) in figures.iter().filter(|(_, figure)| *figure != Figure::Nothing) {
+        table.note(name, figure);
+    }
+    let schema = table.finish()?.schema();
+    let mut others = arrays.iter();
+    let fields = schema.fields().iter().zip(names).map(|(field, (_, kind))| {
+        let is_nullable = match kind {
+            ColumnKind::Vertex => false,
+            _ => others.next().is_some_and(|array| array.null_count() > 0),
+        };
+        field.as_ref().clone().with_nullable(is_nullable)
+    });
+    let fields: Vec<_> = fields.collect();
+    Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
+}
+
+fn batch(
+    names: &[(&'static str, ColumnKind)],
+    vertices: &[VertexId],
+    arrays: &[ArrayRef],
+    schema: &Arc<Schema>,
+    from: usize,
+    rows: usize,
+) -> Result<RecordBatch> {
+    let mut others = arrays.iter();
+    let columns = names.iter().map(|(_, kind)| match kind {
+        ColumnKind::Vertex => {
+            let numbers = vertices[from..from + rows].iter().map(|vertex| u64::from(vertex.0));
+            Ok(Arc::new(UInt64Array::from_iter_values(numbers)) as ArrayRef)
+        }
+        _ => Ok(others.next().ok_or_else(missing_column)?.slice(from, rows)),
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(unwritten)
+}
+
+fn missing_column() -> Error {
+    Error::invalid("the answer has fewer columns than the table of algorithms says")
+}
+
+fn unwritten(error: ArrowError) -> Error {
+    Error::invalid(format!("the answer cannot be an Arrow stream: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_ipc::reader::StreamReader;
+    use evergraph::analysis::table::by_name;
+
+    fn answer(rows: u32) -> Answer {
+        let scores = (0..rows).map(|row| f64::from(row) / 2.0).collect();
+        Answer {
+            vertices: (0..rows).map(VertexId).collect(),
+            columns: vec![Column::new(ColumnValues::F64(scores))],
+            figures: vec![("iterations", Figure::Whole(3)), ("length", Figure::Nothing)],
+            summary: String::new(),
+        }
+    }
+
+    fn all(rows: u32, format: RowFormat) -> (Vec<u8>, Vec<BodyPart>) {
+        let algorithm = by_name("pagerank").unwrap();
+        let more = vec![("kernel_seconds", Figure::Real(0.5))];
+        let mut rows = AnswerRows::new(algorithm, answer(rows), more, format).unwrap();
+        let (mut bytes, mut parts) = (Vec::new(), Vec::new());
+        while !rows.is_done() {
+            let Frame { bytes: more, kind: FrameKind::Body(part) } = rows.part().unwrap() else {
+                unreachable!()
+            };
+            bytes.extend(more);
+            parts.push(part);
+        }
+        (bytes, parts)
+    }
+
+    #[test]
+    fn lines_end_with_figures() {
+        let (bytes, parts) = all(2, RowFormat::Lines);
+        let expected = "{\"vertex\":0,\"score\":0.0}\n{\"vertex\":1,\"score\":0.5}\n\
+                        {\"figures\":{\"iterations\":3,\"kernelSeconds\":0.5,\"length\":null}}\n";
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        assert_eq!(parts, [BodyPart::Whole(200)]);
+        assert_eq!(all(0, RowFormat::Lines).1, [BodyPart::Whole(200)]);
+        let (bytes, parts) = all(20_000, RowFormat::Lines);
+        assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), 20_001);
+        assert!(parts.len() > 2 && parts.last() == Some(&BodyPart::Last));
+    }
+
+    #[test]
+    fn an_arrow_stream_has_all_rows_and_figures_as_metadata() {
+        for rows in [0, 3, 40_000] {
+            let (bytes, parts) = all(rows, RowFormat::Arrow);
+            let reader = StreamReader::try_new(&*bytes, None).unwrap();
+            let schema = reader.schema();
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            assert_eq!(names, ["vertex", "score"]);
+            assert_eq!(schema.metadata()["iterations"], "3");
+            assert!(!schema.metadata().contains_key("length"));
+            let count: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+            assert_eq!((count, parts.len()), (rows as usize, 1.max((rows as usize).div_ceil(BATCH_ROWS))));
+        }
+    }
+
+    #[test]
+    fn unknown_values_are_null() {
+        let algorithm = by_name("bfs").unwrap();
+        let column = Column { values: ColumnValues::U32(vec![7, 8]), known: Some(vec![0b10]) };
+        let answer = Answer {
+            vertices: vec![VertexId(3), VertexId(4)],
+            columns: vec![column],
+            figures: Vec::new(),
+            summary: String::new(),
+        };
+        let mut rows = AnswerRows::new(algorithm, answer.clone(), Vec::new(), RowFormat::Lines).unwrap();
+        let text = String::from_utf8(rows.part().unwrap().bytes).unwrap();
+        assert!(text.contains("{\"vertex\":3,") && text.contains(":null}") && text.contains(":8}"), "{text}");
+        let mut rows = AnswerRows::new(algorithm, answer, Vec::new(), RowFormat::Arrow).unwrap();
+        let bytes = rows.part().unwrap().bytes;
+        let batch = StreamReader::try_new(&*bytes, None).unwrap().next().unwrap().unwrap();
+        assert_eq!(batch.column(1).null_count(), 1);
+    }
+}

@@ -312,7 +312,7 @@ async fn databases_are_created_and_dropped_while_others_work() {
     server.stop();
     databases.close_all().unwrap();
     let left = fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(left, 3, "two databases and the lock of the root");
+    assert_eq!(left, 4, "two databases, the lock of the root, and the folder of uploads");
 }
 
 #[tokio::test]

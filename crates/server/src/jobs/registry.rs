@@ -329,7 +329,8 @@ impl RunningJob {
 
     fn work(&self, served: &ServedDatabase, work: Work) -> Result<WorkResult> {
         let cancel = self.job.cancel_flag();
-        let database = served.begin(cancel.clone())?;
+        // A database that closes ends its jobs, those that have not begun to use it as well.
+        let database = served.begin(cancel.clone()).inspect_err(|_| cancel.cancel())?;
         cancel.check()?;
         let control = JobControl::new(&self.job, &database);
         work(&control).map_err(|error| control.why_stopped(error))

@@ -8,6 +8,7 @@ use crate::jobs::operations::upkeep::{check, checkpoint, create_index};
 use crate::security::access::{Principal, Rights};
 use evergraph::{Database, IndexOptions};
 use serde_json::json;
+use std::path::Path;
 use std::sync::mpsc::{self, Sender};
 use std::time::Instant;
 
@@ -151,7 +152,7 @@ fn jobs_that_ended_are_forgotten_in_time_and_above_a_number() {
 }
 
 #[test]
-fn the_end_of_the_server_and_of_a_database_ends_jobs() {
+fn the_end_of_the_server_ends_jobs() {
     let server = Server::new(JobLimits { running_max: 1, ..JobLimits::default() });
     let (work, _told) = until_told();
     let running = server.start(JobKind::Backup, work);
@@ -160,22 +161,54 @@ fn the_end_of_the_server_and_of_a_database_ends_jobs() {
     server.jobs.wait();
     assert_eq!((running.state(), waiting.state()), (JobState::Cancelled, JobState::Cancelled));
     assert_eq!(server.try_start("social", JobKind::Check, check()).err().unwrap().kind(), ErrorKind::Busy);
+}
 
-    let folder = tempfile::tempdir().unwrap();
+/// A server with a database that lives below a folder, so that it can be dropped.
+fn server_with_bank(folder: &Path) -> Server {
     let options = CatalogueOptions { close_grace: Duration::from_millis(10), ..CatalogueOptions::default() };
-    let databases = DatabaseCatalogue::open(&[], Some(folder.path()), options).unwrap();
+    let databases = DatabaseCatalogue::open(&[], Some(folder), options).unwrap();
     databases.create_database("bank", CreateOptions::default()).unwrap();
-    let server = Server { databases, jobs: Jobs::new(JobLimits::default(), Arc::default()) };
+    Server { databases, jobs: Jobs::new(JobLimits::default(), Arc::default()) }
+}
+
+impl Server {
+    fn drop_bank(&self) -> mpsc::Receiver<bool> {
+        let (done, is_done) = mpsc::channel();
+        self.databases
+            .start("bank", DatabaseChange::Drop, move |outcome| done.send(outcome.is_ok()).unwrap())
+            .unwrap();
+        is_done
+    }
+}
+
+#[test]
+fn the_end_of_a_database_ends_its_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server_with_bank(folder.path());
     let (work, _told) = until_told();
+    let (begun, has_begun) = mpsc::channel();
+    let work: Work = Box::new(move |control| {
+        begun.send(()).unwrap();
+        work(control)
+    });
     let job = server.try_start("bank", JobKind::Backup, work).unwrap();
-    wait_for_state(&job, JobState::Running);
-    let (done, is_done) = mpsc::channel();
-    server
-        .databases
-        .start("bank", DatabaseChange::Drop, move |outcome| done.send(outcome.is_ok()).unwrap())
-        .unwrap();
+    has_begun.recv_timeout(Duration::from_secs(30)).unwrap();
+    let is_done = server.drop_bank();
     wait_for_state(&job, JobState::Cancelled);
     let error = job.info().error.unwrap();
     assert!(error.message.contains("being dropped"), "{}", error.message);
     assert!(is_done.recv_timeout(Duration::from_secs(30)).unwrap());
+}
+
+/// Between the start of a job's thread and its use of the database, the database may go.
+#[test]
+fn a_job_whose_database_is_dropped_before_it_begins_is_cancelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server_with_bank(folder.path());
+    let served = server.databases.get("bank").unwrap();
+    assert!(server.drop_bank().recv_timeout(Duration::from_secs(30)).unwrap());
+    let principal = Principal::new([127, 0, 0, 1].into(), Arc::default(), Rights::Everybody);
+    let job = server.jobs.start(principal.on("bank"), served, JobKind::Check, check()).unwrap();
+    wait_for("the end of the job", || job.state().has_ended());
+    assert_eq!(job.state(), JobState::Cancelled, "{:?}", job.info().error);
 }

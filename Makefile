@@ -14,6 +14,8 @@
 #                     of `make bench-disk`: --disk-scale 20, --disk-limit 64 (MiB), --disk-peers rocksdb,
 #                     --disk-kernels sssp,bfs, --disk-fresh 20 (per cent), --disk-warm 0, --folder /disk, ...
 #   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels, disk-ablations (default: these), disk-linkbench
+#   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy (default: all)
+#   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -74,7 +76,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop tinkerpop-server \
     differential container-test
 
@@ -209,6 +211,22 @@ bench-disk-peers: build compare-python ## Imports and algorithms on graphs large
 bench-smoke: toolchain ## Run the harness on a small graph, without RocksDB: are all answers right? (no timing)
 	@echo "== the harness of \`make bench\`, on a small graph"
 	$(Q)CARGO_TERM_COLOR=never $(CARGO) test $(CARGO_FLAGS) --workspace --bin evergraph-benches --test smoke 2>&1 | $(SUMMARY)
+
+SERVER_PEERS := tinkergraph janusgraph neo4j
+SERVERS_POM = mvn --batch-mode --quiet --file benches/compare/servers/pom.xml "-Dbuilt=$(abspath $(BUILT))/server-peers"
+# Whom Maven can't fetch, or nobody without a JVM, is left out, and the table says so. The program is the one that users get.
+bench-server: toolchain ## Measure `evergraph serve` beside Gremlin Server, JanusGraph, Neo4j (SERVER_PARTS, SERVER_FLAGS); Java 17 and Maven for these
+	@echo "== evergraph and the harness, as users get it (the first build takes ten minutes)"
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph --bin evergraph-benches
+	$(Q)if command -v java >/dev/null && command -v mvn >/dev/null; then \
+	    for peer in $(SERVER_PEERS); do \
+	        $(SERVERS_POM) --activate-profiles $$peer dependency:copy-dependencies || { \
+	            rm -rf "$(BUILT)/server-peers/$$peer"; \
+	            echo "   skipped: Maven couldn't fetch $$peer: see above" >&2; }; \
+	    done; \
+	else echo "   skipped: servers in a JVM need Java (17 or newer) and Maven" >&2; fi
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only server --server-program "$(BUILT)/dist/evergraph" \
+	    --server-jars "$(BUILT)/server-peers" $(if $(SERVER_PARTS),--server-parts $(SERVER_PARTS)) $(SERVER_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

@@ -83,11 +83,15 @@ pub mod baseline {
     pub const PLAIN: &str = "plain";
     /// The GAP benchmark suite's own programs.
     pub const GAPBS: &str = "gapbs";
+    /// The same while nobody else asks.
+    pub const ALONE: &str = "alone";
 }
 
 const STATIC: &[&str] = &[baseline::STATIC];
 const DISK: &[&str] = &[baseline::DISK];
 const WITHOUT: &[&str] = &[baseline::WITHOUT];
+/// TinkerPop's own server.
+const REFERENCE_SERVER: &[&str] = &["tinkergraph server"];
 const FASTEST: &[&str] = &["rocksdb", "lmdb"];
 /// Every engine that keeps what is written: a goal against the best of them is one against each.
 const ENGINES: &[&str] = &["rocksdb", "lmdb", "redb", "fjall"];
@@ -181,6 +185,14 @@ pub const GOALS: &[Goal] = &[
     against("query.child*", &[baseline::ROW_BY_ROW], AtMost(1.0 / 3.0)),
     alone("query.short*", AtMost(20e-6)),
     alone("query.walks_of_8", AtMost(10e-3)),
+    against("server.rate.look_up.*", REFERENCE_SERVER, AtLeast(3.0)),
+    against("server.rate.rows.*", REFERENCE_SERVER, AtLeast(2.0)),
+    against("server.rate.two_hops.*", REFERENCE_SERVER, AtLeast(5.0)),
+    against("server.rate.writes.sync.clients_64", &[baseline::ONE_CLIENT], AtLeast(10.0)),
+    against("server.p99.heavy.*", &[baseline::ALONE], AtMost(3.0)),
+    alone("server.logins", AtLeast(1_000.0)),
+    alone("server.idle.*", AtMost(64.0 * 1024.0)),
+    alone("server.start", AtMost(1.0)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

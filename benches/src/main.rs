@@ -4,9 +4,10 @@
 //! plan           how much is measured                    engine/    what each store can do, and how it is set up
 //! disk_plan      the same of the disk engine's parts     process    memory and bytes read, as the system counts
 //! ablation_plan  the same of its ablations               workload/  what is measured, a file a part
-//! edges          which edges, in which order             goals      what should be reached, in one table
-//! graph_file     edges of files in place of R-MAT        results    results.json
-//! race           who runs when; ratios                   table, plot   the same for people
+//! server_plan    the same of a server                    goals      what should be reached, in one table
+//! edges          which edges, in which order             results    results.json
+//! graph_file     edges of files in place of R-MAT        table, plot   the same for people
+//! race           who runs when; ratios
 //! stopwatch      wall and CPU time of a run
 //! memory_group   a process and its page cache within a limit
 //! ```
@@ -25,6 +26,7 @@ mod plot;
 mod process;
 mod race;
 mod results;
+mod server_plan;
 mod stopwatch;
 mod table;
 mod workload;
@@ -34,6 +36,7 @@ use crate::engine::kind::Kind;
 use crate::graph_file::{FileGraph, GraphPath, Growth};
 use crate::plan::{Part, Plan, Work};
 use crate::results::Results;
+use crate::server_plan::ServerArguments;
 use crate::workload::parts;
 use clap::{Parser, ValueEnum};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -93,6 +96,8 @@ struct Arguments {
     helper: bool,
     #[command(flatten)]
     disk: DiskArguments,
+    #[command(flatten)]
+    server: ServerArguments,
 }
 
 fn main() -> ExitCode {
@@ -130,6 +135,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
         plan.rounds = arguments.rounds.max(1);
     }
     arguments.disk.apply_to(&mut plan.disk);
+    arguments.server.apply_to(&mut plan.server);
     plan.distributions.clone_from(&arguments.linkbench);
     plan.disk.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);

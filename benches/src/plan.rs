@@ -4,6 +4,7 @@ use crate::disk_plan::DiskPlan;
 use crate::graph_file::FileGraph;
 use crate::race::Race;
 use crate::results::{Heading, Results};
+use crate::server_plan::ServerPlan;
 use clap::ValueEnum;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -52,6 +53,8 @@ pub enum Part {
     DiskAblations,
     /// LinkBench's mixes on a network of several times the memory; the newest edges of hubs.
     DiskLinkbench,
+    /// `evergraph serve` beside other servers.
+    Server,
 }
 
 /// How much is measured.
@@ -87,6 +90,8 @@ pub struct Plan {
     pub gapbs: Option<PathBuf>,
     /// What is measured of the disk engine.
     pub disk: DiskPlan,
+    /// What is measured of a server.
+    pub server: ServerPlan,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -111,6 +116,7 @@ impl Plan {
             interactive: None,
             gapbs: None,
             disk: DiskPlan::full(),
+            server: ServerPlan::full(),
             seed: 1,
         }
     }
@@ -127,6 +133,7 @@ impl Plan {
             questions: 2_000,
             nodes: 2_000,
             disk: DiskPlan::smoke(),
+            server: ServerPlan::smoke(),
             ..Self::full(11)
         }
     }

@@ -8,7 +8,7 @@ use crate::workload::disk::{
 };
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
-    reads, storage, writes,
+    reads, server, storage, writes,
 };
 use evergraph_graph::error::Result;
 
@@ -35,6 +35,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskKernels => "Disk engine: kernels",
         Part::DiskAblations => "Disk engine: ablations",
         Part::DiskLinkbench => "Disk engine: LinkBench",
+        Part::Server => "Server",
     }
 }
 
@@ -72,6 +73,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskKernels => disk_kernels::measure(work),
         Part::DiskAblations => disk_ablations::measure(work),
         Part::DiskLinkbench => disk_linkbench::measure(work),
+        Part::Server => server::measure(work),
     }
 }
 

@@ -1,0 +1,258 @@
+//! Peers: servers of others, each in a JVM that ends with the run.
+//!
+//! ```text
+//! tinkergraph   Gremlin Server 3.8, in memory: `g` with an index, `plain` without one
+//! janusgraph    JanusGraph's Gremlin Server, on BerkeleyDB
+//! neo4j         Neo4j's HTTP server, on its own store
+//! ```
+//!
+//! Maven puts their jars into folders (`benches/compare/servers/pom.xml`). Whose folder is missing is left out by name.
+
+use crate::plan::Work;
+use crate::server_plan::ServerPeer;
+use crate::workload::server::Bench;
+use crate::workload::server::contender::{Contender, Dialect, statement_request};
+use crate::workload::server::exchange::{Carrier, Exchange};
+use crate::workload::server::process::{ServerProcess, free_address};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use serde_json::json;
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a JVM may take to start and to load the graph.
+const READY_TIME: Duration = Duration::from_secs(900);
+const READY_INTERVAL: Duration = Duration::from_millis(200);
+/// Rows of a statement that loads.
+const LOADED: usize = 10_000;
+/// Of each JVM.
+const JAVA: [&str; 6] = [
+    "-Xmx4g",
+    "-XX:+UseG1GC",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/java.io=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+];
+
+const FILL: &str = include_str!("../../../compare/servers/fill.groovy");
+const TINKERGRAPH: &str = include_str!("../../../compare/servers/tinkergraph.groovy");
+const JANUSGRAPH: &str = include_str!("../../../compare/servers/janusgraph.groovy");
+const NEO4J: &str = include_str!("../../../compare/servers/Neo4jServer.java");
+
+/// Names of peers in results.
+pub const TINKERGRAPH_SERVER: &str = "tinkergraph server";
+const PLAIN_TINKERGRAPH_SERVER: &str = "tinkergraph server, no index";
+/// See [`TINKERGRAPH_SERVER`].
+pub const JANUSGRAPH_SERVER: &str = "janusgraph server";
+/// See [`TINKERGRAPH_SERVER`].
+pub const NEO4J_SERVER: &str = "neo4j server";
+
+/// Processes of peers, which end when they are dropped, and how they are asked.
+#[derive(Default)]
+pub struct Peers {
+    _processes: Vec<ServerProcess>,
+    /// Each.
+    pub contenders: Vec<Contender>,
+}
+
+impl Peers {
+    /// Starts those of the plan, and loads the people into each.
+    ///
+    /// # Errors
+    /// `io` if one whose jars are there does not start.
+    pub fn start(work: &mut Work<'_>, bench: &Bench<'_>) -> Result<Self> {
+        let mut peers = Self::default();
+        let Some(jars) = &bench.plan.jars else { return Ok(peers) };
+        bench.people.write_lists(bench.folder)?;
+        for peer in &bench.plan.peers {
+            let (name, start): (_, fn(&Bench<'_>, &Path) -> Result<Started>) = match peer {
+                ServerPeer::Tinkergraph => ("tinkergraph", tinkergraph),
+                ServerPeer::Janusgraph => ("janusgraph", janusgraph),
+                ServerPeer::Neo4j => ("neo4j", neo4j),
+            };
+            let jars = jars.join(name);
+            if !jars.is_dir() {
+                let text = format!("left out: {name}, whose jars are not in {}", jars.display());
+                eprintln!("{text}");
+                work.note(text);
+                continue;
+            }
+            eprintln!("{name} starts and loads the people");
+            let began = Instant::now();
+            let (process, contenders) = start(bench, &jars)?;
+            eprintln!("{name} is ready after {:.0} s", began.elapsed().as_secs_f64());
+            peers._processes.push(process);
+            peers.contenders.extend(contenders);
+        }
+        Ok(peers)
+    }
+}
+
+type Started = (ServerProcess, Vec<Contender>);
+
+fn tinkergraph(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
+    let properties = "gremlin.graph=org.apache.tinkerpop.gremlin.tinkergraph.structure.TinkerGraph\n\
+                      gremlin.tinkergraph.vertexIdManager=LONG\n\
+                      gremlin.tinkergraph.edgeIdManager=LONG\n";
+    let server = GremlinServer {
+        name: "tinkergraph",
+        class: "org.apache.tinkerpop.gremlin.server.GremlinServer",
+        plugin: "org.apache.tinkerpop.gremlin.tinkergraph.jsr223.TinkerGraphGremlinPlugin",
+        graphs: &["graph", "plain"],
+        properties,
+        script: TINKERGRAPH,
+    };
+    let process = server.start(bench, jars)?;
+    let address = process.address;
+    let contender = |name, source| {
+        let dialect = Dialect::Bytecode { source };
+        Contender { name, address, dialect, ids: Vec::new() }
+    };
+    let mut indexed = contender(TINKERGRAPH_SERVER, "g");
+    indexed.learn_ids(&bench.people)?;
+    // Never asked by id: a scan for each would take minutes.
+    Ok((process, vec![indexed, contender(PLAIN_TINKERGRAPH_SERVER, "plain")]))
+}
+
+fn janusgraph(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
+    let store = bench.folder.join("janusgraph-store");
+    let properties = format!(
+        "gremlin.graph=org.janusgraph.core.JanusGraphFactory\nstorage.backend=berkeleyje\n\
+         storage.directory={}\nschema.default=none\n",
+        store.display()
+    );
+    let server = GremlinServer {
+        name: "janusgraph",
+        class: "org.janusgraph.graphdb.server.JanusGraphServer",
+        plugin: "org.janusgraph.graphdb.tinkerpop.plugin.JanusGraphGremlinPlugin",
+        graphs: &["graph"],
+        properties: &properties,
+        script: JANUSGRAPH,
+    };
+    let process = server.start(bench, jars)?;
+    let dialect = Dialect::Bytecode { source: "g" };
+    let mut contender =
+        Contender { name: JANUSGRAPH_SERVER, address: process.address, dialect, ids: Vec::new() };
+    contender.learn_ids(&bench.people)?;
+    Ok((process, vec![contender]))
+}
+
+/// Gremlin Server with a graph of others.
+struct GremlinServer<'a> {
+    name: &'static str,
+    class: &'static str,
+    plugin: &'static str,
+    graphs: &'a [&'static str],
+    properties: &'a str,
+    script: &'a str,
+}
+
+impl GremlinServer<'_> {
+    fn start(&self, bench: &Bench<'_>, jars: &Path) -> Result<ServerProcess> {
+        let address = free_address()?;
+        let folder = bench.folder.join(self.name);
+        let path = |name: &str| folder.join(name).display().to_string();
+        let graphs: serde_json::Map<_, _> =
+            self.graphs.iter().map(|graph| ((*graph).to_owned(), json!(path("graph.properties")))).collect();
+        let script = FILL.replace("FOLDER", &bench.folder.display().to_string()) + self.script;
+        let server = "org.apache.tinkerpop.gremlin.server";
+        let serializer = "org.apache.tinkerpop.gremlin.util.ser.GraphBinaryMessageSerializerV1";
+        // JSON is YAML.
+        let settings = json!({
+            "host": address.ip().to_string(),
+            "port": address.port(),
+            "evaluationTimeout": 120_000,
+            "graphs": graphs,
+            "scriptEngines": { "gremlin-groovy": { "plugins": {
+                format!("{server}.jsr223.GremlinServerGremlinPlugin"): {},
+                self.plugin: {},
+                "org.apache.tinkerpop.gremlin.jsr223.ImportGremlinPlugin": {
+                    "classImports": ["java.lang.Math"], "methodImports": ["java.lang.Math#*"],
+                },
+                "org.apache.tinkerpop.gremlin.jsr223.ScriptFileGremlinPlugin": {
+                    "files": [path("init.groovy")],
+                },
+            } } },
+            "serializers": [{ "className": serializer }],
+            "processors": [
+                { "className": format!("{server}.op.session.SessionOpProcessor"),
+                  "config": { "sessionTimeout": 28_800_000 } },
+                { "className": format!("{server}.op.traversal.TraversalOpProcessor"), "config": {} },
+            ],
+            "maxContentLength": 10_485_760,
+            "resultIterationBatchSize": 64,
+        });
+        write(&folder, "server.yaml", &settings.to_string())?;
+        write(&folder, "graph.properties", self.properties)?;
+        write(&folder, "init.groovy", &script)?;
+        let mut command = java(jars);
+        command.arg(self.class).arg(folder.join("server.yaml")).current_dir(&folder);
+        start(self.name, command, address, &folder, || TcpStream::connect(address).is_ok())
+    }
+}
+
+fn neo4j(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
+    let address = free_address()?;
+    let folder = bench.folder.join("neo4j");
+    write(&folder, "Neo4jServer.java", NEO4J)?;
+    let mut command = java(jars);
+    command.arg(folder.join("Neo4jServer.java")).arg(folder.join("store")).arg(address.port().to_string());
+    let ask = |text: &str, parameters: serde_json::Value| -> Result<()> {
+        let mut exchange = Exchange::connect(address, Carrier::Http)?;
+        match exchange.ask(&statement_request(address, text, &parameters))? {
+            (200..=204, _) => Ok(()),
+            (_, body) => Err(Error::new(ErrorKind::Io, format!("neo4j answers {body:?} to {text}"))),
+        }
+    };
+    let process = start("neo4j", command, address, &folder, || ask("RETURN 1", json!({})).is_ok())?;
+    ask("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.number IS UNIQUE", json!({}))?;
+    let numbers: Vec<u32> = (0..bench.people.count).collect();
+    for numbers in numbers.chunks(LOADED) {
+        let text = "UNWIND $numbers AS number CREATE (:Person {number: number, name: 'person ' + number})";
+        ask(text, json!({ "numbers": numbers }))?;
+    }
+    for edges in bench.people.edges().chunks(LOADED) {
+        let text = "UNWIND $edges AS edge MATCH (p:Person {number: edge[0]}) MATCH (q:Person {number: edge[1]}) \
+                    CREATE (p)-[:KNOWS]->(q)";
+        ask(text, json!({ "edges": edges }))?;
+    }
+    let mut contender = Contender { name: NEO4J_SERVER, address, dialect: Dialect::Cypher, ids: Vec::new() };
+    contender.learn_ids(&bench.people)?;
+    Ok((process, vec![contender]))
+}
+
+fn java(jars: &Path) -> Command {
+    let mut command = Command::new("java");
+    command.args(JAVA).arg("-cp").arg(jars.join("*"));
+    command
+}
+
+/// Starts a server, and waits until `is_ready`.
+fn start(
+    name: &str,
+    command: Command,
+    address: SocketAddr,
+    folder: &Path,
+    is_ready: impl Fn() -> bool,
+) -> Result<ServerProcess> {
+    let mut process = ServerProcess::start(name, command, address, folder)?;
+    let began = Instant::now();
+    while !is_ready() {
+        process.expect_alive()?;
+        if began.elapsed() > READY_TIME {
+            return Err(process.failed("is not ready in time"));
+        }
+        thread::sleep(READY_INTERVAL);
+    }
+    Ok(process)
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
+    written.map_err(|error| Error::new(ErrorKind::Io, format!("write {}: {error}", path.display())))
+}

@@ -1,0 +1,60 @@
+//! The part `server`: the real program, on a small graph. Its peers need a JVM, and are left out.
+
+use crate::{harness, results};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program `evergraph`, as this test was built: beside the harness.
+fn program() -> PathBuf {
+    let built =
+        Path::new(env!("CARGO_BIN_EXE_evergraph-benches")).parent().expect("a program is in a folder");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // With the features that this test is built with, so that little is compiled twice.
+    cargo.args(["build", "--locked", "--quiet", "--workspace", "--bin", "evergraph"]);
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    cargo
+        .arg("--manifest-path")
+        .arg(manifest)
+        .arg("--target-dir")
+        .arg(built.parent().expect("a target folder"));
+    assert!(cargo.status().expect("cargo starts").success(), "the program is built");
+    built.join("evergraph")
+}
+
+#[test]
+fn a_server_answers_right_under_every_load_and_every_figure_of_it_is_there() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let program = format!("--server-program={}", program().display());
+    let done = harness(folder.path(), &["--only", "server", &program], None);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{told}");
+    let results = results(folder.path());
+    let entries = results["entries"].as_array().expect("entries are a list");
+    let names: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
+    for name in [
+        "server.rate.look_up.id.clients_1",
+        "server.p99.look_up.index.clients_64",
+        "server.p50.two_hops.clients_64",
+        "server.rate.rows.clients_8",
+        "server.rate.writes.none.clients_64",
+        "server.rate.writes.interval.clients_1",
+        "server.rate.writes.sync.clients_64",
+        "server.rate.tx.clients_64",
+        "server.logins",
+        "server.idle.plain",
+        "server.idle.tls",
+        "server.start",
+        "server.p99.heavy.rows",
+        "server.p99.heavy.count",
+        "server.p99.heavy.order",
+    ] {
+        assert!(names.contains(name), "{name} is missing");
+    }
+    let peers: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["peer"].as_str()).collect();
+    assert_eq!(
+        peers.into_iter().collect::<Vec<_>>(),
+        ["alone", "by http", "embedded", "one client", "without"]
+    );
+    assert!(entries.iter().all(|entry| entry["ours"]["median"].as_f64().is_some_and(f64::is_finite)));
+}

@@ -12,7 +12,7 @@ use crate::command::export::ExportArguments;
 use crate::command::generate::GenerateArguments;
 use crate::command::health::HealthArguments;
 use crate::command::import::arguments::ImportArguments;
-use crate::command::index::IndexArguments;
+use crate::command::index::arguments::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
 use crate::command::run::arguments::RunArguments;

@@ -14,6 +14,7 @@ mod context;
 mod engine;
 mod loading;
 mod open;
+mod remote_job;
 mod server_access;
 mod settings;
 mod target;
@@ -157,7 +158,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Convert(arguments) => command::convert::execute(arguments, context)?,
         Command::Salvage(arguments) => return command::salvage::execute(arguments, context),
         Command::Checkpoint(arguments) => command::checkpoint::execute(arguments, context)?,
-        Command::Index(arguments) => command::index::execute(arguments, context)?,
+        Command::Index(arguments) => command::index::execute::execute(arguments, context)?,
         Command::Generate(arguments) => command::generate::execute(arguments, context)?,
         Command::Demo(arguments) => command::demo::execute(arguments, context)?,
         Command::Bench(arguments) => command::bench::execute(arguments, context)?,

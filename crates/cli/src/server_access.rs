@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::target::UncheckedUrl;
 use clap::Args;
+use evergraph_client::admin::call::Admin;
 use evergraph_client::client::Client;
 use evergraph_client::interrupt::Interrupt;
 use evergraph_client::options::ClientOptions;
@@ -43,6 +44,17 @@ impl ServerAccessArguments {
         let mut options = self.options(context);
         options.password = self.password(&url)?;
         Client::connect(&url, options)
+    }
+
+    /// Administration of the server; nothing is sent yet.
+    ///
+    /// # Errors
+    /// `invalid` for a wrong URL, password file or certificate.
+    pub fn admin(&self, url: &UncheckedUrl, context: &Context) -> Result<Admin> {
+        let url = url.check()?;
+        let mut options = self.options(context);
+        options.password = self.password(&url)?;
+        Client::new(&url, options).map(|client| client.admin())
     }
 
     /// A client that does not log in.

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `run DB pagrank` | there is no such algorithm, and which is meant |
 //! | `run DB` | all algorithms, in the groups of the help |
-//! | `stats ws://localhost` | it opens a folder; which commands take a URL |
+//! | `convert ws://localhost` | it opens a folder; which commands take a URL |
 //! | `run DB louvain --direction in` | why it has no such option, and no other option that only looks like it |
 
 use crate::command::run::arguments::{algorithm_groups, algorithm_names};
@@ -80,8 +80,8 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
 fn not_by_url(path: &[String], url: &str) -> (Failure, String) {
     let command = path.first().map_or("this command", String::as_str);
     let text = format!("{command} opens the folder of a database, and {url} is the URL of a server");
-    let hint = "query, shell and health take a URL; everything else needs the folder, on the server's machine and while no \
-                server has it open";
+    let hint = "query, shell, stats, index and health take a URL; everything else needs the folder, on the server's machine and \
+                while no server has it open";
     (Error::invalid(text).into(), hint.to_owned())
 }
 

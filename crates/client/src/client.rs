@@ -1,6 +1,6 @@
 //! `Client`: queries and transactions on a server, from any thread.
 
-use crate::connection::Destination;
+use crate::destination::Destination;
 use crate::interrupt::Interrupt;
 use crate::options::ClientOptions;
 use crate::pool::Pool;

@@ -7,9 +7,9 @@
 //!
 //! One request is awaited at a time. Answers to one that nobody waits for any more are skipped.
 
-use crate::options::ClientOptions;
+use crate::credentials::{Credentials, check_private};
+use crate::destination::Destination;
 use crate::stream::Stream;
-use crate::url::ServerUrl;
 use crate::wait_limit::WaitLimit;
 use crate::web_socket::{Lost, WebSocket};
 use evergraph_graph::error::{Error, Result};
@@ -17,18 +17,8 @@ use evergraph_protocol::request::operation::{Operation, Request};
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use evergraph_storage::planted::{Bug, planted};
-use rustls::ClientConfig;
-use std::net::IpAddr;
 use std::sync::Arc;
 use uuid::Uuid;
-
-/// Where connections lead, and how they are made.
-#[derive(Debug)]
-pub(crate) struct Destination {
-    pub(crate) url: ServerUrl,
-    pub(crate) options: ClientOptions,
-    pub(crate) tls: Option<Arc<ClientConfig>>,
-}
 
 /// A connection that requests are sent by.
 #[derive(Debug)]
@@ -174,29 +164,9 @@ impl Connection {
     }
 
     fn credentials(&self) -> Result<Vec<u8>> {
-        let Destination { url, options, .. } = &*self.destination;
-        let place = url.authority();
-        let Some(user) = &url.user else {
-            return Err(Error::invalid(format!(
-                "the server at {place} has users: name one in the URL, as in ws://USER@{place}"
-            )));
-        };
-        let Some(password) = &options.password else {
-            return Err(Error::invalid(format!(
-                "the server at {place} asks for the password of {user:?}: put it into the variable EVERGRAPH_PASSWORD, \
-                 or into a file"
-            )));
-        };
-        if !is_private(url, self.socket.peer()) {
-            return Err(Error::invalid(format!(
-                "the server at {place} is on another machine and without TLS: the password was not sent; connect by \
-                 wss://"
-            )));
-        }
-        if user.contains('\0') || password.reveal().contains('\0') {
-            return Err(Error::invalid("a user or a password has a null character"));
-        }
-        Ok(["\0", user, "\0", password.reveal()].concat().into_bytes())
+        let credentials = Credentials::of(&self.destination)?;
+        check_private(&self.destination.url, self.socket.peer())?;
+        credentials.sasl()
     }
 
     fn broken(&mut self, why: &str) -> RequestFailure {
@@ -212,11 +182,6 @@ impl Connection {
     }
 }
 
-/// Whether nobody can listen on the way to `peer`.
-fn is_private(url: &ServerUrl, peer: Option<IpAddr>) -> bool {
-    url.has_tls || peer.is_some_and(|peer| peer.is_loopback())
-}
-
 /// An id that no other request or session has.
 ///
 /// # Errors
@@ -227,21 +192,4 @@ pub(crate) fn random_id() -> Result<Uuid> {
         Error::new(evergraph_graph::error::ErrorKind::Io, format!("get random bytes of the system: {error}"))
     })?;
     Ok(uuid::Builder::from_random_bytes(bytes).into_uuid())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_password_leaves_the_machine_only_by_tls() {
-        let (plain, tls) = ("ws://ann@h".parse().unwrap(), "wss://ann@h".parse().unwrap());
-        let of = |text: &str| Some(text.parse().unwrap());
-        for own in ["127.0.0.1", "127.9.9.9", "::1"] {
-            assert!(is_private(&plain, of(own)), "{own}");
-        }
-        for other in [of("192.168.0.1"), of("10.0.0.1"), of("2001:db8::1"), of("0.0.0.0"), None] {
-            assert!(!is_private(&plain, other) && is_private(&tls, other), "{other:?}");
-        }
-    }
 }

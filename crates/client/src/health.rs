@@ -8,11 +8,13 @@
 //! Neither needs a log-in, and neither tells names of databases.
 
 use crate::client::Client;
-use crate::http::{HttpAnswer, get};
+use crate::connection::RequestFailure;
+use crate::http::send::{HttpBody, HttpRequest, Login, send};
 use crate::interrupt::Interrupt;
 use crate::wait_limit::WaitLimit;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::time::Duration;
+use ureq::http::Method;
 
 /// Bytes of an answer.
 const BODY_BYTES_MAX: u64 = 16 << 10;
@@ -38,8 +40,7 @@ impl Client {
     /// `io` if nobody answers, or something else than an Evergraph server; `limit` after `timeout`; `cancelled`.
     pub fn health(&self, timeout: Duration, interrupt: impl Into<Interrupt>) -> Result<Health> {
         let limit = WaitLimit::new(&interrupt.into()).within(timeout);
-        let destination = self.destination();
-        let alive = get(destination, "/healthz", &limit, BODY_BYTES_MAX)?;
+        let alive = self.page("/healthz", &limit)?;
         if alive.status != 200 {
             let place = self.url().authority();
             let text = format!(
@@ -49,7 +50,7 @@ impl Client {
             );
             return Err(Error::new(ErrorKind::Io, text));
         }
-        let ready = get(destination, "/readyz", &limit, BODY_BYTES_MAX)?;
+        let ready = self.page("/readyz", &limit)?;
         Ok(match ready.status {
             200 => Health::Ready,
             404 => Health::Alive,
@@ -57,15 +58,30 @@ impl Client {
             status => Health::NotReady(format!("/readyz has status {status}{}", said(&ready))),
         })
     }
+
+    fn page(&self, path: &str, limit: &WaitLimit) -> Result<Page> {
+        let (accept, body, login) = (None, HttpBody::Nothing, Login::Nobody);
+        let request = HttpRequest { method: Method::GET, path, accept, body, login };
+        let response =
+            send(self.destination(), request, limit, Duration::MAX).map_err(RequestFailure::into_error)?;
+        let status = response.status;
+        Ok(Page { status, body: response.bytes(BODY_BYTES_MAX)? })
+    }
 }
 
-fn said(answer: &HttpAnswer) -> String {
+/// A page that everybody may read.
+struct Page {
+    status: u16,
+    body: Vec<u8>,
+}
+
+fn said(answer: &Page) -> String {
     let reason = reason(answer);
     if reason.is_empty() { reason } else { format!(": {reason}") }
 }
 
 /// The first line of a body, without control characters.
-fn reason(answer: &HttpAnswer) -> String {
+fn reason(answer: &Page) -> String {
     let text = String::from_utf8_lossy(&answer.body);
     let line = text.lines().next().unwrap_or_default().trim();
     line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(REASON_MAX).collect()

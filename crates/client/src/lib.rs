@@ -6,7 +6,8 @@
 //!   │                  log-in        limits of     TCP, TLS, waits that end
 //!   │                                messages
 //!   ├──> Results       frames as they come
-//!   └──> Transaction   a session; commit, rollback; retried after conflicts
+//!   ├──> Transaction   a session; commit, rollback; retried after conflicts
+//!   └──> Admin ──> HTTP ──> Stream       databases, schema, indexes, statistics, plans, queries, users
 //! ```
 //!
 //! A server may be hostile: sizes and depth of messages, and the time that it may take, are limited.
@@ -29,8 +30,11 @@
 //! # Ok::<(), evergraph_graph::error::Error>(())
 //! ```
 
+pub mod admin;
 pub mod client;
 pub(crate) mod connection;
+pub(crate) mod credentials;
+pub(crate) mod destination;
 pub mod health;
 pub(crate) mod http;
 pub mod interrupt;

@@ -2,7 +2,8 @@
 //!
 //! Each result that is being read and each transaction has a connection of its own, so that none waits for another.
 
-use crate::connection::{Connection, Destination};
+use crate::connection::Connection;
+use crate::destination::Destination;
 use crate::wait_limit::WaitLimit;
 use evergraph_graph::error::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -141,6 +141,19 @@ impl Query {
         }
     }
 
+    /// What a request for its plan says of it.
+    pub(crate) fn plan_operation(&self) -> Operation {
+        let options = QueryOptions {
+            evaluation_timeout_ms: self.timeout.map(milliseconds),
+            isolation: self.isolation,
+            strict: self.is_strict,
+            ..QueryOptions::default()
+        };
+        let bindings = self.bindings.clone();
+        let gremlin = self.as_text().unwrap_or_default().into();
+        Operation::Eval { gremlin, language: None, bindings, options }
+    }
+
     /// The request for it on `database`, or in a session with its isolation level.
     pub(crate) fn operation(&self, database: Option<&str>, within: Option<&Within>) -> Operation {
         let mut options = options(database, within);

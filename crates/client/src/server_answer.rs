@@ -65,12 +65,15 @@ pub(crate) fn error_of(response: &Response, text: Option<&str>) -> Error {
         return UnknownOutcome::of(&Error::new(kind, message), "it is not known whether it was written");
     }
     match (response.attributes.place(), text) {
-        (Some(place), Some(text)) => {
-            let wrong = text_error(kind, &message, place, text);
-            Error::new(kind, wrong.shown_in(text)).because(wrong)
-        }
+        (Some(place), Some(text)) => placed(kind, &message, place, text),
         _ => Error::new(kind, message),
     }
+}
+
+/// The error that `message` tells of, at `place` of `text`.
+pub(crate) fn placed(kind: ErrorKind, message: &str, place: LineColumn, text: &str) -> Error {
+    let wrong = text_error(kind, message, place, text);
+    Error::new(kind, wrong.shown_in(text)).because(wrong)
 }
 
 fn kind_of(response: &Response) -> ErrorKind {

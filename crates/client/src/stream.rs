@@ -31,6 +31,8 @@ pub(crate) struct Socket {
     stream: TcpStream,
     limit: WaitLimit,
     waiting: Waiting,
+    /// How long a write may wait for the other end to read.
+    unread_max: Duration,
     /// When it received something, or somebody began to wait.
     heard_at: Instant,
 }
@@ -62,7 +64,13 @@ impl Stream {
         };
         settle().map_err(|error| failed(url, "connect to", &error))?;
         let waiting = Waiting::Until(Duration::MAX);
-        let mut socket = Socket { stream, limit: limit.clone(), waiting, heard_at: Instant::now() };
+        let mut socket = Socket {
+            stream,
+            limit: limit.clone(),
+            waiting,
+            unread_max: Duration::MAX,
+            heard_at: Instant::now(),
+        };
         let Some(tls) = tls else { return Ok(Self::Plain(socket)) };
         let name = ServerName::try_from(url.host.clone())
             .map_err(|error| Error::invalid(format!("{:?} is no name of a server: {error}", url.host)))?;
@@ -94,6 +102,11 @@ impl Stream {
     /// Reads do not wait from now on.
     pub(crate) fn wait_never(&mut self) {
         self.socket().waiting = Waiting::Never;
+    }
+
+    /// A write for which the other end reads nothing for `unread_max` would block, from now on.
+    pub(crate) fn limit_writes(&mut self, unread_max: Duration) {
+        self.socket().unread_max = unread_max;
     }
 
     fn socket(&mut self) -> &mut Socket {
@@ -157,10 +170,15 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let began = Instant::now();
         loop {
             self.limit.check()?;
             match self.stream.write(bytes) {
-                Err(error) if is_pause(&error) => {}
+                Err(error) if is_pause(&error) => {
+                    if began.elapsed() >= self.unread_max {
+                        return Err(io::ErrorKind::WouldBlock.into());
+                    }
+                }
                 written => return written,
             }
         }

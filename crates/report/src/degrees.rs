@@ -12,7 +12,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, LabelId, TypeId, VertexId};
 use evergraph_graph::view::{GraphView, VertexCursor};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Vertices that are scanned before their degrees are asked for.
@@ -34,7 +34,7 @@ pub struct Degrees {
 }
 
 /// How many vertices have which degree.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 pub struct Distribution {
     /// Vertices that may have such edges.
     pub vertices: u64,
@@ -53,7 +53,7 @@ pub struct Distribution {
 }
 
 /// The vertices whose degree lies between two numbers.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 pub struct Bin {
     /// The lowest degree.
     pub from: u64,

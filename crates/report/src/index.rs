@@ -2,23 +2,23 @@
 
 use evergraph::index::IndexInfo;
 use evergraph::{Database, OwnerName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is known of an index.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct IndexEntry {
     /// `vertices` or `edges`.
-    pub of: &'static str,
+    pub of: String,
     /// The label, or the edge type.
     pub owner: String,
     /// The property.
     pub key: String,
     /// `hash`, `ordered` or `newest`.
-    pub kind: &'static str,
+    pub kind: String,
     /// Whether at most one vertex or edge has each value.
     pub unique: bool,
     /// Whether it is being built or ready.
-    pub state: &'static str,
+    pub state: String,
     /// Entries; an estimate if they lie in files.
     pub entries: u64,
     /// Different values; `null` if the entries lie in files, which don't count values.
@@ -38,12 +38,12 @@ impl IndexEntry {
     #[must_use]
     pub fn new(index: &IndexInfo) -> Self {
         Self {
-            of: if index.of_edges { "edges" } else { "vertices" },
+            of: if index.of_edges { "edges" } else { "vertices" }.to_owned(),
             owner: index.owner.clone(),
             key: index.key.clone(),
-            kind: index.kind.name(),
+            kind: index.kind.name().to_owned(),
             unique: index.unique,
-            state: index.state.name(),
+            state: index.state.name().to_owned(),
             entries: index.entries,
             distinct: index.distinct,
             distinct_is_exact: index.unique && index.file_bytes == 0,
@@ -54,11 +54,23 @@ impl IndexEntry {
     }
 }
 
+impl IndexEntry {
+    /// Whether it is one on the property `key` of `owner`.
+    #[must_use]
+    pub fn is_on(&self, owner: OwnerName<'_>, key: &str) -> bool {
+        let (of, name) = match owner {
+            OwnerName::Label(label) => ("vertices", label),
+            OwnerName::EdgeType(edge_type) => ("edges", edge_type),
+        };
+        self.of == of && self.owner == name && self.key == key
+    }
+}
+
 /// All indexes of `database`, in the order of what they are on.
 #[must_use]
 pub fn list(database: &Database) -> Vec<IndexEntry> {
     let mut indexes: Vec<IndexEntry> = database.indexes().iter().map(IndexEntry::new).collect();
-    indexes.sort_by(|a, b| (a.of, &a.owner, &a.key, a.kind).cmp(&(b.of, &b.owner, &b.key, b.kind)));
+    indexes.sort_by(|a, b| (&a.of, &a.owner, &a.key, &a.kind).cmp(&(&b.of, &b.owner, &b.key, &b.kind)));
     indexes
 }
 

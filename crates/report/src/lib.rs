@@ -1,4 +1,5 @@
-//! Report: what is in a database and what it takes, as documents that the program prints and the server sends.
+//! Report: what is in a database and what it takes, as documents that the program prints and the server sends, and
+//! that the program reads of a server.
 //!
 //! ```text
 //! statistics   everything that is counted: schema, degrees, memory, disk

@@ -6,12 +6,12 @@ use evergraph::Database;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
 use evergraph_graph::view::{GraphView, Statistics as Counts};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the graph is made of.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct SchemaReport {
     /// By label.
     pub labels: Vec<LabelEntry>,
@@ -43,7 +43,7 @@ impl SchemaReport {
 }
 
 /// What is known of a label.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct LabelEntry {
     /// Its name.
     pub label: String,
@@ -54,7 +54,7 @@ pub struct LabelEntry {
 }
 
 /// What is known of an edge type.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct TypeEntry {
     /// Its name.
     #[serde(rename = "type")]
@@ -73,7 +73,7 @@ pub struct TypeEntry {
 }
 
 /// Labels that an edge has joined, now or before.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Join {
     /// Where it began.
     pub source_label: String,
@@ -82,7 +82,7 @@ pub struct Join {
 }
 
 /// A property of a label or a type.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Property {
     /// Its name.
     pub key: String,
@@ -94,7 +94,7 @@ pub struct Property {
 }
 
 /// How edges are spread, on both sides; `null` where no vertex may have any.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub struct SideDegrees {
     /// Over the vertices that they leave.
     pub out: Option<Distribution>,

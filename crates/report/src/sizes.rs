@@ -1,9 +1,9 @@
 //! Sizes: what a database takes in memory and on disk, whatever its engine.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Bytes in memory.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Memory {
     /// Lists of edges, both directions.
     pub topology_bytes: u64,
@@ -26,7 +26,7 @@ pub struct Memory {
 }
 
 /// Bytes on disk.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Disk {
     /// Of all files.
     pub bytes: u64,

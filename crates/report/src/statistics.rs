@@ -10,11 +10,11 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use evergraph_graph::view::GraphView;
 use evergraph_storage::store::StoreStatistics;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// What is in a database, and what it takes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct StatisticsReport {
     /// The database, as it is shown.
     pub database: String,
@@ -47,7 +47,7 @@ pub struct StatisticsReport {
 }
 
 /// The open snapshots and transactions of this process.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Readers {
     /// How many snapshots.
     pub snapshots: u32,
@@ -76,10 +76,10 @@ impl Readers {
 }
 
 /// What the engine has made of the graph.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct EngineEntry {
     /// Its name: `memory` or `disk`.
-    pub name: &'static str,
+    pub name: String,
     /// Groups of vertices.
     pub groups: u64,
     /// Segments of groups.
@@ -95,7 +95,7 @@ pub struct EngineEntry {
 }
 
 /// The newest checkpoint, and what opening had to read behind it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Checkpoint {
     /// The last commit in it.
     pub covered_through: u64,
@@ -108,7 +108,7 @@ pub struct Checkpoint {
 }
 
 /// How long it took.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Seconds {
     /// To open the database; `null` if it was open.
     pub open: Option<f64>,
@@ -212,7 +212,7 @@ fn engine(statistics: &Statistics) -> EngineEntry {
     let engine = &statistics.store.engine;
     let edges = (engine.body_edges + engine.fresh_edge_records).max(1);
     EngineEntry {
-        name: statistics.engine.name(),
+        name: statistics.engine.name().to_owned(),
         groups: engine.groups,
         segments: engine.segments,
         hubs: engine.hubs,

@@ -2,10 +2,10 @@
 
 use evergraph::Statistics;
 use evergraph::disk_engine::statistics::{GraphStatistics, GraphUse, TreeStatistics};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The disk engine's numbers.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct TreeEntry {
     /// The newest commit that is in files, with all before it.
     pub covered_through: u64,
@@ -38,7 +38,7 @@ pub struct TreeEntry {
 }
 
 /// The files of a level.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct LevelEntry {
     /// Which one, from 0.
     pub level: usize,
@@ -55,7 +55,7 @@ pub struct LevelEntry {
 }
 
 /// Memory graphs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct MemoryGraphs {
     /// Those that wait for their flush.
     pub frozen: u64,
@@ -70,7 +70,7 @@ pub struct MemoryGraphs {
 }
 
 /// A memory graph.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct MemoryGraph {
     /// Its newest commit; `null` if it has none.
     pub last_commit: Option<u64>,
@@ -78,7 +78,7 @@ pub struct MemoryGraph {
     pub bytes: u64,
     /// Why it is there: `commits` go to it, it waits for its `flush`, a `transaction` may conflict with it, or `nothing`:
     /// it goes next.
-    pub kept_for: &'static str,
+    pub kept_for: String,
     /// The snapshot of that transaction, the oldest one that is open.
     pub transaction: Option<u64>,
 }
@@ -91,12 +91,17 @@ impl From<&GraphStatistics> for MemoryGraph {
             GraphUse::Transaction(snapshot) => ("transaction", Some(snapshot.0)),
             GraphUse::Nothing => ("nothing", None),
         };
-        Self { last_commit: graph.last.map(|last| last.0), bytes: graph.bytes, kept_for, transaction }
+        Self {
+            last_commit: graph.last.map(|last| last.0),
+            bytes: graph.bytes,
+            kept_for: kept_for.to_owned(),
+            transaction,
+        }
     }
 }
 
 /// Lists that were looked at.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Lists {
     /// How many, for an edge, their length or all of them, while there were files.
     pub count: u64,
@@ -107,7 +112,7 @@ pub struct Lists {
 }
 
 /// The cache of pages.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Cache {
     /// Bytes of pages in it.
     pub bytes: u64,
@@ -122,7 +127,7 @@ pub struct Cache {
 }
 
 /// Files that snapshots alone need.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Pinned {
     /// How many.
     pub files: u64,
@@ -131,7 +136,7 @@ pub struct Pinned {
 }
 
 /// Flushes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Flushes {
     /// Files written.
     pub files: u64,
@@ -144,7 +149,7 @@ pub struct Flushes {
 }
 
 /// Compactions.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Compactions {
     /// How many.
     pub count: u64,
@@ -159,7 +164,7 @@ pub struct Compactions {
 }
 
 /// Commits that waited.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Stalls {
     /// How many.
     pub count: u64,
@@ -237,7 +242,7 @@ impl TreeEntry {
 }
 
 /// Memory that is reserved below a limit.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct BudgetEntry {
     /// The limit; `null` if there is none.
     pub limit_bytes: Option<u64>,
@@ -248,7 +253,7 @@ pub struct BudgetEntry {
 }
 
 /// What one purpose has of the budget.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct BudgetPurpose {
     /// What it is for.
     pub purpose: String,

@@ -300,6 +300,8 @@ bugs! {
     LoginsRepeated = "logins-repeated";
     /// What a query sends without end holds its client for longer than its time.
     AnswersWithoutEnd = "answers-without-end";
+    /// A job that its client interrupts goes on on the server.
+    InterruptedJobsGoOn = "interrupted-jobs-go-on";
 }
 
 /// Whether this process has `bug`.

@@ -246,14 +246,16 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["interrupt", "password", "server_answer", "url"],
             &["options", "wait_limit"],
-            &["query", "stream", "tls"],
+            &["destination"],
+            &["credentials", "query", "stream", "tls"],
             &["web_socket"],
             &["connection"],
             &["http", "pool"],
             &["results"],
             &["transaction"],
             &["client"],
-            &["health"],
+            &["health", "admin::answer"],
+            &["admin"],
         ],
     ),
     (
@@ -295,7 +297,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["allocator", "amount", "engine", "open", "settings", "target", "welcome"],
             &["context"],
-            &["server_access"],
+            &["remote_job", "server_access"],
             &["loading"],
             &["command"],
             &["command::query"],

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
+mod administration;
 mod algorithms;
 mod bad_input;
 mod broken_input;

@@ -2,15 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
+mod admin;
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 #[path = "../../../server/tests/security/certificates.rs"]
 mod certificates;
 mod health;
 mod hostile;
+mod jobs;
 mod lost_connections;
 mod queries;
 mod script;
 mod secured;
+mod site;
 mod transactions;
 
 use evergraph::Database;

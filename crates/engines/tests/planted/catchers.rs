@@ -394,6 +394,11 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "hostile::frames_without_end_last_no_longer_than_the_query_may",
             &["the query ends with its time"],
         ),
+        InterruptedJobsGoOn => (
+            "client",
+            "jobs::a_job_is_cancelled_on_the_server_with_whoever_follows_it",
+            &["an interrupted job is cancelled on the server"],
+        ),
         SlowQueriesKeepValues => (
             "security",
             "logs::slow_queries_are_logged_without_values",

@@ -67,19 +67,38 @@ impl Request {
                     writer.plain_text(text);
                 }
                 writer.key("args");
-                writer.json.push('{');
-                for (name, content) in &arguments {
-                    writer.key(name);
-                    match content {
-                        Content::Bytecode(bytecode) => json::write_bytecode(&mut writer, bytecode)?,
-                        Content::Argument(argument) => json::write_argument(&mut writer, argument)?,
-                    }
-                }
-                writer.json.push_str("}}");
+                write_members(&mut writer, &arguments)?;
+                writer.json.push('}');
                 Ok(writer.json.into_bytes())
             }
         }
     }
+
+    /// The arguments as the members of one object: the body of a POST, which [`Request::read_http`] reads. Its id is left out.
+    ///
+    /// # Errors
+    /// As [`Request::to_message`].
+    pub fn to_http_body(&self) -> Result<Vec<u8>, EncodeError> {
+        let mut writer = JsonWriter::default();
+        write_members(&mut writer, &self.operation.arguments()?)?;
+        Ok(writer.json.into_bytes())
+    }
+}
+
+fn write_members(
+    writer: &mut JsonWriter,
+    arguments: &[(&'static str, Content<'_>)],
+) -> Result<(), EncodeError> {
+    writer.json.push('{');
+    for (name, content) in arguments {
+        writer.key(name);
+        match content {
+            Content::Bytecode(bytecode) => json::write_bytecode(writer, bytecode)?,
+            Content::Argument(argument) => json::write_argument(writer, argument)?,
+        }
+    }
+    writer.json.push('}');
+    Ok(())
 }
 
 impl Operation {

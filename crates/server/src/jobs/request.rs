@@ -8,17 +8,13 @@
 use crate::jobs::job_kind::JobKind;
 use crate::jobs::operations::copying::{BackupRequest, ExportRequest};
 use crate::jobs::operations::importing::ImportRequest;
-use crate::jobs::operations::upkeep::{check, checkpoint};
+use crate::jobs::operations::upkeep::{IndexRequest, check, checkpoint};
 use crate::jobs::registry::Work;
 use crate::jobs::resources::JobResources;
 use evergraph_graph::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-
-/// Kinds that are asked for by their names; an index is created by a request of its own.
-pub const KINDS: [JobKind; 5] =
-    [JobKind::Backup, JobKind::Check, JobKind::Checkpoint, JobKind::Export, JobKind::Import];
 
 /// What `members` ask for of `database`. Waits for the disk: paths are looked at.
 ///
@@ -30,11 +26,11 @@ pub fn read(
     resources: &Arc<JobResources>,
 ) -> Result<(JobKind, Work)> {
     let kind = match members.remove("kind") {
-        Some(Value::String(name)) => KINDS.into_iter().find(|kind| kind.name() == name),
+        Some(Value::String(name)) => JobKind::ALL.into_iter().find(|kind| kind.name() == name),
         _ => None,
     };
     let kind = kind.ok_or_else(|| {
-        let known = KINDS.map(JobKind::name).join(", ");
+        let known = JobKind::ALL.map(JobKind::name).join(", ");
         Error::invalid(format!("the member `kind` of a job: expected one of {known}"))
     })?;
     let work = match kind {
@@ -43,7 +39,7 @@ pub fn read(
         JobKind::Backup => members_of::<BackupRequest>(kind, members)?.work(database, resources)?,
         JobKind::Export => members_of::<ExportRequest>(kind, members)?.work(database, resources)?,
         JobKind::Import => ImportRequest::read(members)?.work(database, resources)?,
-        JobKind::CreateIndex => return Err(Error::invalid("an index is created by a request of its own")),
+        JobKind::CreateIndex => members_of::<IndexRequest>(kind, members)?.work()?,
     };
     Ok((kind, work))
 }

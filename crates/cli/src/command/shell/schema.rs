@@ -1,6 +1,6 @@
 //! Schema: labels, edge types, properties and indexes, with counts, in the tables of `stats` and `index list`.
 
-use crate::command::index::indexes_table;
+use crate::command::index::report::indexes_table;
 use crate::command::stats::report::{labels_table, properties_table, types_table};
 use evergraph_report::schema::SchemaReport;
 use serde::Serialize;

@@ -50,12 +50,12 @@ impl fmt::Display for StatisticsText {
         }
         let Checkpoint { covered_through, commits_since, torn_end, .. } = report.checkpoint;
         let since = counted(commits_since, "commit", "commits");
-        let open = time(Duration::from_secs_f64(report.seconds.open.unwrap_or_default()));
-        writeln!(
-            f,
-            "checkpoint through commit {}, {since} in the log since; opened in {open}",
-            count(covered_through)
-        )?;
+        let covered = count(covered_through);
+        write!(f, "checkpoint through commit {covered}, {since} in the log since")?;
+        match report.seconds.open {
+            Some(seconds) => writeln!(f, "; opened in {}", shown_seconds(seconds))?,
+            None => writeln!(f)?,
+        }
         if torn_end {
             writeln!(f, "a crash had cut off the log's end; nothing in it had been acknowledged")?;
         }
@@ -117,6 +117,11 @@ impl StatisticsText {
         }
         sizes
     }
+}
+
+/// A time that may come from a server: one that is none is shown as none.
+fn shown_seconds(seconds: f64) -> String {
+    time(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
 /// How many vertices each label has.

@@ -1,7 +1,10 @@
 //! Upkeep: a check, a checkpoint, an index, each beside readers and writers.
 
 use crate::jobs::registry::Work;
-use evergraph::IndexOptions;
+use evergraph::{IndexKind, IndexOptions, OwnerName};
+use evergraph_graph::error::{Error, Result};
+use evergraph_report::index::{IndexEntry, is_on};
+use serde::Deserialize;
 use serde_json::json;
 
 /// Findings that a report names; it counts all.
@@ -46,6 +49,55 @@ pub fn checkpoint() -> Work {
         });
         Ok(report.into())
     })
+}
+
+/// What is asked of an index: the members of one in the list of indexes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IndexRequest {
+    /// `vertices`, by default, or `edges`.
+    of: Option<String>,
+    /// The label, or the edge type.
+    owner: String,
+    key: String,
+    /// `hash`, by default, `ordered` or `newest`.
+    index_kind: Option<String>,
+    #[serde(default)]
+    unique: bool,
+}
+
+impl IndexRequest {
+    /// What builds it.
+    ///
+    /// # Errors
+    /// `invalid` for a word that is none of these.
+    pub fn work(self) -> Result<Work> {
+        let of_edges = match self.of.as_deref() {
+            None | Some("vertices") => false,
+            Some("edges") => true,
+            Some(other) => {
+                return Err(Error::invalid(format!("`of` is one of `vertices` and `edges`, not {other:?}")));
+            }
+        };
+        let kind = self.index_kind.map_or(Ok(IndexKind::Hash), |kind| kind.parse());
+        let kind = kind.map_err(|why: String| Error::invalid(format!("`indexKind`: {why}")))?;
+        let options = match of_edges {
+            true => IndexOptions::on_edges(&self.owner, &self.key),
+            false => IndexOptions::on_label(&self.owner, &self.key),
+        };
+        let options = if self.unique { options.unique() } else { options };
+        let options = options.of_kind(kind);
+        let (owner, key) = (self.owner, self.key);
+        let build = create_index(options);
+        Ok(Box::new(move |control| {
+            let mut built = build(control)?;
+            let owner = if of_edges { OwnerName::EdgeType(&owner) } else { OwnerName::Label(&owner) };
+            let indexes = control.database().indexes();
+            let index = indexes.iter().find(|index| is_on(index, owner, &key) && index.kind == kind);
+            built.report["index"] = json!(index.map(IndexEntry::new));
+            Ok(built)
+        }))
+    }
 }
 
 /// Builds an index.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
 #[allow(dead_code, reason = "the tests of the server use the rest")]
-#[path = "../../../server/tests/security/certificates.rs"]
+#[path = "../../../server/tests/support/certificates.rs"]
 mod certificates;
 mod health;
 mod hostile;

@@ -3,6 +3,7 @@
 use crate::program;
 use crate::support::installed_driver::Driver;
 use evergraph::Database;
+use evergraph_graph::value::{Value, ValueType};
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ fn run_checks(driver: Driver) {
                 server.take().unwrap().stop();
                 server = Some(start(address));
             }
+            "sample" => add_sample(&database),
             "idle" => wait_until_idle(server.as_ref().unwrap(), &database),
             _ => return None,
         }
@@ -50,6 +52,14 @@ fn run_checks(driver: Driver) {
     });
     server.unwrap().stop();
     database.close().unwrap();
+}
+
+/// Adds a vertex with values that Gremlin has no literals for.
+fn add_sample(database: &Database) {
+    let parse = |text, of| Value::parse(text, of).unwrap();
+    let values =
+        [("date", parse("2024-02-03", ValueType::Date)), ("period", parse("P1M3D", ValueType::Duration))];
+    database.transact(|tx| tx.add_vertex("Sample", &values).map(drop)).unwrap();
 }
 
 /// Waits until no request is running and no transaction is open.

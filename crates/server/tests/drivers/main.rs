@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! a program of checks ──"restart"──> the test ──stop, start────> the server
+//!                     ──"sample"───>          ──a vertex───────> its database
 //!                     ──"idle"─────>          ──until it rests─>
 //!                     <──a line─────
 //! ```

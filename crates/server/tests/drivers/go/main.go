@@ -3,7 +3,8 @@
 // Each entry of a list is one check; the last line says how many passed. With a password the checks of log-ins are
 // run: the server has the users reader, writer and nobody, all with this password, and its certificate is signed by
 // ROOT, a file in PEM. The program that runs this restarts the server at the line "restart", waits until nothing runs
-// there at the line "idle", and writes a line when that is done. This driver has GraphBinary only.
+// there at the line "idle", adds a vertex with a date and a period at the line "sample", and writes a line when that
+// is done. This driver has GraphBinary only.
 package main
 
 import (

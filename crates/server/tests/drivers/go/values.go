@@ -94,7 +94,9 @@ func limits(c context) {
 	// Tokens are read as texts.
 	same(one(c.g.Inject(gremlingo.T.Label)), "label")
 	same(one(c.g.Inject(gremlingo.Direction.Out)), "OUT")
-	for _, text := range []string{"g.inject(1).tree()", "g.E().subgraph('s').cap('s')"} {
+	clear(c)
+	say("sample")
+	for _, text := range []string{"g.V().values('date')", "g.V().values('period')", "g.inject(1).tree()", "g.E().subgraph('s').cap('s')"} {
 		_, err := ask(c, text)
 		refused(err, "unknown data type")
 	}

@@ -5,7 +5,9 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.time.OffsetDateTime;
+import java.time.Period;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -21,6 +23,7 @@ import org.apache.tinkerpop.gremlin.structure.T;
 final class Values extends Support {
     static final List<Named<Context>> CHECKS = List.of(
         new Named<>("arguments and variables of every type", Values::argumentsAndVariables),
+        new Named<>("values without literals", Values::sample),
         new Named<>("literals of every type", Values::literals));
 
     static final UUID ID = UUID.fromString("41d2e28a-20a4-4ab0-b379-d810dede3786");
@@ -64,6 +67,15 @@ final class Values extends Support {
             same(askAll(context.client(), "g.inject(x)", value), Arrays.asList(value));
         }
         same(context.g().inject(List.of(1, 2), List.of(3)).toList(), List.of(List.of(1, 2), List.of(3)));
+    }
+
+    static void sample(Context context) throws Exception {
+        clear(context.g());
+        say("sample");
+        same(context.g().V().values("date").toList(), List.of(LocalDate.parse("2024-02-03")));
+        same(context.g().V().values("period").toList(), List.of(Period.parse("P1M3D")));
+        same(askAll(context.client(), "g.inject(x)", LocalDate.parse("2024-02-03")), List.of(LocalDate.parse("2024-02-03")));
+        same(context.g().inject(Period.parse("P1Y2M3D")).toList(), List.of(Period.parse("P1Y2M3D")));
     }
 
     static void literals(Context context) throws Exception {

@@ -5,7 +5,7 @@
 
 const assert = require('node:assert/strict');
 const gremlin = require('gremlin');
-const { connect, one, refused } = require('./support');
+const { clear, connect, one, refused, say } = require('./support');
 const { P, t, direction } = gremlin.process;
 const { toLong } = gremlin.structure;
 
@@ -56,7 +56,10 @@ module.exports = {
     // A number is a double: a long loses digits.
     assert.equal((await client.submit('g.inject(9007199254740993l)')).first(), 2 ** 53);
     assert.ok(Object.is(await one(g.inject(-0)), 0));
+    await clear(g);
+    await say('sample');
     if (!isBinary) {
+      assert.equal(await one(g.V().values('date')), '2024-02-03');
       assert.equal(await one(g.inject(toLong('7')).is(P.typeOf('LONG'))), 7);
       await assert.rejects(g.inject(1n).next(), TypeError);
       const bytes = await one(g.inject(Buffer.from([0, 255])));
@@ -67,7 +70,7 @@ module.exports = {
     assert.deepEqual(await one(g.inject(toLong('7'))), new Map([['value', '7']]));
     assert.deepEqual(await one(g.inject(new Date('0001-01-01'))), new Date('1901-01-01'));
     // What it cannot read is an error that nobody can catch, and ends the program.
-    for (const text of ['g.inject(1.25m)', 'g.inject(1).tree()', "g.E().subgraph('s').cap('s')"]) {
+    for (const text of ["g.V().values('date')", "g.V().values('period')", 'g.inject(1.25m)', 'g.inject(1).tree()', "g.E().subgraph('s').cap('s')"]) {
       const lost = connect(url, mimeType);
       const error = await new Promise((resolve, reject) => {
         process.once('uncaughtException', resolve);

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 
 from gremlin_python.process.traversal import Direction, GType, P, T
 from gremlin_python.statics import BigDecimal, SingleByte, SingleChar, bigint, long, short
-from support import refused
+from support import clear, refused, say
 
 WEST = timezone(timedelta(hours=-5, minutes=-30))
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
@@ -107,5 +107,12 @@ def check_what_the_driver_cannot_send_or_read(context):
         assert g.inject(BigDecimal(20, 10**20 + 1)).next() == BigDecimal(1, 10)
         assert g.inject(timedelta(days=2, seconds=5)).to_list() == [timedelta(days=2, seconds=5)]
         raises(Exception, lambda: g.inject(timedelta(seconds=-5)).next())
+    clear(g)
+    say("sample")
+    for key, kind, text in [("date", "gx:LocalDate", "2024-02-03"), ("period", "gx:Period", "P1M3D")]:
+        if context.is_binary:
+            raises(ValueError, lambda: g.V().values(key).next())
+        else:
+            assert g.V().values(key).next() == {"@type": kind, "@value": text}
     # What is wrong in the driver leaves its connections as they were.
     assert g.inject(7).to_list() == [7]

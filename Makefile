@@ -348,7 +348,7 @@ python:
 
 # Gremlin's drivers, which the server is tested with.
 gremlin-drivers:
-	$(Q)tools/make-python "$(BUILT)/gremlin-python" crates/server/tests/drivers/requirements.txt
+	$(Q)tools/make-python "$(BUILT)/gremlin-python" crates/server/tests/drivers/python/requirements.txt
 	$(Q)for language in javascript java go; do \
 	    tools/make-gremlin-driver $$language "$(BUILT)/gremlin-$$language"; \
 	done

@@ -12,10 +12,11 @@ use crate::answer::message::Reply;
 use crate::client::Client;
 use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::served_database::ServedDatabase;
-use crate::databases::target::{RequestTarget, ResolvedDatabase};
+use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
+use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, RunningRequest};
 use crate::request_content::{RequestContent, query_timeout, read_request};
 use crate::request_context::{Job, RequestContext, WriteRule};
 use crate::request_task::RequestTask;
@@ -28,6 +29,7 @@ use crate::security::quota::{Quota, QuotaGuard};
 use crate::security::sasl::read_plain;
 use crate::server_core::ServerCore;
 use crate::session::Session;
+use crate::session_owners::Ownership;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, Request};
@@ -56,7 +58,7 @@ pub enum EndReason {
 /// The requests and sessions of one client.
 ///
 /// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and
-/// of `session_owners` and of the log-in gate are taken.
+/// of the owners of sessions and of the log-in gate are taken.
 pub struct Connection {
     core: Arc<ServerCore>,
     number: u64,
@@ -75,48 +77,6 @@ struct State {
     /// When the client sent something last.
     last_used: Instant,
     is_closed: bool,
-}
-
-/// A request that is not answered yet.
-struct RunningRequest {
-    task: TaskHandle,
-    cancel: CancelFlag,
-    deadline: Option<Instant>,
-    _permits: Permits,
-}
-
-/// Places among the requests of a connection, and of a user, until both are given back.
-#[derive(Default)]
-struct Permits {
-    _connection: Option<OwnedSemaphorePermit>,
-    _user: Option<QuotaGuard>,
-}
-
-/// A session and the requests that wait for the one before.
-struct OrderedSession {
-    session: Arc<Session>,
-    /// The database of the first request of its transaction, which the others are for.
-    served: Arc<ServedDatabase>,
-    /// Whether its last request ends the transaction: the next one begins another, perhaps in another database.
-    is_ending: bool,
-    waiting: VecDeque<PendingRequest>,
-    is_busy: bool,
-}
-
-/// Which database a session is of.
-struct Binding {
-    served: Arc<ServedDatabase>,
-    is_ending: bool,
-}
-
-/// A request that has not begun.
-struct PendingRequest {
-    reply: Reply,
-    job: Job,
-    /// `None` for a rollback, which is possible whatever becomes of the database.
-    target: Option<RequestTarget>,
-    cancel: CancelFlag,
-    permits: Permits,
 }
 
 impl Connection {
@@ -180,6 +140,7 @@ impl Connection {
             }
             Ok(Request { id, operation }) => {
                 let reply = Reply { id, format, kind };
+                let is_close = matches!(operation, Operation::Close { .. });
                 let admission = match admitted {
                     Some(login) => Admission::Runs(Some(login)),
                     None => self.gate.admit(|| WaitingRequest {
@@ -196,6 +157,10 @@ impl Connection {
                         Ok(())
                     }
                     Admission::Waits => Ok(()),
+                    Admission::Refused(_) if is_close => {
+                        self.answer_close(reply);
+                        Ok(())
+                    }
                     Admission::Refused(why) => Err(Failure::unauthorized(why)),
                 };
                 answered.map_err(|failure| (Some(id), failure))
@@ -210,6 +175,9 @@ impl Connection {
     /// Answers a message that came when the server had begun to stop: nothing is done for it.
     pub fn refuse(&self, message: &[u8], kind: FrameKind) {
         let (format, read) = read_request(message, kind);
+        if let Ok(Request { id, operation: Operation::Close { .. } }) = read {
+            return self.answer_close(Reply { id, format, kind });
+        }
         let id = read.map_or_else(|error| error.id, |request| Some(request.id));
         let failure =
             Failure::busy("the server stops, and nothing was done: run it again on another connection");
@@ -220,6 +188,12 @@ impl Connection {
         let Failure { status, message, attributes, .. } = failure;
         let bytes = encode_response(format, id, status, Some(&message), &attributes);
         self.outbox.push(Frame { bytes, kind });
+    }
+
+    /// Answers the close of a session that there is not, or not any more, as done. It is never an error: in a Node process
+    /// nobody could catch it.
+    fn answer_close(&self, reply: Reply) {
+        self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
     }
 
     fn principal(&self, login: Option<Arc<Login>>) -> Principal {
@@ -263,7 +237,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs what waited for the log-in. The first request's answer is that of the log-in.
+    /// Runs what waited for the log-in. Their answers are that of the log-in, which has an id of its own in the Java driver;
+    /// that fails at an answer to it.
     fn logged_in(self: &Arc<Self>, reply: Reply, login: Login) {
         self.touch();
         match self.core.quotas.take(&login.user, Quota::Connections) {
@@ -271,7 +246,7 @@ impl Connection {
             Err(why) => return self.refuse_login(reply, &why),
         }
         self.client.logged_in();
-        if !self.gate.succeed(login, reply.id) {
+        if !self.gate.succeed(login) {
             self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
         }
         while let Some(waiting) = self.gate.next_waiting() {
@@ -283,10 +258,15 @@ impl Connection {
         self.touch();
         let failure = Failure::unauthorized(why);
         let (waited, after) = self.gate.fail();
-        let ids = waited.iter().map(|request| request.id).filter(|id| *id != reply.id);
-        let ids: Vec<Uuid> = std::iter::once(reply.id).chain(ids).collect();
-        for id in ids {
-            self.outbox.push(Reply { id, ..reply }.failure(&failure));
+        if waited.is_empty() {
+            self.outbox.push(reply.failure(&failure));
+        }
+        for request in waited {
+            let reply = Reply { id: request.id, ..reply };
+            match read_request(&request.message, request.kind).1 {
+                Ok(Request { operation: Operation::Close { .. }, .. }) => self.answer_close(reply),
+                _ => self.outbox.push(reply.failure(&failure)),
+            }
         }
         if after == AfterFailure::Ends {
             self.end(EndReason::LoginFailed);
@@ -319,8 +299,6 @@ impl Connection {
         permit: Option<OwnedSemaphorePermit>,
         principal: &Principal,
     ) -> Result<(), Failure> {
-        let user = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
-        let permits = Permits { _connection: permit, _user: user.map_err(Failure::busy)? };
         let cancel = CancelFlag::default();
         let (job, session, alias) = match RequestContent::read(operation)? {
             RequestContent::Job { job, session, alias } => (job, session, alias),
@@ -328,15 +306,22 @@ impl Connection {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
                 match self.binding_of(&session) {
                     Some(Binding { served, .. }) => {
+                        // Without a place among those of the user, which may all be taken.
+                        let permits = Permits { _connection: permit, _user: None };
                         let request =
                             PendingRequest { reply, job: Job::RollBack, target: None, cancel, permits };
                         self.enter(request, Some((session, served)));
                     }
-                    None => self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new())),
+                    None => {
+                        self.core.session_owners.forgive(&session);
+                        self.answer_close(reply);
+                    }
                 }
                 return Ok(());
             }
         };
+        let user = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
+        let permits = Permits { _connection: permit, _user: user.map_err(Failure::busy)? };
         let bound = session.as_deref().and_then(|session| self.binding_of(session));
         let resolved = match (&job, &bound, &alias) {
             // Whatever becomes of the database, and of the role on it.
@@ -368,6 +353,9 @@ impl Connection {
         };
         let session = session.zip(served);
         if let Some((id, served)) = &session {
+            if matches!(job, Job::RollBack) {
+                self.core.session_owners.forgive(id);
+            }
             self.own(id, served, principal)?;
         }
         self.enter(PendingRequest { reply, job, target, cancel, permits }, session);
@@ -383,17 +371,19 @@ impl Connection {
 
     /// Enters that the session is this connection's.
     fn own(&self, session: &str, served: &ServedDatabase, principal: &Principal) -> Result<(), Failure> {
-        let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
-        match owners.get(session) {
-            Some(owner) if *owner != self.number => {
-                Err(Failure::arguments("this session belongs to another connection: open one of its own"))
-            }
-            Some(_) => Ok(()),
-            None => {
-                owners.insert(session.into(), self.number);
+        match self.core.session_owners.own(session, self.number) {
+            Ownership::Own => Ok(()),
+            Ownership::New => {
                 principal.log_session("began", served.name(), session);
                 Ok(())
             }
+            Ownership::Another => {
+                Err(Failure::arguments("this session belongs to another connection: open one of its own"))
+            }
+            Ownership::Lost => Err(Failure::busy(
+                "the transaction of this session was rolled back when its connection was lost, and nothing of it was \
+                 written: run it again, in another one",
+            )),
         }
     }
 
@@ -432,8 +422,7 @@ impl Connection {
             ordered.is_busy = next.is_some();
             if next.is_none() && session.is_unused() {
                 state.sessions.remove(id);
-                let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
-                owners.remove(id);
+                self.core.session_owners.end(id);
                 self.principal(self.gate.login()).log_session("ended", &name, id);
             }
             next
@@ -578,12 +567,13 @@ impl Connection {
             cancel.cancel();
             task.wake();
         }
-        {
-            let mut owners = self.core.session_owners.lock().unwrap_or_else(PoisonError::into_inner);
-            owners.retain(|id, _| !sessions.contains_key(id));
-        }
         let principal = self.principal(self.gate.login());
         for (id, ordered) in sessions {
+            // Whether a commit that runs succeeds, nobody knows yet.
+            match ordered.is_ending {
+                true => self.core.session_owners.end(&id),
+                false => self.core.session_owners.lose(&id),
+            }
             ordered.session.roll_back();
             principal.log_session("ended", ordered.served.name(), &id);
         }

@@ -24,14 +24,16 @@ use crate::security::quota::Quotas;
 use crate::security::tls::Tls;
 use crate::server_core::ServerCore;
 use crate::server_phase::ServerPhase;
+use crate::session_owners::SessionOwners;
 use crate::shared::Shared;
 use crate::spool::options::FileOptions;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::io::open_files::allow_many_files;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
@@ -119,6 +121,8 @@ impl Server {
         files: &FileOptions,
     ) -> Result<Self> {
         check_reach(address, security.users.is_some(), security.tls.is_some())?;
+        // A connection is one.
+        allow_many_files();
         let tls = security.tls.clone().map(Tls::read).transpose()?.map(Arc::new);
         let hosts = HostCheck::new(security.host_names.clone(), tls.clone())?;
         let audit = match &security.audit_log {
@@ -157,7 +161,7 @@ impl Server {
             algorithm_threads: Arc::default(),
             jobs,
             job_resources: Arc::new(resources),
-            session_owners: Mutex::default(),
+            session_owners: SessionOwners::default(),
             queries: Arc::default(),
             next_number: AtomicU64::new(0),
             authenticator,

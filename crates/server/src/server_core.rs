@@ -12,10 +12,10 @@ use crate::security::access::{Principal, Rights};
 use crate::security::audit::AuditLog;
 use crate::security::authenticator::{Authenticator, Login};
 use crate::security::quota::Quotas;
-use std::collections::HashMap;
+use crate::session_owners::SessionOwners;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
 
 /// What all connections share.
 pub struct ServerCore {
@@ -32,7 +32,7 @@ pub struct ServerCore {
     /// Folders that long work may use.
     pub job_resources: Arc<JobResources>,
     /// Which connection a session belongs to.
-    pub session_owners: Mutex<HashMap<Box<str>, u64>>,
+    pub session_owners: SessionOwners,
     /// Requests that run.
     pub queries: Arc<QueryRegistry>,
     /// Numbers connections and requests.

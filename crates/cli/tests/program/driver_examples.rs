@@ -1,10 +1,10 @@
 //! Driver examples: what `serve` prints for each language, run as a user pastes it, with the driver itself.
 
-#[path = "../../../server/tests/drivers/installed.rs"]
-mod installed;
+#[path = "../../../server/tests/support/installed_driver.rs"]
+mod installed_driver;
 
 use crate::support::Folder;
-use installed::Driver;
+use installed_driver::Driver;
 use std::fs;
 use std::io::{BufRead as _, Read as _};
 use std::path::Path;
@@ -42,7 +42,7 @@ fn what_serve_prints_for_go_counts_the_vertices() {
 fn run_example(driver: Driver, language: &str, file: &str, complete: impl Fn(&str) -> String) {
     let folder = Folder::with_social();
     let path = folder.path(file);
-    let Some(mut command) = driver.command(&path) else { return };
+    let Some(mut command) = driver.command(&path, path.parent().unwrap()) else { return };
     if driver == Driver::Go {
         let pins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/tests/drivers/go");
         for pin in ["go.mod", "go.sum"] {

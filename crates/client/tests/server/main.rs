@@ -4,7 +4,7 @@
 
 mod admin;
 #[allow(dead_code, reason = "the tests of the server use the rest")]
-#[path = "../../../server/tests/security/certificates.rs"]
+#[path = "../../../server/tests/support/certificates.rs"]
 mod certificates;
 mod health;
 mod hostile;

@@ -23,6 +23,8 @@
 use evergraph_formats::graphson::typed::read_typed;
 use evergraph_formats::graphson::value_read::{read_typed_value, read_value as read_plain_value};
 use evergraph_formats::json::read::{JsonError, JsonReader, Kind};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::duration::Duration;
 use evergraph_query::error::{Span, TextError};
 use evergraph_query::gremlin::bytecode::Bytecode;
 use evergraph_query::gremlin::bytecode::assembly::{self, Levels, ValueContext, refused};
@@ -251,7 +253,11 @@ impl ArgumentReader {
             strategy if strategy.ends_with("Strategy") => self.read_strategy(strategy, json),
             _ => match no_argument(word) {
                 Some(what) => told(Err(refused(what)), start, json),
-                None => Ok(assembly::scalar(read_typed_value(name, json)?)),
+                None => {
+                    let value = read_typed_value(name, json)?;
+                    let value = if name == "gx:Duration" { with_days_as_hours(value, json)? } else { value };
+                    Ok(assembly::scalar(value))
+                }
             },
         }
     }
@@ -392,6 +398,17 @@ fn told<T>(result: Result<T, String>, start: usize, json: &mut JsonReader<'_>) -
     result.map_err(|reason| ReadError::invalid(span(start, json.offset()), reason).into())
 }
 
+/// A duration as Java reads it: days are 24 hours, as gremlinpython sends them. Files may have both.
+fn with_days_as_hours(value: Value, json: &mut JsonReader<'_>) -> Result<Value, ReaderError> {
+    let Value::Duration(duration) = value else { return Ok(value) };
+    if duration.months() != 0 {
+        return Ok(value);
+    }
+    let seconds = duration.seconds().checked_add(i64::from(duration.days()) * 86_400);
+    let exact = seconds.and_then(|seconds| Duration::new(0, 0, seconds, duration.nanoseconds()).ok());
+    exact.map(Value::Duration).ok_or_else(|| json.error("the duration is too long").into())
+}
+
 fn span(start: usize, end: usize) -> Span {
     let offset = |at| u32::try_from(at).expect("a text that is read has less than 2^32 bytes");
     Span { start: offset(start), end: offset(end) }
@@ -502,6 +519,8 @@ mod tests {
         for (name, json, value_type, text) in [
             ("gx:Char", "\"x\"", ValueType::Char, "x"),
             ("gx:Duration", "\"PT5.000007S\"", ValueType::Duration, "PT5.000007S"),
+            ("gx:Duration", "\"P2DT5S\"", ValueType::Duration, "PT172805S"),
+            ("gx:Period", "\"P2D\"", ValueType::Duration, "P2D"),
             ("gx:LocalDate", "\"2024-02-29\"", ValueType::Date, "2024-02-29"),
             ("g:Timestamp", "-1", ValueType::DateTime, "1969-12-31T23:59:59.999Z"),
             ("gx:ByteBuffer", "\"AP8=\"", ValueType::Bytes, "0x00ff"),

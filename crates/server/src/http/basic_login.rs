@@ -80,7 +80,15 @@ fn credentials(headers: &HeaderMap) -> Result<Credentials, &'static str> {
     if values.next().is_some() {
         return Err("there are several headers Authorization");
     }
-    let (method, rest) = value.as_bytes().split_at_checked(6).unwrap_or_default();
+    read_basic(value.as_bytes())
+}
+
+/// User and password in the value of a header Authorization.
+///
+/// # Errors
+/// What is wrong, without any part of them.
+pub fn read_basic(value: &[u8]) -> Result<Credentials, &'static str> {
+    let (method, rest) = value.split_at_checked(6).unwrap_or_default();
     if !method.eq_ignore_ascii_case(b"Basic ") {
         return Err("the method of the header Authorization is not Basic, the only one here");
     }

@@ -163,14 +163,14 @@ impl LoginGate {
         }
     }
 
-    /// Opens the gate for `login`; whether the request `id` waits. What waits comes out of [`LoginGate::next_waiting`].
-    pub fn succeed(&self, login: Login, id: Uuid) -> bool {
+    /// Opens the gate for `login`; whether requests wait, which come out of [`LoginGate::next_waiting`].
+    pub fn succeed(&self, login: Login) -> bool {
         let mut state = self.state();
         let waiting = match &mut *state {
             State::Closed { waiting, .. } => std::mem::take(waiting),
             _ => VecDeque::new(),
         };
-        let is_waiting = waiting.iter().any(|request| request.id == id);
+        let is_waiting = !waiting.is_empty();
         *state = State::Opening { login: Arc::new(login), waiting };
         is_waiting
     }

@@ -142,7 +142,11 @@ pub fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     )))
 }
 
-fn parse(text: &str) -> std::result::Result<Users, String> {
+/// Reads the document.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &str) -> std::result::Result<Users, String> {
     let document: Document = serde_json::from_str(text).map_err(|error| {
         let what = if error.is_eof() { "it is cut off" } else { "it is damaged" };
         format!("{what}: {error}")
@@ -165,7 +169,12 @@ fn parse(text: &str) -> std::result::Result<Users, String> {
     Ok(users)
 }
 
-fn to_text(users: &Users) -> String {
+/// The document of `users`.
+///
+/// # Panics
+/// Never: names, hashes and roles can be written as JSON.
+#[must_use]
+pub fn to_text(users: &Users) -> String {
     let entry = |(name, user): (&str, &crate::security::user::User)| UserEntry {
         name: name.to_owned(),
         password: user.password_hash.to_string(),

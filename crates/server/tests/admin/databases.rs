@@ -1,7 +1,9 @@
 //! Databases: listed, created, closed, opened and dropped by HTTP, while others work.
 
-use crate::client::Client;
-use crate::{edit_users, eventually, site};
+use crate::site;
+use crate::support::http_client::Client;
+use crate::support::secured_site::edit_users;
+use crate::support::served::eventually;
 use evergraph::Database;
 use evergraph_server::databases::options::CreateOptions;
 use evergraph_server::options::ServerOptions;
@@ -122,7 +124,7 @@ async fn what_cannot_be_done_is_said_and_changes_nothing() {
         let (found, _, message) = answer.error();
         assert!(found == status && message.contains(words), "{method} {path} {body}: {found} {message}");
     }
-    let form = Client::log_in(site.server.address(), "root", crate::PASSWORD).await;
+    let form = Client::log_in(site.server.address(), "root", crate::support::secured_site::PASSWORD).await;
     let mut form = form.with("content-type", "application/x-www-form-urlencoded");
     assert_eq!(form.ask("PUT", "/databases/new", "{}").await.status, 415);
     assert_eq!(root.ask("POST", "/databases", "{}").await.status, 405);

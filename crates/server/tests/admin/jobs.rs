@@ -1,7 +1,8 @@
 //! Jobs, uploads and algorithms by HTTP: each kind from its start to its end, what stops it, and who may see it.
 
-use crate::client::{Client, raw};
-use crate::{Site, eventually, site};
+use crate::support::http_client::{Client, raw};
+use crate::support::served::eventually;
+use crate::{Site, site};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
@@ -169,7 +170,7 @@ async fn a_client_that_leaves_in_an_upload_leaves_nothing() {
     let site = site();
     let mut admin = site.log_in("admin").await;
     let id = upload(&mut admin, &[]).await;
-    let login = crate::client::basic("admin", crate::PASSWORD);
+    let login = crate::support::http_client::basic("admin", crate::support::secured_site::PASSWORD);
     let address = site.server.address();
     let head = format!(
         "PUT /uploads/{id}/a.csv HTTP/1.1\r\nHost: {address}\r\nAuthorization: {login}\r\nContent-Length: 1000000\r\n\r\nabc"

@@ -2,40 +2,31 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "../http/client.rs"]
-mod client;
 mod databases;
 mod jobs;
 mod plans;
 mod queries;
 mod routes;
 mod schema;
+#[path = "../support/mod.rs"]
+mod support;
 mod users;
-#[allow(dead_code, reason = "the other tests use the rest")]
-#[path = "../websocket/client.rs"]
-mod websocket;
 
-use client::{Answer, Client};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::EVERY_DATABASE;
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::options::ServerOptions;
 use evergraph_server::security::options::SecurityOptions;
-use evergraph_server::security::password;
 use evergraph_server::security::role::Role;
 use evergraph_server::security::user::Users;
-use evergraph_server::security::users_file::{Create, edit};
 use evergraph_server::server::Server;
 use serde_json::Value as Json;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use support::http_client::{Answer, Client};
+use support::secured_site::{PASSWORD, add_users_of_each_role, edit_users, hash, users_file};
 use tempfile::TempDir;
-
-/// The password of all users.
-const PASSWORD: &str = "correct: horse";
 
 /// A root, and a server of it with users.
 struct Site {
@@ -58,16 +49,12 @@ fn site_with(options: CatalogueOptions, change: impl FnOnce(&mut Users)) -> Site
     let databases = DatabaseCatalogue::open(&[], Some(&root), options).unwrap();
     databases.create_database("social", CreateOptions::default()).unwrap();
     let mut security = SecurityOptions::default();
-    security.users = Some(folder.path().join("users.json"));
+    security.users = Some(users_file(&folder));
     security.audit_log = Some(folder.path().join("audit.log"));
     edit_users(&folder, |users| {
-        for role in Role::ALL {
-            users.add(role.name(), hash()).unwrap();
-            users.grant(role.name(), "social", role).unwrap();
-        }
+        add_users_of_each_role(users);
         users.add("root", hash()).unwrap();
         users.grant("root", EVERY_DATABASE, Role::Admin).unwrap();
-        users.add("nobody", hash()).unwrap();
         change(users);
     });
     let address = "127.0.0.1:0".parse().unwrap();
@@ -113,27 +100,5 @@ impl Client {
         let answer = self.ask("GET", path, "").await;
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.text());
         answer.json()
-    }
-}
-
-fn hash() -> String {
-    static HASH: OnceLock<String> = OnceLock::new();
-    HASH.get_or_init(|| password::hash(PASSWORD.as_bytes()).unwrap()).clone()
-}
-
-fn edit_users(folder: &TempDir, change: impl FnOnce(&mut Users)) {
-    edit(&folder.path().join("users.json"), Create::IfMissing, |users| {
-        change(users);
-        Ok(())
-    })
-    .unwrap();
-}
-
-/// Waits until `is_so`.
-async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -1,7 +1,7 @@
 //! Plans: explained and profiled by HTTP, by the roles and limits of queries.
 
-use crate::client::Client;
 use crate::site;
+use crate::support::http_client::Client;
 use serde_json::{Value as Json, json};
 
 async fn ask(client: &mut Client, what: &str, body: &Json) -> (u16, Json) {

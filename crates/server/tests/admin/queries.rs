@@ -1,7 +1,9 @@
 //! Queries: which requests run, who may know it, and how they are cancelled.
 
-use crate::client::Client;
-use crate::{eventually, site, websocket};
+use crate::site;
+use crate::support::http_client::Client;
+use crate::support::served::{ENDLESS, eventually};
+use crate::support::web_socket_client;
 use evergraph::Database;
 use evergraph_server::databases::options::CreateOptions;
 use evergraph_server::options::ServerOptions;
@@ -9,9 +11,6 @@ use evergraph_server::security::role::Role;
 use evergraph_server::server::Server;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
-
-/// A query without an end, if there is a vertex.
-const ENDLESS: &str = "g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))";
 
 async fn queries(client: &mut Client) -> Vec<Json> {
     client.get("/queries").await["queries"].as_array().unwrap().clone()
@@ -85,7 +84,7 @@ async fn ids_are_the_servers_own_and_requests_of_all_transports_are_cancelled() 
     // Both give their first request the same id.
     let mut connections = Vec::new();
     for _ in 0..2 {
-        let mut connection = websocket::Client::connect(address).await;
+        let mut connection = web_socket_client::Client::connect(address).await;
         connections.push(tokio::spawn(async move {
             let answer = connection.eval(ENDLESS).await;
             (answer.code, answer.message, connection.eval("g.V().count()").await.number())

@@ -1,7 +1,8 @@
 //! Routes: role x verb x database of all routes there are, so that a new one cannot be forgotten.
 
-use crate::client::{Client, basic, raw};
-use crate::{PASSWORD, Site, site_with};
+use crate::support::http_client::{Client, basic, raw};
+use crate::support::secured_site::PASSWORD;
+use crate::{Site, site_with};
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::http::admin::route::{AdminMethod, AdminRoute, Input, Need};
 use evergraph_server::http::admin::routes::ROUTES;

@@ -1,7 +1,8 @@
 //! Users: added, removed, with other passwords and roles, by HTTP and by the program at once.
 
-use crate::client::Client;
-use crate::{edit_users, site};
+use crate::site;
+use crate::support::http_client::Client;
+use crate::support::secured_site::edit_users;
 use evergraph::Database;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::security::role::Role;
@@ -118,5 +119,5 @@ async fn changes_by_http_and_by_the_program_at_once_are_all_kept() {
         roles(&root.get("/users").await, "writer").unwrap().as_array().unwrap().len()
     };
     let mut last = site.log_in("root").await;
-    crate::eventually("all are there", async || count(&mut last).await == 41).await;
+    crate::support::served::eventually("all are there", async || count(&mut last).await == 41).await;
 }

@@ -1,7 +1,7 @@
 //! Connections: kept alive, pipelined, idle, slow, and refused.
 
-use crate::client::{Client, Ended, raw, read_all};
-use crate::{ENDLESS, add_points, eventually, serve};
+use crate::support::http_client::{Client, Ended, raw, read_all};
+use crate::support::served::{ENDLESS, add_points, eventually, serve};
 use evergraph_server::options::ServerOptions;
 use serde_json::json;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Formats: JSON lines and Arrow streams, chosen by Accept.
 
-use crate::client::{ANSWER_TIME, Answer, Client};
-use crate::{ENDLESS, add_points, eventually, serve};
+use crate::support::http_client::{ANSWER_TIME, Answer, Client};
+use crate::support::served::{ENDLESS, add_points, eventually, serve};
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt64Type};

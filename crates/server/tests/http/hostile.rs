@@ -1,7 +1,7 @@
 //! Hostile: unknown paths and methods, bodies that lie about their length, are deep, long or garbage, smuggled requests.
 
-use crate::client::{Client, Ended, raw};
-use crate::serve;
+use crate::support::http_client::{Client, Ended, raw};
+use crate::support::served::serve;
 use evergraph_server::options::ServerOptions;
 use std::time::Duration;
 

@@ -1,77 +1,30 @@
 //! Log-ins: by HTTP Basic, before anything of a request is read, with roles and limits.
 
-use crate::client::{Client, basic, raw};
-use crate::{ENDLESS, add_points, eventually};
+use crate::support::http_client::{Client, basic, raw};
+use crate::support::secured_site::{PASSWORD, SecuredSite};
+use crate::support::served::{ENDLESS, add_points, eventually};
 use evergraph::{Database, EngineKind, Options};
 use evergraph_server::options::ServerOptions;
-use evergraph_server::security::options::SecurityOptions;
-use evergraph_server::security::password;
-use evergraph_server::security::role::Role;
-use evergraph_server::security::user::Users;
-use evergraph_server::security::users_file::{Create, edit};
 use evergraph_server::server::Server;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tempfile::TempDir;
 
-/// The password of all users.
-pub const PASSWORD: &str = "correct: horse";
-
-/// A server with the users `reader` and `writer`, and `nobody` without a role.
-pub struct Site {
-    folder: TempDir,
-    database: Arc<Database>,
-    pub server: Server,
-}
-
-impl Site {
-    fn edit(&self, change: impl FnOnce(&mut Users)) {
-        edit_users(&self.folder, change);
-    }
-
-    fn vertices(&self) -> i64 {
-        self.database.gremlin("g.V().count()").one().unwrap()
-    }
-}
-
-fn hash() -> String {
-    static HASH: OnceLock<String> = OnceLock::new();
-    HASH.get_or_init(|| password::hash(PASSWORD.as_bytes()).unwrap()).clone()
-}
-
-fn edit_users(folder: &TempDir, change: impl FnOnce(&mut Users)) {
-    edit(&folder.path().join("users.json"), Create::IfMissing, |users| {
-        change(users);
-        Ok(())
-    })
-    .unwrap();
-}
-
-/// Serves a database on disk.
-pub fn serve(options: ServerOptions) -> Site {
+/// A database on disk with users, and a server of it that writes an audit log.
+pub fn serve(options: ServerOptions) -> (SecuredSite, Server) {
     let folder = tempfile::tempdir().unwrap();
-    edit_users(&folder, |users| {
-        for role in [Role::Reader, Role::Writer] {
-            users.add(role.name(), hash()).unwrap();
-            users.grant(role.name(), "social", role).unwrap();
-        }
-        users.add("nobody", hash()).unwrap();
-    });
-    let mut security = SecurityOptions::default();
-    security.users = Some(folder.path().join("users.json"));
-    security.audit_log = Some(folder.path().join("audit.log"));
     let disk =
         Options { engine: Some(EngineKind::Disk), memory_limit_bytes: 256 << 20, ..Options::default() };
-    let database = Arc::new(Database::open_with(folder.path().join("social.eg"), &disk).unwrap());
-    let address = "127.0.0.1:0".parse().unwrap();
-    let server = Server::start_secured(Arc::clone(&database), "social", address, options, &security).unwrap();
-    Site { folder, database, server }
+    let database = Database::open_with(folder.path().join("social.eg"), &disk).unwrap();
+    let mut site = SecuredSite::of(database, folder);
+    site.options = options;
+    site.security.audit_log = Some(site.folder.path().join("audit.log"));
+    let server = site.serve();
+    (site, server)
 }
 
 #[tokio::test]
 async fn nothing_of_a_request_by_http_is_read_before_its_client_has_logged_in() {
-    let site = serve(ServerOptions::default());
-    let address = site.server.address();
+    let (site, server) = serve(ServerOptions::default());
+    let address = server.address();
     let head = "POST /gremlin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n";
     let wrong = basic("reader", "wrong horse");
     let without_role = basic("nobody", PASSWORD);
@@ -105,8 +58,8 @@ async fn nothing_of_a_request_by_http_is_read_before_its_client_has_logged_in() 
 
 #[tokio::test]
 async fn roles_hold_for_requests_by_http() {
-    let site = serve(ServerOptions::default());
-    let address = site.server.address();
+    let (site, server) = serve(ServerOptions::default());
+    let address = server.address();
     let mut writer = Client::log_in(address, "writer", PASSWORD).await;
     assert_eq!(writer.query("g.addV('Point')").await.status, 200);
     let mut reader = Client::log_in(address, "reader", PASSWORD).await;
@@ -124,20 +77,20 @@ async fn roles_hold_for_requests_by_http() {
 
 #[tokio::test]
 async fn the_answer_to_a_user_who_is_removed_is_broken_off() {
-    let site = serve(ServerOptions::default());
+    let (site, server) = serve(ServerOptions::default());
     add_points(&site.database, 1);
-    let mut client = Client::log_in(site.server.address(), "reader", PASSWORD).await;
+    let mut client = Client::log_in(server.address(), "reader", PASSWORD).await;
     let running = tokio::spawn(async move { client.query(ENDLESS).await.status });
-    eventually("it runs", async || site.server.requests_count() == 1).await;
+    eventually("it runs", async || server.requests_count() == 1).await;
     site.edit(|users| users.remove("reader").unwrap());
     assert_eq!(running.await.unwrap(), 503);
-    eventually("it ends", async || site.server.requests_count() == 0).await;
+    eventually("it ends", async || server.requests_count() == 0).await;
 }
 
 #[tokio::test]
 async fn log_ins_by_http_are_cached_limited_and_audited_once_a_connection() {
-    let site = serve(ServerOptions::default());
-    let address = site.server.address();
+    let (site, server) = serve(ServerOptions::default());
+    let address = server.address();
     let mut client = Client::log_in(address, "reader", PASSWORD).await;
     assert_eq!(client.query("g.inject(1)").await.number(), 1);
     let began = std::time::Instant::now();
@@ -155,7 +108,7 @@ async fn log_ins_by_http_are_cached_limited_and_audited_once_a_connection() {
     assert_eq!((statuses[0], statuses[11]), (401, 429), "{statuses:?}");
     assert_eq!(client.query("g.inject(1)").await.number(), 1, "who has logged in is not locked out");
     let audit = site.folder.path().join("audit.log");
-    site.server.stop();
+    server.stop();
     let audit = std::fs::read_to_string(audit).unwrap();
     assert_eq!(audit.matches("\"accepted\"").count(), 1, "{audit}");
     assert!(audit.matches("\"login\",\"outcome\":\"refused\"").count() >= 12, "{audit}");
@@ -167,9 +120,9 @@ async fn users_have_so_many_connections_and_requests_by_http_too() {
     let mut options = ServerOptions::default();
     options.user_connections_max = 2;
     options.user_requests_max = 1;
-    let site = serve(options);
+    let (site, server) = serve(options);
     add_points(&site.database, 1);
-    let address = site.server.address();
+    let address = server.address();
     let mut first = Client::log_in(address, "reader", PASSWORD).await;
     let mut second = Client::log_in(address, "reader", PASSWORD).await;
     for client in [&mut first, &mut second] {
@@ -181,7 +134,7 @@ async fn users_have_so_many_connections_and_requests_by_http_too() {
     let running = tokio::spawn(async move {
         let _ = tokio::time::timeout(Duration::from_secs(2), first.query(ENDLESS)).await;
     });
-    eventually("it runs", async || site.server.requests_count() == 1).await;
+    eventually("it runs", async || server.requests_count() == 1).await;
     let refused = second.query("g.inject(1)").await;
     assert_eq!((refused.status, refused.code()), (503, 596), "{}", refused.text());
     running.await.unwrap();

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod client;
 mod connections;
 mod formats;
 mod guide;
@@ -10,36 +9,5 @@ mod hostile;
 mod logins;
 mod observation;
 mod queries;
-
-use evergraph::Database;
-use evergraph_server::options::ServerOptions;
-use evergraph_server::server::Server;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// A server of a database in memory.
-fn serve(options: ServerOptions) -> (Arc<Database>, Server) {
-    let database = Arc::new(Database::in_memory().unwrap());
-    let server =
-        Server::start(Arc::clone(&database), "social", "127.0.0.1:0".parse().unwrap(), options).unwrap();
-    (database, server)
-}
-
-/// Adds `count` vertices, numbered from 0.
-fn add_points(database: &Database, count: i64) {
-    database
-        .transact(|tx| (0..count).try_for_each(|at| tx.add_vertex("Point", &[("at", at.into())]).map(drop)))
-        .unwrap();
-}
-
-/// A query without an end, if there is a vertex.
-const ENDLESS: &str = "g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))";
-
-/// Waits until `is_so`.
-async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so().await {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
+#[path = "../support/mod.rs"]
+mod support;

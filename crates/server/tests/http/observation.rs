@@ -1,8 +1,9 @@
 //! Observation: `/healthz`, `/readyz`, `/metrics`.
 
-use crate::client::Client;
-use crate::eventually;
-use crate::logins::{PASSWORD, serve};
+use crate::logins::serve;
+use crate::support::http_client::Client;
+use crate::support::secured_site::PASSWORD;
+use crate::support::served::eventually;
 use evergraph_server::options::ServerOptions;
 use std::collections::BTreeSet;
 
@@ -23,8 +24,8 @@ fn value(metrics: &str, start: &str) -> f64 {
 
 #[tokio::test]
 async fn the_server_is_ready_and_says_so_to_everybody() {
-    let site = serve(ServerOptions::default());
-    let mut client = Client::connect(site.server.address()).await;
+    let (site, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
     for (path, text) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
         let answer = client.ask("GET", path, "").await;
         assert_eq!((answer.status, answer.text()), (200, text));
@@ -33,8 +34,8 @@ async fn the_server_is_ready_and_says_so_to_everybody() {
 
 #[tokio::test]
 async fn metrics_need_a_log_in_and_those_of_a_database_a_role() {
-    let site = serve(ServerOptions::default());
-    let address = site.server.address();
+    let (site, server) = serve(ServerOptions::default());
+    let address = server.address();
     assert_eq!(Client::connect(address).await.ask("GET", "/metrics", "").await.status, 401);
     let mut nobody = Client::log_in(address, "nobody", PASSWORD).await;
     let answer = nobody.ask("GET", "/metrics", "").await;
@@ -46,14 +47,14 @@ async fn metrics_need_a_log_in_and_those_of_a_database_a_role() {
 
 #[tokio::test]
 async fn metrics_are_those_of_the_guide_and_count_what_happens() {
-    let site = serve(ServerOptions::default());
-    let mut client = Client::log_in(site.server.address(), "writer", PASSWORD).await;
+    let (site, server) = serve(ServerOptions::default());
+    let mut client = Client::log_in(server.address(), "writer", PASSWORD).await;
     assert_eq!(client.query("g.addV('Point')").await.status, 200);
     assert_eq!(client.query("g.V().otu()").await.status, 500);
-    let mut wrong = Client::log_in(site.server.address(), "writer", "wrong").await;
+    let mut wrong = Client::log_in(server.address(), "writer", "wrong").await;
     assert_eq!(wrong.query("g.V()").await.status, 401);
     // A request is counted when its last byte may have been read already.
-    eventually("both requests are counted", async || site.server.requests_count() == 0).await;
+    eventually("both requests are counted", async || server.requests_count() == 0).await;
     let answer = client.ask("GET", "/metrics", "").await;
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let metrics = answer.text();

@@ -1,7 +1,7 @@
 //! Queries: as Gremlin Server answers them, with each status.
 
-use crate::client::Client;
-use crate::{ENDLESS, add_points, eventually, serve};
+use crate::support::http_client::Client;
+use crate::support::served::{ENDLESS, add_points, eventually, serve};
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};

@@ -1,13 +1,14 @@
 //! Audit log: what it says of log-ins, refusals, sessions and roles, and what it never says.
 
-use crate::client::{Client, eval, transaction, within};
-use crate::{NAME, PASSWORD, eventually, hash, site};
+use crate::support::secured_site::{NAME, PASSWORD, SecuredSite, hash};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Client, eval, transaction, within};
 use evergraph_protocol::request::operation::QueryOptions;
 use evergraph_server::security::role::Role;
 
 #[tokio::test]
 async fn log_ins_refusals_sessions_and_roles_are_written_without_passwords_and_values() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     let path = site.folder.path().join("audit.log");
     site.security.audit_log = Some(path.clone());
     let server = site.serve();

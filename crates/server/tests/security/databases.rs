@@ -1,7 +1,8 @@
 //! Databases and roles: none on new ones, `*` for administrators of all, and what nobody learns without a role.
 
-use crate::client::{Client, eval};
-use crate::{PASSWORD, Site, eventually, site};
+use crate::support::secured_site::{PASSWORD, SecuredSite};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
 use evergraph_server::databases::name::EVERY_DATABASE;
@@ -16,7 +17,7 @@ fn count(name: &str) -> Operation {
 }
 
 /// A server of a root with these databases.
-fn serve_root(site: &Site, names: &[&str]) -> (Arc<DatabaseCatalogue>, Server) {
+fn serve_root(site: &SecuredSite, names: &[&str]) -> (Arc<DatabaseCatalogue>, Server) {
     let root = site.folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
     let databases = DatabaseCatalogue::open(&[], Some(&root), CatalogueOptions::default()).unwrap();
@@ -36,7 +37,7 @@ async fn log_in(server: &Server, user: &str) -> Client {
 
 #[tokio::test]
 async fn nobody_has_a_role_on_a_database_that_is_created_later_but_administrators_of_all() {
-    let site = site();
+    let site = SecuredSite::new();
     site.edit(|users| {
         assert!(
             users.grant("writer", EVERY_DATABASE, Role::Reader).is_err(),
@@ -69,7 +70,7 @@ async fn nobody_has_a_role_on_a_database_that_is_created_later_but_administrator
 
 #[tokio::test]
 async fn without_a_role_an_answer_is_the_same_whether_there_is_such_a_database_or_not() {
-    let site = site();
+    let site = SecuredSite::new();
     let (databases, server) = serve_root(&site, &["social", "secret", "closed"]);
     databases.close_database("closed").unwrap();
     for user in ["reader", "nobody"] {
@@ -98,7 +99,7 @@ async fn without_a_role_an_answer_is_the_same_whether_there_is_such_a_database_o
 
 #[tokio::test]
 async fn guesses_and_lists_name_only_databases_on_which_the_user_has_a_role() {
-    let site = site();
+    let site = SecuredSite::new();
     site.edit(|users| {
         users.grant("reader", "banks", Role::Reader).unwrap();
         users.grant("nobody", EVERY_DATABASE, Role::Admin).unwrap();

@@ -1,7 +1,8 @@
 //! Limits: connections, also those that never become one, requests of a user, idle clients.
 
-use crate::client::{Client, eval};
-use crate::{PASSWORD, eventually, site};
+use crate::support::secured_site::{PASSWORD, SecuredSite};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::QueryOptions;
 use std::time::Duration;
@@ -15,7 +16,7 @@ fn count() -> evergraph_protocol::request::operation::Operation {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn slow_senders_end_in_time_and_are_counted_as_connections() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.security.users = None;
     site.options.connections_max = 8;
     site.options.handshake_time_max = Duration::from_millis(700);
@@ -44,7 +45,7 @@ async fn slow_senders_end_in_time_and_are_counted_as_connections() {
 
 #[tokio::test]
 async fn of_one_address_only_some_may_connect_without_logging_in() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.options.connections_max = 16;
     let server = site.serve();
     let mut strangers = Vec::new();
@@ -65,7 +66,7 @@ async fn of_one_address_only_some_may_connect_without_logging_in() {
 
 #[tokio::test]
 async fn a_user_has_so_many_connections_and_requests_at_once() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.options.user_connections_max = 2;
     site.options.user_requests_max = 3;
     let server = site.serve();
@@ -95,7 +96,7 @@ async fn a_user_has_so_many_connections_and_requests_at_once() {
 
 #[tokio::test]
 async fn idle_clients_are_disconnected_and_those_whose_query_runs_are_not() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.options.login_idle_max = Duration::from_millis(1500);
     site.options.idle_max = Duration::from_millis(2000);
     let server = site.serve();

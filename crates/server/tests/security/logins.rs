@@ -1,7 +1,8 @@
 //! Log-ins: nothing runs before one, by either format, and what happens when they fail.
 
-use crate::client::{Client, bytecode, eval, transaction, within};
-use crate::{PASSWORD, eventually, hash, site};
+use crate::support::secured_site::{PASSWORD, SecuredSite, hash};
+use crate::support::served::{ENDLESS, eventually};
+use crate::support::web_socket_client::{Client, bytecode, eval, transaction, within};
 use argon2::password_hash::PasswordHasher as _;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -10,10 +11,11 @@ use evergraph_protocol::request::operation::{Operation, QueryOptions};
 use std::time::{Duration, Instant};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use uuid::Uuid;
 
 #[tokio::test]
 async fn nothing_of_a_client_runs_before_it_has_logged_in() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let none = QueryOptions::default;
     for format in Format::ALL.iter().copied() {
@@ -45,7 +47,7 @@ async fn nothing_of_a_client_runs_before_it_has_logged_in() {
 
 #[tokio::test]
 async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     for format in Format::ALL.iter().copied() {
         let mut client = Client::connect(server.address()).await;
@@ -72,8 +74,62 @@ async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
 }
 
 #[tokio::test]
+async fn a_log_in_with_an_id_of_its_own_is_answered_as_what_waits_for_it() {
+    let site = SecuredSite::new();
+    let server = site.serve();
+    for format in Format::ALL.iter().copied() {
+        // As the Java driver sends it, which fails at an answer to another id.
+        let own = Uuid::from_u128(99);
+        let mut client = Client::connect(server.address()).await;
+        let id = client.send(format, eval("g.V().count()", QueryOptions::default())).await;
+        assert_eq!(client.response(format).await.code, 407);
+        client.send_login(format, own, "reader", "wrong horse").await;
+        assert_eq!(client.answer(format, id).await.code, 401);
+        let id = client.send(format, eval("g.V().count()", QueryOptions::default())).await;
+        assert_eq!(client.response(format).await.code, 407);
+        client.send_login(format, own, "reader", PASSWORD).await;
+        assert_eq!(client.answer(format, id).await.number(), 0);
+        // Nothing else has come.
+        let next = client.send(format, eval("g.V().count()", QueryOptions::default())).await;
+        assert_eq!(client.answer(format, next).await.number(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_close_of_a_session_is_never_an_error() {
+    let mut site = SecuredSite::new();
+    site.options.user_requests_max = 1;
+    site.database.gremlin("g.addV('Point')").run().unwrap();
+    let server = site.serve();
+    let close = || Operation::Close { session: "a".into() };
+    for format in Format::ALL.iter().copied() {
+        // What waited for a log-in that fails, and the first request.
+        let mut client = Client::connect(server.address()).await;
+        let query = client.send(format, eval("g.V()", within("a"))).await;
+        let waiting = client.send(format, close()).await;
+        assert_eq!((client.response(format).await).code, 407);
+        client.send_login(format, query, "writer", "wrong horse").await;
+        for (id, code) in [(query, 401), (waiting, 204)] {
+            let answer = client.response(format).await;
+            assert_eq!((answer.id, answer.code), (Some(id), code), "{}", answer.message);
+        }
+        let first = client.send(format, close()).await;
+        assert_eq!(client.response(format).await.code, 407);
+        client.send_login(format, first, "writer", "wrong horse").await;
+        assert_eq!(client.answer(format, first).await.code, 204);
+    }
+    // All requests of the user are taken.
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.ask_as("writer", PASSWORD, eval("g.V().count()", within("a"))).await.code, 200);
+    client.send(Format::GraphBinary, eval(ENDLESS, within("b"))).await;
+    let closed = client.send(Format::GraphBinary, close()).await;
+    let answer = client.answer(Format::GraphBinary, closed).await;
+    assert_eq!(answer.code, 204, "{}", answer.message);
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_refused_and_the_third_ends_the_connection() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let mut client = Client::connect(server.address()).await;
     for (user, password) in [("writer", "wrong horse"), ("no-such-user", PASSWORD), ("../writer", PASSWORD)] {
@@ -92,8 +148,8 @@ async fn a_wrong_password_is_refused_and_the_third_ends_the_connection() {
         &b""[..],
         b"writer",
         b"\0writer",
-        b"root\0writer\0correct horse",
-        b"\0wr\niter\x1b[2J\0correct horse",
+        b"root\0writer\0correct: horse",
+        b"\0wr\niter\x1b[2J\0correct: horse",
     ] {
         let mut client = Client::connect(server.address()).await;
         let answer = client.ask(Operation::Authentication { sasl: sasl.into(), mechanism: None }).await;
@@ -107,7 +163,7 @@ async fn a_wrong_password_is_refused_and_the_third_ends_the_connection() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_flood_of_wrong_log_ins_delays_no_query_and_is_soon_refused() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let address = server.address();
     let mut client = Client::connect(address).await;
@@ -153,7 +209,7 @@ async fn a_flood_of_wrong_log_ins_delays_no_query_and_is_soon_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn log_ins_that_are_cached_take_no_time() {
-    let site = site();
+    let site = SecuredSite::new();
     // Ten times the work, so that it is not lost in that of connecting.
     let params = Params::new(64 << 10, 8, 1, None).unwrap();
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
@@ -177,7 +233,7 @@ async fn log_ins_that_are_cached_take_no_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn unknown_users_take_as_long_as_wrong_passwords() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let time = async |user: &str| {
         let mut client = Client::connect(server.address()).await;
@@ -202,7 +258,7 @@ async fn unknown_users_take_as_long_as_wrong_passwords() {
 
 #[tokio::test]
 async fn a_user_who_is_removed_or_has_a_new_password_is_disconnected() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let mut removed = Client::connect(server.address()).await;
     let mut changed = Client::connect(server.address()).await;
@@ -237,7 +293,7 @@ async fn a_user_who_is_removed_or_has_a_new_password_is_disconnected() {
 
 #[tokio::test]
 async fn without_users_everybody_on_this_machine_connects_and_log_ins_are_refused() {
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.security.users = None;
     let server = site.serve();
     let mut client = Client::connect(server.address()).await;

@@ -1,7 +1,8 @@
 //! Logs: records of slow queries hold no values, panics are reported with their place, and other crates say nothing.
 
-use crate::client::{Client, bytecode, eval, transaction, within};
-use crate::{NAME, PASSWORD, eventually, hash, site};
+use crate::support::secured_site::{NAME, PASSWORD, SecuredSite, hash};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Client, bytecode, eval, transaction, within};
 use evergraph_protocol::request::operation::QueryOptions;
 use evergraph_server::log::defects::report_panic;
 use evergraph_server::log::format::LogFormat;
@@ -52,7 +53,7 @@ fn lines() -> &'static Lines {
 #[tokio::test]
 async fn slow_queries_are_logged_without_values() {
     let lines = lines();
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.options.slow_query_time = Some(Duration::ZERO);
     let user = "slow\nwriter";
     site.edit(|users| {
@@ -109,7 +110,7 @@ async fn slow_queries_are_logged_without_values() {
 #[tokio::test]
 async fn fast_queries_are_not_logged() {
     let lines = lines();
-    let mut site = site();
+    let mut site = SecuredSite::new();
     site.options.slow_query_time = Some(Duration::from_secs(3600));
     site.edit(|users| {
         users.add("fast", hash()).unwrap();

@@ -1,7 +1,8 @@
 //! Roles: role x verb x database, and roles that change while connections and transactions are open.
 
-use crate::client::{Answer, Client, bytecode, eval, transaction, within};
-use crate::{NAME, PASSWORD, Site, eventually, site};
+use crate::support::secured_site::{NAME, PASSWORD, SecuredSite};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Answer, Client, bytecode, eval, transaction, within};
 use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};
 use evergraph_server::security::role::Role;
 use evergraph_server::server::Server;
@@ -23,7 +24,7 @@ async fn connected(server: &Server, user: &str) -> (Client, Answer) {
 
 #[tokio::test]
 async fn a_role_allows_what_it_says_on_its_database_and_nothing_elsewhere() {
-    let site = site();
+    let site = SecuredSite::new();
     // Made after the users; nobody has a role on it.
     for (database, is_served) in [(NAME, true), ("bank", false)] {
         let address = "127.0.0.1:0".parse().unwrap();
@@ -75,7 +76,7 @@ async fn a_role_allows_what_it_says_on_its_database_and_nothing_elsewhere() {
 
 #[tokio::test]
 async fn a_readers_query_that_writes_is_refused_before_it_runs() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let (mut client, _) = connected(&server, "reader").await;
     for text in WRITES.into_iter().chain(["g.inject(1).fail('it ran').addV('Point')"]) {
@@ -95,7 +96,7 @@ async fn a_readers_query_that_writes_is_refused_before_it_runs() {
 
 #[tokio::test]
 async fn a_role_that_changes_holds_for_connections_and_transactions_that_are_open() {
-    let site = site();
+    let site = SecuredSite::new();
     let server = site.serve();
     let (mut client, _) = connected(&server, "writer").await;
     let (mut reader, _) = connected(&server, "reader").await;
@@ -121,7 +122,7 @@ async fn a_role_that_changes_holds_for_connections_and_transactions_that_are_ope
 
 #[tokio::test]
 async fn names_with_paths_and_control_characters_reach_no_other_database() {
-    let site: Site = site();
+    let site: SecuredSite = SecuredSite::new();
     let server = site.serve();
     let (mut client, _) = connected(&server, "admin").await;
     for name in ["../bank", "..", "bank", "social/../bank", "so\ncial", "social\u{0}", "g_../social", ""] {

@@ -1,10 +1,10 @@
 //! Transport: TLS, certificates of both sides, reloading them, addresses, and the headers Host and Origin.
 
-use crate::certificates::{Root, Signed, Validity};
-use crate::client::{Client, eval};
-use crate::{PASSWORD, Site, eventually, site};
+use crate::support::certificates::{Root, Signed, Validity};
+use crate::support::secured_site::{PASSWORD, SecuredSite};
+use crate::support::served::eventually;
+use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::request::operation::QueryOptions;
-use evergraph_server::security::tls::TlsFiles;
 use evergraph_server::server::Server;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -21,11 +21,8 @@ use tokio_rustls::TlsConnector;
 const HOST: &str = "graph.example";
 
 /// With a certificate for [`HOST`].
-fn with_tls(root: &Root) -> Site {
-    let mut site = site();
-    let (certificate, key) = root.sign(&[HOST, "127.0.0.1"], Validity::Now).write(site.folder.path());
-    site.security.tls = Some(TlsFiles { certificate, key, client_certificates: None });
-    site
+fn with_tls(root: &Root) -> SecuredSite {
+    SecuredSite::new().with_tls(root, &[HOST, "127.0.0.1"])
 }
 
 /// Connects by TLS to [`HOST`], which is at `address`; why it fails, as a text.
@@ -179,8 +176,8 @@ async fn keys_and_certificates_that_cannot_be_used_are_refused_by_name() {
 #[tokio::test]
 async fn other_machines_connect_only_with_users_and_tls() {
     let root = Root::new("root");
-    let (with_tls, mut plain) = (with_tls(&root), site());
-    let refused = |site: &Site, words: &str| {
+    let (with_tls, mut plain) = (with_tls(&root), SecuredSite::new());
+    let refused = |site: &SecuredSite, words: &str| {
         let error = site.serve_at("0.0.0.0:0").err().expect("it is refused beyond loopback").to_string();
         assert!(error.contains("other machines") && error.contains(words), "{error}");
     };
@@ -248,4 +245,40 @@ async fn slow_handshakes_end_in_time_and_hold_nobody_up() {
     let answer = open.ask_as("reader", PASSWORD, eval("g.V().count()", QueryOptions::default())).await;
     assert_eq!(answer.code, 200);
     eventually("one place is taken", async || server.connections_count() == 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn look_ups_are_answered_beside_a_thousand_handshakes_that_stay_half_open() {
+    const HALF_OPEN: usize = 1000;
+    let root = Root::new("root");
+    let mut site = with_tls(&root);
+    site.options.handshake_time_max = Duration::from_secs(600);
+    let server = site.serve();
+    let mut client = connect(server.address(), &root, None).await.unwrap();
+    let look_up = || eval("g.V().has('at', 7).count()", QueryOptions::default());
+    assert_eq!(
+        client
+            .ask_as("writer", PASSWORD, eval("g.addV().property('at', 7)", QueryOptions::default()))
+            .await
+            .code,
+        200
+    );
+    let mut half_open = Vec::new();
+    for at in 0..HALF_OPEN {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        // The beginning of a record of TLS, and of every other one nothing.
+        if at % 2 == 0 {
+            tokio::io::AsyncWriteExt::write_all(&mut stream, &[22, 3, 1, 2]).await.unwrap();
+        }
+        half_open.push(stream);
+    }
+    eventually("all are accepted", async || server.connections_count() == HALF_OPEN + 1).await;
+    for _ in 0..100 {
+        let answer = tokio::time::timeout(Duration::from_secs(30), client.ask(look_up())).await;
+        assert_eq!(answer.expect("a look-up is answered").number(), 1);
+    }
+    // A new client gets through its own handshake and log-in.
+    let next = tokio::time::timeout(Duration::from_secs(30), connect(server.address(), &root, None)).await;
+    is_served(next.expect("a handshake beside the others")).await;
+    assert_eq!(server.connections_count(), HALF_OPEN + 1, "none of them was ended meanwhile");
 }

@@ -1,7 +1,7 @@
 //! Databases: aliases, sessions of one database, and databases that come and go beside requests.
 
-use crate::add_points;
-use crate::client::{Client, eval, transaction, within};
+use crate::support::served::add_points;
+use crate::support::web_socket_client::{Client, eval, transaction, within};
 use evergraph::{Database, EngineKind, ErrorKind, Options};
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};

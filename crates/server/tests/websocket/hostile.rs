@@ -1,7 +1,7 @@
 //! Hostile: messages that are no requests, pages of other sites, and the end of the server.
 
-use crate::client::{Client, eval};
-use crate::{add_points, serve};
+use crate::support::served::{add_points, serve};
+use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::format::Format;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;

@@ -1,7 +1,7 @@
 //! Queries: each a transaction of its own, in both formats, pipelined, and beside clients that do not read.
 
-use crate::client::{Client, bytecode, eval};
-use crate::{add_points, serve};
+use crate::support::served::{add_points, serve};
+use crate::support::web_socket_client::{Client, bytecode, eval};
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::result::result_value::ResultValue;

@@ -1,7 +1,7 @@
 //! Sessions: transactions over several requests, their conflicts, and their ends.
 
-use crate::client::{Client, eval, transaction, within};
-use crate::{add_points, serve};
+use crate::support::served::{add_points, eventually, serve};
+use crate::support::web_socket_client::{Client, eval, transaction, within};
 use evergraph::Database;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::Operation;
@@ -180,4 +180,27 @@ async fn commits_on_disk_are_durable_when_they_are_answered() {
     drop(database);
     let database = Database::open(folder.path().join("a.eg")).unwrap();
     assert_eq!(count(&database), 65);
+}
+
+#[tokio::test]
+async fn a_transaction_that_was_lost_with_its_connection_does_not_go_on_in_another_one() {
+    let (database, server) = serve(ServerOptions::default());
+    // As drivers do that connect again by themselves.
+    for ending in ["", "commit"] {
+        let mut client = Client::connect(server.address()).await;
+        assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
+        drop(client);
+        eventually("it is rolled back", async || database.store().statistics().writers == 0).await;
+        let mut again = Client::connect(server.address()).await;
+        let answer = match ending {
+            "" => again.eval_in("a", "g.addV('Point')").await,
+            ending => again.ask(transaction(ending, "a")).await,
+        };
+        assert_eq!((answer.code, answer.kind()), (596, Some("busy")), "{}", answer.message);
+        assert!(answer.message.contains("connection was lost"), "{}", answer.message);
+        assert_eq!(again.eval_in("b", "g.V().count()").await.number(), 0);
+        // Whoever rolls back knows it, and may begin anew.
+        assert_eq!(again.ask(transaction("rollback", "a")).await.code, 204);
+        assert_eq!(again.eval_in("a", "g.V().count()").await.number(), 0);
+    }
 }

@@ -1,8 +1,9 @@
 //! Stopping: what a server that is about to stop answers, before it closes connections.
 
-use crate::client::{Client, eval, transaction};
-use crate::{add_points, serve};
+use crate::support::served::{add_points, serve};
+use crate::support::web_socket_client::{Client, eval, transaction};
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::Operation;
 use evergraph_server::options::ServerOptions;
 use std::time::Duration;
 use tokio_tungstenite::tungstenite::Message;
@@ -33,6 +34,8 @@ async fn a_server_that_is_about_to_stop_finishes_what_runs_and_refuses_the_rest(
         assert_eq!((late.code, late.kind()), (596, Some("busy")), "{}", late.message);
         assert!(late.message.contains("nothing was done"), "{}", late.message);
     }
+    let close = idle.ask(Operation::Close { session: "a".into() }).await;
+    assert_eq!(close.code, 204, "a close is never an error: {}", close.message);
     let rest = reader.answer(Format::GraphBinary, id).await;
     assert_eq!((rest.code, first.results.len() + rest.results.len()), (200, 40_000), "{}", rest.message);
     for client in [&mut idle, &mut reader] {

@@ -177,4 +177,21 @@ impl Client {
     pub async fn eval_in(&mut self, session: &str, text: &str) -> Answer {
         self.ask(eval(text, within(session))).await
     }
+
+    /// Logs in as an answer to the request `id`.
+    pub async fn send_login(&mut self, format: Format, id: Uuid, user: &str, password: &str) {
+        let sasl = [b"\0", user.as_bytes(), b"\0", password.as_bytes()].concat();
+        let operation = Operation::Authentication { sasl, mechanism: Some("PLAIN".into()) };
+        let message = Request { id, operation }.to_message(format).expect("a request");
+        self.send_message(Message::Binary(message.into())).await;
+    }
+
+    /// Asks, logs in if the server asks for that, and waits for the answer.
+    pub async fn ask_as(&mut self, user: &str, password: &str, operation: Operation) -> Answer {
+        let id = self.send(Format::GraphBinary, operation).await;
+        let first = self.response(Format::GraphBinary).await;
+        assert_eq!((first.code, first.id), (407, Some(id)), "{}", first.message);
+        self.send_login(Format::GraphBinary, id, user, password).await;
+        self.answer(Format::GraphBinary, id).await
+    }
 }

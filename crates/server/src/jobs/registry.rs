@@ -15,6 +15,7 @@ use crate::security::access::Access;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::role::Role;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use rustix::process::setpriority_process;
@@ -166,7 +167,9 @@ impl Jobs {
             state.known.retain(|known| !Arc::ptr_eq(known, job));
             return Cancelled::Forgotten;
         }
-        job.cancel_flag().cancel();
+        if !planted(Bug::JobsOutliveCancel) {
+            job.cancel_flag().cancel();
+        }
         let is_same = |queued: &QueuedJob| Arc::ptr_eq(&queued.job, job);
         let Some(at) = state.queue.iter().position(is_same) else { return Cancelled::Asked };
         let queued = state.queue.remove(at);
@@ -202,7 +205,7 @@ impl Jobs {
         for job in unfinished {
             let access = job.access();
             let role = access.principal().role_on(access.database());
-            let is_admin = matches!(role, Ok(Some(Role::Admin)));
+            let is_admin = matches!(role, Ok(Some(Role::Admin))) || planted(Bug::JobsOutliveRoles);
             if !is_admin && !job.cancel_flag().is_cancelled() {
                 self.cancel(&job);
             }

@@ -17,6 +17,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Error;
+use evergraph_storage::planted::{Bug, planted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -170,7 +171,7 @@ fn folder(call: &AdminCall) -> Result<Option<Arc<JobFolder>>, HttpError> {
 /// # Errors
 /// 401 if the log-in holds no longer.
 pub fn may_administer(principal: &Principal, database: &str) -> Result<bool, HttpError> {
-    Ok(principal.role_on(database)? == Some(Role::Admin))
+    Ok(principal.role_on(database)? == Some(Role::Admin) || planted(Bug::JobsOfOthersTold))
 }
 
 /// The response that is a file of so many bytes, of which a part is in memory at a time.

@@ -141,7 +141,10 @@ fn create(server: &Server, engine: EngineKind) {
 
 /// How many uploads, and folders of jobs, lie in the spool.
 fn spooled(root: &Path) -> usize {
-    ["uploads", "jobs"].map(|kind| fs::read_dir(root.join(".evergraph-spool").join(kind)).unwrap().count()).iter().sum()
+    ["uploads", "jobs"]
+        .map(|kind| fs::read_dir(root.join(".evergraph-spool").join(kind)).unwrap().count())
+        .iter()
+        .sum()
 }
 
 #[test]
@@ -229,11 +232,7 @@ fn run_on_full_disk(engine: EngineKind, full: &Path) {
     let path = format!("/uploads/{}/people.csv", upload["id"].as_str().unwrap());
     let (status, answer) = server.ask("PUT", &path, &vec![b'a'; 2 << 20]);
     assert_eq!((status, &answer["error"]["kind"]), (507, &json!("limit")), "{answer}");
-    for request in [
-        json!({"kind": "export", "format": "csv"}),
-        json!({"kind": "backup"}),
-        import(1),
-    ] {
+    for request in [json!({"kind": "export", "format": "csv"}), json!({"kind": "backup"}), import(1)] {
         let job = server.job(&request);
         assert_eq!((&job["state"], &job["error"]["kind"]), (&json!("failed"), &json!("limit")), "{job}");
         assert_eq!(server.number("g.V().count()"), PEOPLE, "readers read on");

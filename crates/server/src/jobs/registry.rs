@@ -6,6 +6,7 @@
 //!             └── cancelled before it began
 //! ```
 
+use crate::databases::open_database::UsePurpose;
 use crate::databases::served_database::ServedDatabase;
 use crate::jobs::job::{Job, JobControl, JobState, WorkResult};
 use crate::jobs::job_kind::JobKind;
@@ -334,6 +335,7 @@ impl RunningJob {
         let cancel = self.job.cancel_flag();
         // A database that closes ends its jobs, those that have not begun to use it as well.
         let database = served.begin(cancel.clone()).inspect_err(|_| cancel.cancel())?;
+        database.note_purpose(UsePurpose::Job(format!("{} {}", self.job.kind().name(), self.job.id())));
         cancel.check()?;
         let control = JobControl::new(&self.job, &database);
         work(&control).map_err(|error| control.why_stopped(error))

@@ -1,7 +1,7 @@
 //! Spool folder: where uploads lie, and files to be fetched, for one server at a time.
 
+use crate::disk_error::failed;
 use crate::random_id::RandomId;
-use crate::spool::disk_error::failed;
 use crate::spool::job_folder::JobFolder;
 use crate::spool::upload::{SpoolSpace, Upload};
 use evergraph_graph::error::{Error, ErrorKind, Result};

@@ -5,8 +5,8 @@
 //!                     └── dropped before: nothing is left
 //! ```
 
+use crate::disk_error::failed;
 use crate::random_id::RandomId;
-use crate::spool::disk_error::failed;
 use crate::spool::relative_path::check_file_name;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::planted::{Bug, planted};

@@ -58,11 +58,21 @@ async fn paths_of_jobs_do_not_leave_their_folders_and_links_are_not_followed() {
     let absolute = secret.join("people.csv");
     let absolute = absolute.to_str().unwrap();
     let mut requests = Vec::new();
-    for path in
-        ["../secret/people.csv", "2026/../../secret/people.csv", absolute, "link.csv", "up", "up/people.csv", "linked", ".", ""]
-    {
+    for path in [
+        "../secret/people.csv",
+        "2026/../../secret/people.csv",
+        absolute,
+        "link.csv",
+        "up",
+        "up/people.csv",
+        "linked",
+        ".",
+        "",
+    ] {
         requests.push(json!({"kind": "import", "from": path}));
-        requests.push(json!({"kind": "import", "from": ["2026/people.csv", {"path": path, "holds": "vertices"}]}));
+        requests.push(
+            json!({"kind": "import", "from": ["2026/people.csv", {"path": path, "holds": "vertices"}]}),
+        );
     }
     for path in ["../secret/mapping.toml", "link.toml", "up/mapping.toml"] {
         requests.push(json!({"kind": "import", "from": "2026/people.csv", "mapping": path}));
@@ -103,7 +113,11 @@ async fn paths_of_jobs_do_not_leave_their_folders_and_links_are_not_followed() {
         assert!(output.join(made).is_dir() && spool_is_empty(&site, "jobs"));
     }
     let job = done(&mut admin, json!({"kind": "backup", "to": "people.eg"})).await;
-    assert_eq!((&job["state"], &job["error"]["kind"]), (&json!("failed"), &json!("invalid")), "it is taken: {job}");
+    assert_eq!(
+        (&job["state"], &job["error"]["kind"]),
+        (&json!("failed"), &json!("invalid")),
+        "it is taken: {job}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -30,13 +30,19 @@ struct Folders {
 }
 
 fn folders(engine: EngineKind) -> Folders {
+    folders_with(engine, |_| {})
+}
+
+fn folders_with(engine: EngineKind, change: impl FnOnce(&mut CatalogueOptions)) -> Folders {
+    let mut options = CatalogueOptions::default();
+    change(&mut options);
     let all = tempfile::tempdir().unwrap();
     let [input, output] = ["in", "out"].map(|name| all.path().join(name));
     [&input, &output].map(|folder| std::fs::create_dir(folder).unwrap());
     let mut files = FileOptions::default();
     (files.import_folder, files.export_folder) = (Some(input.clone()), Some(output.clone()));
     let create = CreateOptions { engine: Some(engine), ..CreateOptions::default() };
-    let site = site_with_files(CatalogueOptions::default(), create, files, |_| {});
+    let site = site_with_files(options, create, files, |_| {});
     write_people(&input);
     Folders { site, _all: all, input, output }
 }
@@ -161,8 +167,11 @@ fn is_written(answer: &Answer) -> bool {
 async fn while_an_import_is_built_reads_go_on_and_commits_are_refused_as_busy() {
     for engine in EngineKind::ALL {
         let folders = folders(engine);
-        let [mut admin, mut writer, mut reader] =
-            [folders.site.log_in("admin").await, folders.site.log_in("writer").await, folders.site.log_in("reader").await];
+        let [mut admin, mut writer, mut reader] = [
+            folders.site.log_in("admin").await,
+            folders.site.log_in("writer").await,
+            folders.site.log_in("reader").await,
+        ];
         let id = started(&mut admin, import()).await;
         let (mut written, mut refused) = (0, 0);
         loop {
@@ -267,7 +276,8 @@ async fn an_algorithm_whose_client_leaves_is_cancelled() {
     );
     let mut reader = site.log_in("reader").await;
     let running = tokio::spawn(async move { raw(address, head.as_bytes(), Duration::from_secs(60)).await });
-    eventually("it runs", async || reader.get("/queries").await["queries"].as_array().unwrap().len() == 1).await;
+    eventually("it runs", async || reader.get("/queries").await["queries"].as_array().unwrap().len() == 1)
+        .await;
     running.abort();
     eventually("an algorithm ends whose client is gone", async || {
         reader.get("/queries").await["queries"].as_array().unwrap().is_empty()
@@ -277,4 +287,31 @@ async fn an_algorithm_whose_client_leaves_is_cancelled() {
     let counts: BTreeMap<&str, &str> = ended.lines().filter_map(|line| line.rsplit_once(' ')).collect();
     let gone = counts.iter().find(|(name, _)| name.contains("algorithm") && name.contains("gone"));
     assert_eq!(gone.map(|(_, count)| *count), Some("1"), "{ended}");
+}
+
+/// A job that does not end in time keeps its database open, and whoever closes it hears which one that is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_close_that_a_job_holds_up_ends_in_time_and_names_the_job() {
+    let folders = folders_with(EngineKind::Memory, |options| {
+        (options.close_grace, options.close_time_max) = (Duration::ZERO, Duration::ZERO);
+    });
+    let mut admin = folders.site.log_in("admin").await;
+    for _ in 0..TRIES {
+        let id = at_work(&mut admin, &import()).await;
+        let answer = admin.ask("POST", "/databases/social/close", "").await;
+        let job = ended(&mut admin, &id).await;
+        if answer.status == 200 {
+            // It had ended before.
+            assert_eq!(admin.ask("POST", "/databases/social/open", "").await.status, 200);
+            continue;
+        }
+        let (status, kind, message) = answer.error();
+        assert_eq!((status, &*kind), (503, "busy"), "{message}");
+        assert!(message.contains(&format!("jobs: import {id}")), "{message}");
+        assert!(message.contains("is open as before"), "{message}");
+        assert!(matches!(job["state"].as_str(), Some("cancelled" | "done")), "{job}");
+        assert!(is_written(&admin.query("g.addV('Later')").await), "it is open as before");
+        return;
+    }
+    panic!("a job at work holds up a close");
 }

@@ -5,7 +5,7 @@
 
 use crate::databases::change::DatabaseChange;
 use crate::databases::memory_shares::{Company, MemoryShares};
-use crate::databases::name::{check_database_name, name_of};
+use crate::databases::name::{NameIsTaken, check_database_name, name_of};
 use crate::databases::open_database::ClosingChange;
 use crate::databases::options::{CatalogueOptions, CreateOptions};
 use crate::databases::root_folder::RootFolder;
@@ -438,5 +438,5 @@ fn unknown(name: &str) -> Error {
 }
 
 fn taken(name: &str) -> Error {
-    Error::invalid(format!("there is a database {name:?} already"))
+    Error::invalid(format!("there is a database {name:?} already")).because(NameIsTaken)
 }

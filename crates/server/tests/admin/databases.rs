@@ -45,6 +45,13 @@ async fn a_database_is_created_used_closed_opened_and_dropped() {
         (200, &json!("closed"), &Json::Null)
     );
     assert_eq!(root.post(&query).await.status, 503);
+    let metrics = root.ask("GET", "/metrics", "").await.text().to_owned();
+    for series in
+        ["evergraph_database_open{database=\"Größe 2\"} 0", "evergraph_database_open{database=\"social\"} 1"]
+    {
+        assert!(metrics.contains(series), "{series}: {metrics}");
+    }
+    assert!(!metrics.contains("evergraph_commits_total{database=\"Größe 2\"}"), "{metrics}");
     let folder = site.root().join("Größe 2.eg");
     Database::open(&folder).unwrap().close().unwrap();
     assert_eq!(root.ask("POST", &format!("{path}/open"), "{}").await.json()["state"], "open");
@@ -104,7 +111,7 @@ async fn what_cannot_be_done_is_said_and_changes_nothing() {
     let site = site();
     let mut root = site.log_in("root").await;
     for (method, path, body, status, words) in [
-        ("PUT", "/databases/social", "{}", 400, "there is a database"),
+        ("PUT", "/databases/social", "{}", 409, "there is a database"),
         (
             "PUT",
             "/databases/new",

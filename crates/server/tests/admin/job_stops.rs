@@ -38,7 +38,9 @@ fn folders_with(engine: EngineKind, change: impl FnOnce(&mut CatalogueOptions)) 
     change(&mut options);
     let all = tempfile::tempdir().unwrap();
     let [input, output] = ["in", "out"].map(|name| all.path().join(name));
-    [&input, &output].map(|folder| std::fs::create_dir(folder).unwrap());
+    for folder in [&input, &output] {
+        std::fs::create_dir(folder).unwrap();
+    }
     let mut files = FileOptions::default();
     (files.import_folder, files.export_folder) = (Some(input.clone()), Some(output.clone()));
     let create = CreateOptions { engine: Some(engine), ..CreateOptions::default() };

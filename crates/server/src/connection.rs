@@ -11,6 +11,7 @@
 use crate::answer::message::Reply;
 use crate::client::Client;
 use crate::databases::name::DEFAULT_ALIAS;
+use crate::databases::open_database::UsePurpose;
 use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
@@ -439,7 +440,7 @@ impl Connection {
         let query = target.as_ref().map(|target| {
             let (text, access) = (job.running_text(), target.access.clone());
             let query = self.core.queries.enter(text, access, Some(reply.id), cancel.clone());
-            target.database.note_query(query.id());
+            target.database.note_purpose(UsePurpose::Query(query.id()));
             query
         });
         let deadline = Instant::now().checked_add(self.timeout(&job));

@@ -13,6 +13,7 @@ use crate::algorithm::rows::RowFormat;
 use crate::algorithm::task::AlgorithmTask;
 use crate::answer::format::AnswerFormat;
 use crate::databases::name::DEFAULT_ALIAS;
+use crate::databases::open_database::UsePurpose;
 use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
 use crate::metrics::{RequestMeter, Transport};
@@ -141,7 +142,7 @@ impl Exchange {
         let target = ResolvedDatabase::of(&core.databases, &principal, alias)?.begin(cancel.clone())?;
         let database_use = target.database.handle();
         let entry = core.queries.enter(text, target.access.clone(), Some(id), cancel.clone());
-        target.database.note_query(entry.id());
+        target.database.note_purpose(UsePurpose::Query(entry.id()));
         let deadline = Instant::now().checked_add(time_max);
         let exchange = Arc::new(Self {
             outbox: Arc::new(Outbox::new(core.options.outbox_bytes_max)),

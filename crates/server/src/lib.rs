@@ -33,6 +33,7 @@ pub mod blocking;
 pub mod client;
 pub mod connection;
 pub mod databases;
+mod disk_error;
 pub mod exchange;
 pub mod failure;
 pub mod http;

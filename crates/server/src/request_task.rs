@@ -540,6 +540,8 @@ impl RequestTask {
                     self.end();
                     return Progress::Done;
                 }
+                // Its client is gone, which has cancelled it.
+                Err(failure) if failure.is_cancelled() && self.context.outbox.is_closed() => {}
                 Err(failure) => {
                     let failure = self.why_cancelled(failure);
                     self.fail(&failure);

@@ -289,6 +289,22 @@ bugs! {
     ChangesUnrecorded = "changes-unrecorded";
     /// Everybody sees and cancels the queries of others.
     QueriesOfOthersTold = "queries-of-others-told";
+    /// A job goes on though it was cancelled.
+    JobsOutliveCancel = "jobs-outlive-cancel";
+    /// A job goes on when its user may not administer its database any more.
+    JobsOutliveRoles = "jobs-outlive-roles";
+    /// Everybody sees jobs and uploads, and ends them.
+    JobsOfOthersTold = "jobs-of-others-told";
+    /// A path of a job may lead out of its folder.
+    JobPathsUnchecked = "job-paths-unchecked";
+    /// Symbolic links in the folders of jobs are followed.
+    JobLinksFollowed = "job-links-followed";
+    /// Commits go on while a bulk load is built.
+    CommitsWithinLoads = "commits-within-loads";
+    /// Uploads may take all of the disk.
+    UploadsUnlimited = "uploads-unlimited";
+    /// What a server that was killed left in its spool stays.
+    SpoolNotSwept = "spool-not-swept";
 
     // Client.
 

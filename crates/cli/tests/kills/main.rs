@@ -9,6 +9,7 @@
 //! faults       fdatasync, pwrite and rename that fail once, by strace
 //! full_disk    a file system of a few megabytes
 //! plain_io     a file system without direct I/O
+//! server_jobs  a server with a job at work, and one whose disk is full
 //! ```
 //!
 //! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
@@ -28,4 +29,5 @@ mod moments;
 mod opening;
 #[cfg(target_os = "linux")]
 mod plain_io;
+mod server_jobs;
 mod writing;

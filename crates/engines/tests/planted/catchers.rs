@@ -373,6 +373,41 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         ChangesUnrecorded => {
             ("admin", "routes::every_change_has_a_record_in_the_audit_log", &["a change has a record"])
         }
+        JobsOutliveCancel => (
+            "admin",
+            "job_stops::a_job_that_is_cancelled_leaves_nothing_with_the_memory_engine",
+            &["a job that is cancelled stops"],
+        ),
+        JobsOutliveRoles => (
+            "admin",
+            "job_stops::a_job_ends_with_the_role_and_with_the_log_in_of_its_user",
+            &["a job ends with what its user may do"],
+        ),
+        JobsOfOthersTold => (
+            "admin",
+            "jobs::jobs_and_uploads_are_those_of_administrators_of_their_database",
+            &["others see no job"],
+        ),
+        JobPathsUnchecked | JobLinksFollowed => (
+            "admin",
+            "job_files::paths_of_jobs_do_not_leave_their_folders_and_links_are_not_followed",
+            &["no path leaves its folder"],
+        ),
+        CommitsWithinLoads => (
+            "admin",
+            "job_stops::while_an_import_is_built_reads_go_on_and_commits_are_refused_as_busy",
+            &["commits are refused while an import is built"],
+        ),
+        UploadsUnlimited => (
+            "admin",
+            "job_files::uploads_together_have_a_limit_whether_their_length_is_told_or_not",
+            &["uploads have a limit"],
+        ),
+        SpoolNotSwept => (
+            "admin",
+            "job_files::what_another_server_left_in_its_spool_is_removed_at_the_start",
+            &["the spool is swept at the start"],
+        ),
 
         LostCommitsRetried => (
             "client",

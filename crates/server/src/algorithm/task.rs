@@ -195,6 +195,8 @@ impl AlgorithmTask {
                     self.end();
                     return Progress::Done;
                 }
+                // Its client is gone, which has cancelled it.
+                Err(failure) if failure.is_cancelled() && self.context.outbox.is_closed() => {}
                 Err(failure) => {
                     self.fail(&failure);
                     return Progress::Done;

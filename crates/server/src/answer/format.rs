@@ -1,7 +1,8 @@
 //! `AnswerFormat` and `AnswerEncoder`: what a request needs to write its answer.
 
 use crate::failure::Failure;
-use crate::outbox::Frame;
+use crate::http::error::HttpError;
+use crate::outbox::{BodyPart, Frame, FrameKind};
 use crate::result_chunk::ResultChunk;
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::MaterializeProperties;
@@ -74,4 +75,13 @@ pub enum AnswerEnd {
     More(Frame),
     /// The last part.
     Last(Frame),
+}
+
+/// The failure of a request whose results were kept until the last one was known: nothing was sent before, unless the time
+/// limit was reached while they were sent, and then the answer is broken off.
+#[must_use]
+pub fn broken_off(failure: &Failure) -> Frame {
+    let error = HttpError::from(failure.clone());
+    let bytes = format!("{}\n", error.json()).into_bytes();
+    Frame { bytes, kind: FrameKind::Body(BodyPart::Failed(error.status.as_u16())) }
 }

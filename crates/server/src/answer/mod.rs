@@ -4,11 +4,14 @@
 //! request_task ──> AnswerFormat ──┬─> message    WebSocket, GraphBinary or GraphSON
 //!                                 ├─> document   HTTP, GraphSON
 //!                                 ├─> lines      HTTP, JSON lines
+//!                                 ├─> binary     HTTP, GraphBinary
 //!                                 └─> table      HTTP, Arrow
 //! ```
 
+pub mod binary;
 pub mod document;
 pub mod format;
 pub mod lines;
 pub mod message;
 pub mod table;
+mod warnings;

@@ -1,15 +1,18 @@
 //! Table: an Arrow stream, with the columns that the results have in Python.
 //!
 //! The types of columns are those of all results together, so the results are kept until the last one is known: an error
-//! always has a status of its own. What is sent then are batches of one schema.
+//! always has a status of its own. What is sent then are batches of one schema, whose metadata have the warnings.
 
-use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::format::{
+    AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions, broken_off,
+};
+use crate::answer::warnings::warnings;
 use crate::failure::Failure;
-use crate::http::error::HttpError;
 use crate::outbox::{BodyPart, Frame, FrameKind};
 use crate::result_chunk::ResultChunk;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, Schema};
 use evergraph::graph::catalogue::Catalogue;
 use evergraph_arrow::result_table;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -18,6 +21,8 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_query::value::item::Item;
 use std::sync::Arc;
 
+/// The key of the metadata that warnings are in, as a JSON list of texts.
+const WARNINGS: &str = "warnings";
 /// Rows of a batch.
 const BATCH_ROWS: usize = 16 << 10;
 
@@ -56,10 +61,7 @@ impl AnswerFormat for Table {
     }
 
     fn failure(&self, failure: &Failure) -> Frame {
-        // Nothing was sent before, unless the server is too slow for the time limit while it sends.
-        let error = HttpError::from(failure.clone());
-        let bytes = format!("{}\n", error.json()).into_bytes();
-        Frame { bytes, kind: FrameKind::Body(BodyPart::Failed(error.status.as_u16())) }
+        broken_off(failure)
     }
 }
 
@@ -104,12 +106,16 @@ impl AnswerEncoder for TableEncoder {
         Ok(Frame { bytes: Vec::new(), kind: FrameKind::Body(BodyPart::Middle) })
     }
 
-    fn end(&mut self, _: &Attributes) -> Result<AnswerEnd, EncodeError> {
+    fn end(&mut self, attributes: &Attributes) -> Result<AnswerEnd, EncodeError> {
         let (mut sending, is_first) = match self.sending.take() {
             Some(sending) => (sending, false),
             None => {
                 let table = self.table()?;
-                let writer = StreamWriter::try_new(Vec::new(), &table.schema()).map_err(unwritten)?;
+                let mut schema = Schema::clone(&table.schema());
+                if let Some(warnings) = warnings(attributes) {
+                    schema.metadata.insert(WARNINGS.to_owned(), warnings.to_string());
+                }
+                let writer = StreamWriter::try_new(Vec::new(), &schema).map_err(unwritten)?;
                 (Sending { table, writer, next_row: 0 }, true)
             }
         };
@@ -130,6 +136,6 @@ impl AnswerEncoder for TableEncoder {
     }
 }
 
-fn unwritten(error: arrow_schema::ArrowError) -> EncodeError {
+fn unwritten(error: ArrowError) -> EncodeError {
     Error::invalid(format!("the results cannot be an Arrow stream: {error}")).into()
 }

@@ -5,11 +5,12 @@
 
 use crate::databases::change::DatabaseChange;
 use crate::databases::memory_shares::{Company, MemoryShares};
-use crate::databases::name::{check_database_name, name_of};
+use crate::databases::name::{NameIsTaken, check_database_name, name_of};
 use crate::databases::open_database::ClosingChange;
 use crate::databases::options::{CatalogueOptions, CreateOptions};
 use crate::databases::root_folder::RootFolder;
 use crate::databases::served_database::{DatabaseInfo, DatabaseState, Home, ServedDatabase};
+use crate::databases::settings_file::DatabaseSettings;
 use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::collections::BTreeMap;
@@ -225,14 +226,13 @@ impl DatabaseCatalogue {
             Some(_) => return Err(taken(name)),
         };
         let name: Arc<str> = name.into();
-        let asked_bytes = options.memory_limit_bytes;
-        let served = ServedDatabase::opening(Arc::clone(&name), Home::Root(path), asked_bytes);
-        let served = self.enter(served)?;
-        let made = served.open_entered(|asked_bytes| {
-            let share = self.shares.take(&name, asked_bytes)?;
+        let served = self.enter(ServedDatabase::opening(Arc::clone(&name), Home::Root(path)))?;
+        let settings = DatabaseSettings { memory_limit_bytes: options.memory_limit_bytes };
+        let made = served.open_entered(|| {
+            let share = self.shares.take(&name, settings.memory_limit_bytes)?;
             let memory_limit_bytes = share.bytes();
             let new = Options { engine: options.engine, memory_limit_bytes, ..self.options.open.clone() };
-            root.create(&name, &new)?;
+            root.create(&name, &new, settings)?;
             Ok((served.open_folder(&self.options.open, memory_limit_bytes)?, share))
         });
         // One that was made and could not be opened stays in the list as failed.
@@ -438,5 +438,5 @@ fn unknown(name: &str) -> Error {
 }
 
 fn taken(name: &str) -> Error {
-    Error::invalid(format!("there is a database {name:?} already"))
+    Error::invalid(format!("there is a database {name:?} already")).because(NameIsTaken)
 }

@@ -72,11 +72,15 @@ impl MemoryShares {
         let mut taken_bytes = self.taken_bytes();
         let left_bytes = self.limit_bytes.saturating_sub(*taken_bytes);
         if bytes > left_bytes && !planted(Bug::SharesBeyondLimit) {
+            let lower = match asked_bytes {
+                Some(_) => "its own limit, which its file server.json keeps",
+                None => "--database-memory-limit",
+            };
             return Err(Error::new(
                 ErrorKind::Limit,
                 format!(
                     "the database {name:?} would take {} of memory, and {} are left of the limit for all databases, {}: \
-                     close another one, lower --database-memory-limit, or raise --memory-limit",
+                     close another one, lower {lower}, or raise --memory-limit",
                     size(bytes),
                     size(left_bytes),
                     size(self.limit_bytes)
@@ -134,7 +138,9 @@ mod tests {
         }
         drop(taken);
         assert_eq!(shares.take("d", None).unwrap().bytes(), 100 << 20);
-        assert!(shares.take("e", Some(301 << 20)).is_err() && shares.take("e", Some(300 << 20)).is_ok());
+        let error = shares.take("e", Some(301 << 20)).err().unwrap().to_string();
+        assert!(error.contains("server.json") && !error.contains("--database-memory-limit"), "{error}");
+        assert!(shares.take("e", Some(300 << 20)).is_ok());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! request ──> target (alias, role) ──> catalogue ──> served_database ──> open_database ──> a use, until it is answered
 //!                                          │
-//! create, open, close, drop ───────────────┴──> root_folder, memory_shares
+//! create, open, close, drop ───────────────┴──> root_folder, settings_file, memory_shares
 //! ```
 //!
 //! Opening, closing and dropping wait: for the disk, for queries, for commits. They hold no lock meanwhile that a request
@@ -18,4 +18,5 @@ pub mod open_database;
 pub mod options;
 mod root_folder;
 pub mod served_database;
+pub mod settings_file;
 pub mod target;

@@ -1,6 +1,7 @@
 //! Name: which names a served database can have, in aliases, in roles and on disk.
 
 use evergraph_graph::error::{Error, Result};
+use std::fmt;
 use std::path::Path;
 
 /// The ending of a database's folder.
@@ -15,6 +16,18 @@ pub const ALIAS_PREFIX: &str = "g_";
 /// Characters and bytes of a name: file systems take 255 bytes.
 const LENGTH_MAX: usize = 64;
 const BYTES_MAX: usize = 240;
+
+/// The cause of an error: there is a database of this name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameIsTaken;
+
+impl fmt::Display for NameIsTaken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the name is taken")
+    }
+}
+
+impl std::error::Error for NameIsTaken {}
 
 /// Refuses what cannot be the name of a database: paths, names that would be hidden, and those of aliases.
 ///

@@ -37,9 +37,19 @@ struct State {
 
 struct RegisteredUse {
     cancel: CancelFlag,
-    /// The number of the query that it is for, among those that run.
-    query: Option<u64>,
+    purpose: UsePurpose,
     waker: Option<Waker>,
+}
+
+/// What a database is used for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UsePurpose {
+    /// A query, by its number among those that run.
+    Query(u64),
+    /// A job: what it does and its id.
+    Job(String),
+    /// A request that is neither.
+    Other,
 }
 
 /// Called when a use is interrupted.
@@ -102,7 +112,7 @@ impl OpenDatabase {
         }
         let id = state.next_use;
         state.next_use += 1;
-        state.uses.insert(id, RegisteredUse { cancel, query: None, waker: None });
+        state.uses.insert(id, RegisteredUse { cancel, purpose: UsePurpose::Other, waker: None });
         Ok(DatabaseUse { open: Arc::clone(self), id })
     }
 
@@ -192,10 +202,10 @@ impl DatabaseUse {
         }
     }
 
-    /// Notes which query it is for, by its number among those that run.
-    pub fn note_query(&self, id: u64) {
+    /// Notes what it is for, so that whoever closes the database hears what it waits for.
+    pub fn note_purpose(&self, purpose: UsePurpose) {
         if let Some(registered) = self.open.state().uses.get_mut(&self.id) {
-            registered.query = Some(id);
+            registered.purpose = purpose;
         }
     }
 
@@ -246,17 +256,31 @@ fn still_used(
     uses: &HashMap<u64, RegisteredUse>,
     time_max: Duration,
 ) -> Error {
-    let mut queries: Vec<u64> = uses.values().filter_map(|registered| registered.query).collect();
+    let (mut queries, mut jobs, mut others_count) = (Vec::new(), Vec::new(), 0);
+    for registered in uses.values() {
+        match &registered.purpose {
+            UsePurpose::Query(id) => queries.push(*id),
+            UsePurpose::Job(job) => jobs.push(job.as_str()),
+            UsePurpose::Other => others_count += 1,
+        }
+    }
     queries.sort_unstable();
+    jobs.sort_unstable();
     let queries: Vec<String> = queries.iter().map(u64::to_string).collect();
+    let or_none = |list: String| if list.is_empty() { "none".to_owned() } else { list };
+    let advice = match jobs.is_empty() {
+        true => "try again",
+        // Others end soon after they were cancelled.
+        false => "an import that is being written is done soon, and GET /jobs tells when: try again then",
+    };
     let text = format!(
-        "the database {name:?} was not {}, and is open as before: {} of its requests did not end within {} s after they were \
-         cancelled (queries: {}; others: {}); try again",
+        "the database {name:?} was not {}, and is open as before: {} of its requests and jobs did not end within {} s after they \
+         were cancelled (queries: {}; jobs: {}; others: {others_count}); {advice}",
         change.participle(),
         uses.len(),
         time_max.as_secs_f64(),
-        if queries.is_empty() { "none".to_owned() } else { queries.join(", ") },
-        uses.len() - queries.len()
+        or_none(queries.join(", ")),
+        or_none(jobs.join(", ")),
     );
     Error::new(ErrorKind::Busy, text)
 }
@@ -274,15 +298,17 @@ mod tests {
         let open = Arc::new(OpenDatabase::new("social".into(), Arc::new(Database::in_memory().unwrap())));
         let (cancel, none) = (CancelFlag::default(), Duration::ZERO);
         let stubborn = open.begin(cancel.clone()).unwrap();
-        stubborn.note_query(17);
+        stubborn.note_purpose(UsePurpose::Query(17));
+        let job = open.begin(CancelFlag::default()).unwrap();
+        job.note_purpose(UsePurpose::Job("import 4f".to_owned()));
         open.refuse_more(ClosingChange::Close);
         assert!(open.begin(CancelFlag::default()).is_err());
         let error = open.drain(none, none).unwrap_err();
         assert_eq!((error.kind(), cancel.is_cancelled()), (ErrorKind::Busy, true));
-        assert!(error.to_string().contains("queries: 17; others: 0"), "{error}");
+        assert!(error.to_string().contains("queries: 17; jobs: import 4f; others: 0"), "{error}");
         let next = open.begin(CancelFlag::default()).unwrap();
         assert!(next.check().is_ok(), "others use it as before");
-        drop((stubborn, next));
+        drop((stubborn, job, next));
         open.refuse_more(ClosingChange::Close);
         open.drain(none, none).unwrap();
     }

@@ -52,6 +52,6 @@ impl Default for CatalogueOptions {
 pub struct CreateOptions {
     /// Its engine; by default [`EngineKind::DEFAULT`].
     pub engine: Option<EngineKind>,
-    /// Bytes of memory that it may take, until the server ends; by default as every other one.
+    /// Bytes of memory that it may take whenever a server opens it; by default as every other one.
     pub memory_limit_bytes: Option<u64>,
 }

@@ -9,6 +9,7 @@
 //! One server at a time has a root. Names that begin with a dot are never those of databases.
 
 use crate::databases::name::{ENDING, check_database_name};
+use crate::databases::settings_file::DatabaseSettings;
 use evergraph::{Database, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::checkpoint::manifest;
@@ -129,7 +130,12 @@ impl RootFolder {
     ///
     /// # Errors
     /// `invalid` if there is something of this name; those of creating a database.
-    pub(crate) fn create(&self, name: &str, options: &Options) -> Result<PathBuf> {
+    pub(crate) fn create(
+        &self,
+        name: &str,
+        options: &Options,
+        settings: DatabaseSettings,
+    ) -> Result<PathBuf> {
         let path = self.place_of(name)?;
         if fs::symlink_metadata(&path).is_ok() {
             return Err(Error::invalid(format!("there is {} already", path.display())));
@@ -137,6 +143,7 @@ impl RootFolder {
         let new = self.path.join(format!("{NEW_PREFIX}{}", random_suffix()?));
         let made = Database::open_with(&new, &Options { create: true, ..options.clone() })
             .and_then(|database| database.close())
+            .and_then(|()| settings.write(&new))
             .and_then(|()| self.rename(&new, &path));
         if made.is_err() {
             // Otherwise it is removed at the next start.
@@ -236,8 +243,8 @@ mod tests {
     fn a_crash_within_a_creation_or_a_removal_leaves_a_whole_database_or_none() {
         let folder = tempfile::tempdir().unwrap();
         let (root, _) = RootFolder::open(folder.path()).unwrap();
-        root.create("social", &Options::default()).unwrap();
-        assert!(root.create("social", &Options::default()).is_err());
+        root.create("social", &Options::default(), DatabaseSettings::default()).unwrap();
+        assert!(root.create("social", &Options::default(), DatabaseSettings::default()).is_err());
         // Before the renaming of a new one, and after that of a dropped one.
         let whole = folder.path().join("social.eg");
         for left in ["new-1", "dropped-2"] {
@@ -279,7 +286,7 @@ mod tests {
         for name in ["link", "file", "photos", "../precious", "a/b", "..", ""] {
             assert!(root.remove(name).is_err(), "{name:?}");
             assert!(name == "photos" || root.find(name).is_err(), "{name:?}");
-            assert!(root.create(name, &Options::default()).is_err(), "{name:?}");
+            assert!(root.create(name, &Options::default(), DatabaseSettings::default()).is_err(), "{name:?}");
         }
         drop(root);
         let (_root, notices) = RootFolder::open(folder.path()).unwrap();
@@ -292,7 +299,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, _) = RootFolder::open(folder.path()).unwrap();
         assert_eq!(RootFolder::open(folder.path()).err().unwrap().kind(), ErrorKind::Busy);
-        let path = root.create("social", &Options::default()).unwrap();
+        let path = root.create("social", &Options::default(), DatabaseSettings::default()).unwrap();
         let database = Database::open(&path).unwrap();
         assert_eq!(root.remove("social").unwrap_err().kind(), ErrorKind::Busy);
         database.close().unwrap();

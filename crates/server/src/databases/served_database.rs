@@ -11,6 +11,7 @@ use crate::databases::ending_checkpoint::write_ending_checkpoint;
 use crate::databases::memory_shares::{MemoryShare, MemoryShares};
 use crate::databases::open_database::{ClosingChange, DatabaseUse, OpenDatabase};
 use crate::databases::options::CloseLimits;
+use crate::databases::settings_file::DatabaseSettings;
 use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -23,13 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct ServedDatabase {
     name: Arc<str>,
     home: Home,
-    state: Mutex<State>,
-}
-
-struct State {
-    phase: Phase,
-    /// Memory that was asked for when it was created.
-    asked_bytes: Option<u64>,
+    phase: Mutex<Phase>,
 }
 
 /// Where a database is from, and so what may become of it.
@@ -102,21 +97,20 @@ impl ServedDatabase {
     /// A database that is closed.
     #[must_use]
     pub fn closed(name: Arc<str>, home: Home) -> Self {
-        Self { name, home, state: Mutex::new(State { phase: Phase::Closed, asked_bytes: None }) }
+        Self { name, home, phase: Mutex::new(Phase::Closed) }
     }
 
-    /// A database that is about to be created, and to take so much memory.
+    /// A database that is about to be created.
     #[must_use]
-    pub fn opening(name: Arc<str>, home: Home, asked_bytes: Option<u64>) -> Self {
-        Self { name, home, state: Mutex::new(State { phase: Phase::Opening, asked_bytes }) }
+    pub fn opening(name: Arc<str>, home: Home) -> Self {
+        Self { name, home, phase: Mutex::new(Phase::Opening) }
     }
 
     /// A database that its owner has opened.
     #[must_use]
     pub fn given(name: Arc<str>, database: Arc<Database>, share: MemoryShare) -> Self {
         let open = Arc::new(OpenDatabase::new(Arc::clone(&name), database));
-        let state = State { phase: Phase::Open(open, share), asked_bytes: None };
-        Self { name, home: Home::Given, state: Mutex::new(state) }
+        Self { name, home: Home::Given, phase: Mutex::new(Phase::Open(open, share)) }
     }
 
     /// Its name.
@@ -134,19 +128,19 @@ impl ServedDatabase {
     /// What is known of it now.
     #[must_use]
     pub fn info(&self) -> DatabaseInfo {
-        let state = self.state();
-        let (engine, memory_limit_bytes) = match &state.phase {
+        let phase = self.phase();
+        let (engine, memory_limit_bytes) = match &*phase {
             Phase::Open(open, share) => (Some(open.database().engine()), Some(share.bytes())),
             _ => (None, None),
         };
-        let error = match &state.phase {
+        let error = match &*phase {
             Phase::Failed(_, error) => Some(error.clone()),
             _ => None,
         };
         DatabaseInfo {
             name: Arc::clone(&self.name),
             home: self.home.clone(),
-            state: state.phase.state(),
+            state: phase.state(),
             engine,
             memory_limit_bytes,
             error,
@@ -156,7 +150,7 @@ impl ServedDatabase {
     /// Whether it can be used now.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        matches!(self.state().phase, Phase::Open(..))
+        matches!(*self.phase(), Phase::Open(..))
     }
 
     /// Begins a use, which `cancel` stops.
@@ -164,7 +158,7 @@ impl ServedDatabase {
     /// # Errors
     /// `busy` if it is not open, with its state.
     pub fn begin(&self, cancel: CancelFlag) -> Result<DatabaseUse> {
-        let open = match &self.state().phase {
+        let open = match &*self.phase() {
             Phase::Open(open, _) => Arc::clone(open),
             phase => return Err(self.unavailable(phase)),
         };
@@ -177,15 +171,16 @@ impl ServedDatabase {
     /// Those of opening; `limit` if its memory does not fit; `busy` while it is being opened or closed.
     pub(crate) fn open(&self, options: &Options, shares: &Arc<MemoryShares>) -> Result<()> {
         {
-            let mut state = self.state();
-            match &state.phase {
+            let mut phase = self.phase();
+            match &*phase {
                 Phase::Open(..) => return Ok(()),
-                Phase::Closed | Phase::Failed(..) => state.phase = Phase::Opening,
+                Phase::Closed | Phase::Failed(..) => *phase = Phase::Opening,
                 phase => return Err(self.unavailable(phase)),
             }
         }
-        self.open_entered(|asked_bytes| {
-            let share = shares.take(&self.name, asked_bytes)?;
+        self.open_entered(|| {
+            let settings = DatabaseSettings::read(self.folder()?)?;
+            let share = shares.take(&self.name, settings.memory_limit_bytes)?;
             Ok((self.open_folder(options, share.bytes())?, share))
         })
     }
@@ -194,21 +189,17 @@ impl ServedDatabase {
     ///
     /// # Errors
     /// Those of `make`.
-    pub(crate) fn open_entered(
-        &self,
-        make: impl FnOnce(Option<u64>) -> Result<(Database, MemoryShare)>,
-    ) -> Result<()> {
-        let asked_bytes = self.state().asked_bytes;
-        let made = make(asked_bytes);
-        let mut state = self.state();
+    pub(crate) fn open_entered(&self, make: impl FnOnce() -> Result<(Database, MemoryShare)>) -> Result<()> {
+        let made = make();
+        let mut phase = self.phase();
         match made {
             Ok((database, share)) => {
                 let open = OpenDatabase::new(Arc::clone(&self.name), Arc::new(database));
-                state.phase = Phase::Open(Arc::new(open), share);
+                *phase = Phase::Open(Arc::new(open), share);
                 Ok(())
             }
             Err(error) => {
-                state.phase = Phase::Failed(error.kind(), error.to_string());
+                *phase = Phase::Failed(error.kind(), error.to_string());
                 Err(error)
             }
         }
@@ -219,12 +210,16 @@ impl ServedDatabase {
     /// # Errors
     /// Those of opening.
     pub(crate) fn open_folder(&self, options: &Options, memory_limit_bytes: u64) -> Result<Database> {
-        let path = match &self.home {
-            Home::Folder(path) | Home::Root(path) => path,
-            Home::Given => return Err(self.not_ours("opened")),
-        };
+        let path = self.folder()?;
         refuse_file(path)?;
         Database::open_with(path, &Options { create: false, memory_limit_bytes, ..options.clone() })
+    }
+
+    fn folder(&self) -> Result<&Path> {
+        match &self.home {
+            Home::Folder(path) | Home::Root(path) => Ok(path),
+            Home::Given => Err(self.not_ours("opened")),
+        }
     }
 
     /// Closes it: refuses further requests, gives those that run some time, cancels them, rolls back transactions, waits
@@ -239,27 +234,27 @@ impl ServedDatabase {
             return Err(self.not_ours(change.participle()));
         }
         let (open, share) = {
-            let mut state = self.state();
-            match std::mem::replace(&mut state.phase, Phase::Closing(change)) {
+            let mut state = self.phase();
+            match std::mem::replace(&mut *state, Phase::Closing(change)) {
                 Phase::Open(open, share) => {
                     open.refuse_more(change);
                     (open, share)
                 }
                 Phase::Closed | Phase::Failed(..) => {
                     if change == ClosingChange::Close {
-                        state.phase = Phase::Closed;
+                        *state = Phase::Closed;
                     }
                     return Ok(());
                 }
                 phase => {
                     let error = self.unavailable(&phase);
-                    state.phase = phase;
+                    *state = phase;
                     return Err(error);
                 }
             }
         };
         if let Err(error) = open.drain(limits.grace, limits.time_max) {
-            self.state().phase = Phase::Open(open, share);
+            *self.phase() = Phase::Open(open, share);
             return Err(error);
         }
         if change == ClosingChange::Close {
@@ -271,14 +266,14 @@ impl ServedDatabase {
         match closed {
             Ok(()) => {
                 if change == ClosingChange::Close {
-                    self.state().phase = Phase::Closed;
+                    *self.phase() = Phase::Closed;
                 }
                 Ok(())
             }
             Err(error) => {
                 let text = format!("close the database {:?}: {error}", self.name);
                 let error = Error::new(error.kind(), text).because(error);
-                self.state().phase = Phase::Failed(error.kind(), error.to_string());
+                *self.phase() = Phase::Failed(error.kind(), error.to_string());
                 Err(error)
             }
         }
@@ -286,7 +281,7 @@ impl ServedDatabase {
 
     /// Notes that it was not dropped after all.
     pub(crate) fn was_not_dropped(&self) {
-        self.state().phase = Phase::Closed;
+        *self.phase() = Phase::Closed;
     }
 
     fn unavailable(&self, phase: &Phase) -> Error {
@@ -312,8 +307,8 @@ impl ServedDatabase {
         ))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

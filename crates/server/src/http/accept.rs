@@ -5,6 +5,7 @@
 //! | none, `*/*`, `application/*`, `application/json`, `application/vnd.gremlin-v3.0+json` | GraphSON 3, as Gremlin Server answers |
 //! | `application/x-ndjson`, `application/jsonl` | JSON lines |
 //! | `application/vnd.apache.arrow.stream` | an Arrow stream |
+//! | `application/vnd.graphbinary-v1.0` | a message in GraphBinary, as Gremlin Server answers |
 //!
 //! Of several the one with the greatest `q` counts, and of equals the first.
 
@@ -20,6 +21,8 @@ pub enum AnswerType {
     Lines(&'static str),
     /// An Arrow stream.
     Arrow,
+    /// A message in GraphBinary.
+    GraphBinary,
 }
 
 const JSON: &str = "application/json";
@@ -55,7 +58,8 @@ impl AnswerType {
         })
     }
 
-    const NAMES: &[&str] = &[JSON, Format::GraphSon.mime_type(), LINES[0], ARROW];
+    const NAMES: &[&str] =
+        &[JSON, Format::GraphSon.mime_type(), Format::GraphBinary.mime_type(), LINES[0], ARROW];
 
     fn of_range(range: &str) -> Option<(Self, f32)> {
         let mut parts = range.split(';').map(str::trim);
@@ -73,6 +77,7 @@ impl AnswerType {
         let answer = match name.to_ascii_lowercase().as_str() {
             "*/*" | "application/*" | JSON => Self::GraphSon(JSON),
             name if name == Format::GraphSon.mime_type() => Self::GraphSon(Format::GraphSon.mime_type()),
+            name if name == Format::GraphBinary.mime_type() => Self::GraphBinary,
             ARROW => Self::Arrow,
             name => Self::Lines(LINES.into_iter().find(|known| *known == name)?),
         };
@@ -85,6 +90,7 @@ impl AnswerType {
         match self {
             Self::GraphSon(name) | Self::Lines(name) => name,
             Self::Arrow => ARROW,
+            Self::GraphBinary => Format::GraphBinary.mime_type(),
         }
     }
 }
@@ -113,7 +119,8 @@ mod tests {
             ("application/json;q=0, text/plain", None),
             ("application/vnd.gremlin-v3.0+json;types=false", None),
             ("application/json;q=2", None),
-            ("application/vnd.graphbinary-v1.0", None),
+            ("application/vnd.graphbinary-v1.0", Some(Format::GraphBinary.mime_type())),
+            ("application/vnd.graphbinary-v2.0", None),
             ("", None),
         ] {
             assert_eq!(of(accept), expected, "{accept}");

@@ -4,6 +4,7 @@
 //! {"error": {"kind": "not_found", "message": "there is no path /gremlins"}}
 //! ```
 
+use crate::databases::name::NameIsTaken;
 use crate::failure::Failure;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -118,7 +119,9 @@ impl From<Failure> for HttpError {
 
 impl From<&Error> for HttpError {
     fn from(error: &Error) -> Self {
+        let is_taken = error.source().is_some_and(|cause| cause.is::<NameIsTaken>());
         let status = match error.kind() {
+            ErrorKind::Invalid if is_taken => StatusCode::CONFLICT,
             ErrorKind::Invalid => StatusCode::BAD_REQUEST,
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Conflict => StatusCode::CONFLICT,

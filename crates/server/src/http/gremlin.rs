@@ -8,6 +8,7 @@
 //!
 //! Source: TinkerPop 3.8, `HttpGremlinEndpointHandler` of Gremlin Server.
 
+use crate::answer::binary::Binary;
 use crate::answer::document::{Document, failure_document, http_status};
 use crate::answer::format::AnswerFormat;
 use crate::answer::lines::Lines;
@@ -235,6 +236,7 @@ async fn run(
         AnswerType::GraphSon(_) => Box::new(Document::new(id)),
         AnswerType::Lines(_) => Box::new(Lines::default()),
         AnswerType::Arrow => Box::new(Table::new(shared.core.options.query_memory_bytes)),
+        AnswerType::GraphBinary => Box::new(Binary::new(id, shared.core.options.query_memory_bytes)),
     };
     let exchange = Exchange::start(&shared.core, principal, request, answer, write_rule).map_err(refused)?;
     Ok(respond(shared.exchanges.enter(exchange), answer_type.content_type()).await?)

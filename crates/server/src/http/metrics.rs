@@ -45,10 +45,10 @@ fn text(shared: &Shared, client: &Client, login: Option<Arc<Login>>) -> Option<S
     samples.server(shared);
     let principal = core.principal(client.address(), login);
     for served in core.databases.all() {
-        // Of a database that is not open nothing is known.
-        if let Ok(Some(_)) = principal.role_on(served.name())
-            && let Ok(open) = served.begin(CancelFlag::default())
-        {
+        let Ok(Some(_)) = principal.role_on(served.name()) else { continue };
+        samples.state(served.name(), served.is_open());
+        // Of a database that is not open nothing else is known.
+        if let Ok(open) = served.begin(CancelFlag::default()) {
             samples.database(served.name(), open.database());
         }
     }
@@ -122,6 +122,12 @@ impl Samples {
         }
         let upload_bytes = usize::try_from(core.job_resources.upload_bytes()).unwrap_or(usize::MAX);
         gauge("upload_bytes", "Bytes of uploads on the disk", vec![], upload_bytes);
+    }
+
+    fn state(&mut self, name: &str, is_open: bool) {
+        let labels = vec![("database", name.to_owned())];
+        let help = "Whether the database is open";
+        self.add(MetricType::Gauge, "database_open", help, labels, f64::from(u8::from(is_open)));
     }
 
     fn database(&mut self, name: &str, database: &Database) {

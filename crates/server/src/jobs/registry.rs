@@ -6,6 +6,7 @@
 //!             └── cancelled before it began
 //! ```
 
+use crate::databases::open_database::UsePurpose;
 use crate::databases::served_database::ServedDatabase;
 use crate::jobs::job::{Job, JobControl, JobState, WorkResult};
 use crate::jobs::job_kind::JobKind;
@@ -15,6 +16,7 @@ use crate::security::access::Access;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::role::Role;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use rustix::process::setpriority_process;
@@ -166,7 +168,9 @@ impl Jobs {
             state.known.retain(|known| !Arc::ptr_eq(known, job));
             return Cancelled::Forgotten;
         }
-        job.cancel_flag().cancel();
+        if !planted(Bug::JobsOutliveCancel) {
+            job.cancel_flag().cancel();
+        }
         let is_same = |queued: &QueuedJob| Arc::ptr_eq(&queued.job, job);
         let Some(at) = state.queue.iter().position(is_same) else { return Cancelled::Asked };
         let queued = state.queue.remove(at);
@@ -202,7 +206,7 @@ impl Jobs {
         for job in unfinished {
             let access = job.access();
             let role = access.principal().role_on(access.database());
-            let is_admin = matches!(role, Ok(Some(Role::Admin)));
+            let is_admin = matches!(role, Ok(Some(Role::Admin))) || planted(Bug::JobsOutliveRoles);
             if !is_admin && !job.cancel_flag().is_cancelled() {
                 self.cancel(&job);
             }
@@ -331,6 +335,7 @@ impl RunningJob {
         let cancel = self.job.cancel_flag();
         // A database that closes ends its jobs, those that have not begun to use it as well.
         let database = served.begin(cancel.clone()).inspect_err(|_| cancel.cancel())?;
+        database.note_purpose(UsePurpose::Job(format!("{} {}", self.job.kind().name(), self.job.id())));
         cancel.check()?;
         let control = JobControl::new(&self.job, &database);
         work(&control).map_err(|error| control.why_stopped(error))

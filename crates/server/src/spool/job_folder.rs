@@ -1,6 +1,6 @@
 //! Job folder: the files that a job made to be fetched.
 
-use crate::spool::disk_error::failed;
+use crate::disk_error::failed;
 use crate::spool::relative_path::existing;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::fs::{self, File};

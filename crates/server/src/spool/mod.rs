@@ -6,7 +6,6 @@
 //! SPOOL/jobs/ID/...            what an export or a backup made: removed with its job
 //! ```
 
-mod disk_error;
 pub mod folder;
 pub mod job_folder;
 pub mod options;

@@ -5,10 +5,11 @@
 //!                     └── dropped before: nothing is left
 //! ```
 
+use crate::disk_error::failed;
 use crate::random_id::RandomId;
-use crate::spool::disk_error::failed;
 use crate::spool::relative_path::check_file_name;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -46,7 +47,7 @@ impl SpoolSpace {
     /// # Errors
     /// `limit`, with what there is.
     pub fn check(&self, more: u64) -> Result<()> {
-        if self.bytes().saturating_add(more) <= self.bytes_max {
+        if self.bytes().saturating_add(more) <= self.bytes_max || planted(Bug::UploadsUnlimited) {
             return Ok(());
         }
         Err(Error::new(

@@ -5,8 +5,10 @@ use crate::support::http_client::Client;
 use crate::support::secured_site::edit_users;
 use crate::support::served::eventually;
 use evergraph::Database;
-use evergraph_server::databases::options::CreateOptions;
+use evergraph_server::databases::catalogue::DatabaseCatalogue;
+use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::options::ServerOptions;
+use evergraph_server::security::options::SecurityOptions;
 use evergraph_server::security::role::Role;
 use evergraph_server::server::Server;
 use serde_json::{Value as Json, json};
@@ -45,6 +47,13 @@ async fn a_database_is_created_used_closed_opened_and_dropped() {
         (200, &json!("closed"), &Json::Null)
     );
     assert_eq!(root.post(&query).await.status, 503);
+    let metrics = root.ask("GET", "/metrics", "").await.text().to_owned();
+    for series in
+        ["evergraph_database_open{database=\"Größe 2\"} 0", "evergraph_database_open{database=\"social\"} 1"]
+    {
+        assert!(metrics.contains(series), "{series}: {metrics}");
+    }
+    assert!(!metrics.contains("evergraph_commits_total{database=\"Größe 2\"}"), "{metrics}");
     let folder = site.root().join("Größe 2.eg");
     Database::open(&folder).unwrap().close().unwrap();
     assert_eq!(root.ask("POST", &format!("{path}/open"), "{}").await.json()["state"], "open");
@@ -104,7 +113,7 @@ async fn what_cannot_be_done_is_said_and_changes_nothing() {
     let site = site();
     let mut root = site.log_in("root").await;
     for (method, path, body, status, words) in [
-        ("PUT", "/databases/social", "{}", 400, "there is a database"),
+        ("PUT", "/databases/social", "{}", 409, "there is a database"),
         (
             "PUT",
             "/databases/new",
@@ -150,4 +159,58 @@ async fn without_users_everybody_on_the_machine_administers() {
     }
     let mut page = Client::connect(server.address()).await.with("origin", "https://evil.example");
     assert_eq!(page.ask("POST", "/databases/social/close", "").await.status, 403);
+}
+
+/// The memory limit of a database belongs to it: it holds after it was opened again, and after a restart.
+#[tokio::test]
+async fn a_memory_limit_holds_whenever_a_server_opens_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let start = || {
+        let mut options = CatalogueOptions::default();
+        options.open.memory_limit_bytes = 1 << 30;
+        options.database_memory_limit_bytes = Some(64 << 20);
+        let databases = DatabaseCatalogue::open(&[], Some(folder.path()), options).unwrap();
+        let server =
+            Server::start_with(databases, address, ServerOptions::default(), &SecurityOptions::default());
+        server.unwrap()
+    };
+    let limits = async |client: &mut Client| {
+        let list = client.get("/databases").await;
+        let limit = |entry: &Json| entry["memoryLimitBytes"].as_u64();
+        list["databases"].as_array().unwrap().iter().map(limit).collect::<Vec<_>>()
+    };
+    let connect = async |server: &Server| {
+        Client::connect(server.address()).await.with("content-type", "application/json")
+    };
+    let server = start();
+    let mut client = connect(&server).await;
+    assert_eq!(client.ask("PUT", "/databases/bank", r#"{"memoryLimitBytes": 100000000}"#).await.status, 201);
+    assert_eq!(client.ask("PUT", "/databases/social", "{}").await.status, 201);
+    let expected = [Some(100_000_000), Some(64 << 20)];
+    assert_eq!(limits(&mut client).await, expected);
+    for change in ["close", "open"] {
+        assert_eq!(client.ask("POST", &format!("/databases/bank/{change}"), "").await.status, 200);
+    }
+    assert_eq!(limits(&mut client).await, expected);
+    let databases = Arc::clone(server.databases());
+    server.stop();
+    databases.close_all().unwrap();
+    drop(databases);
+    let server = start();
+    let mut client = connect(&server).await;
+    assert_eq!(limits(&mut client).await, expected, "after a restart");
+    // It is a file that can be edited while the database is closed, and says what is wrong with it.
+    let settings = folder.path().join("bank.eg/server.json");
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), "{\"memoryLimitBytes\":100000000}\n");
+    client.ask("POST", "/databases/bank/close", "").await;
+    std::fs::write(&settings, "{\"memory\": 7}").unwrap();
+    let (status, _, message) = client.ask("POST", "/databases/bank/open", "").await.error();
+    assert!(
+        status == 400 && message.contains("server.json") && message.contains("`memory`"),
+        "{status} {message}"
+    );
+    std::fs::remove_file(&settings).unwrap();
+    assert_eq!(client.ask("POST", "/databases/bank/open", "").await.status, 200);
+    assert_eq!(limits(&mut client).await, [Some(64 << 20); 2]);
 }

@@ -1,4 +1,4 @@
-//! Jobs, uploads and algorithms by HTTP: each kind from its start to its end, what stops it, and who may see it.
+//! Jobs, uploads and algorithms by HTTP: each kind from its start to its end, and who may see it.
 
 use crate::support::http_client::{Client, raw};
 use crate::support::served::eventually;
@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 use std::time::Duration;
 
 /// Starts a job, and waits for its end.
-async fn done(client: &mut Client, request: Json) -> Json {
+pub async fn done(client: &mut Client, request: Json) -> Json {
     let id = started(client, request).await;
     ended(client, &id).await
 }
 
-async fn started(client: &mut Client, request: Json) -> String {
+pub async fn started(client: &mut Client, request: Json) -> String {
     let answer = client.ask("POST", "/databases/social/jobs", request.to_string()).await;
     assert_eq!(answer.status, 202, "{request}: {}", answer.text());
     let id = answer.json()["id"].as_str().unwrap().to_owned();
@@ -20,7 +20,7 @@ async fn started(client: &mut Client, request: Json) -> String {
     id
 }
 
-async fn ended(client: &mut Client, id: &str) -> Json {
+pub async fn ended(client: &mut Client, id: &str) -> Json {
     let mut job = Json::Null;
     eventually("a job ends", async || {
         job = client.get(&format!("/jobs/{id}")).await;
@@ -30,7 +30,7 @@ async fn ended(client: &mut Client, id: &str) -> Json {
     job
 }
 
-async fn upload(client: &mut Client, files: &[(&str, &str)]) -> String {
+pub async fn upload(client: &mut Client, files: &[(&str, &str)]) -> String {
     let answer = client.ask("POST", "/databases/social/uploads", "").await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     let id = answer.json()["id"].as_str().unwrap().to_owned();
@@ -53,7 +53,7 @@ async fn fill(client: &mut Client) {
     assert_eq!(client.ask("DELETE", &format!("/uploads/{id}"), "").await.status, 404);
 }
 
-fn spool_is_empty(site: &Site, folder: &str) -> bool {
+pub fn spool_is_empty(site: &Site, folder: &str) -> bool {
     std::fs::read_dir(site.root().join(".evergraph-spool").join(folder)).unwrap().next().is_none()
 }
 
@@ -150,7 +150,7 @@ async fn jobs_and_uploads_are_those_of_administrators_of_their_database() {
     let path = format!("/jobs/{}", job["id"].as_str().unwrap());
     for user in ["writer", "reader", "nobody"] {
         let mut client = site.log_in(user).await;
-        assert_eq!(client.get("/jobs").await, json!({"jobs": []}), "{user}");
+        assert_eq!(client.get("/jobs").await, json!({"jobs": []}), "others see no job: {user}");
         for (method, path) in [
             ("GET", path.clone()),
             ("DELETE", path.clone()),

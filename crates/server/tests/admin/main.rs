@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod databases;
+mod job_files;
+mod job_stops;
 mod jobs;
 mod plans;
 mod queries;
@@ -21,6 +23,7 @@ use evergraph_server::security::options::SecurityOptions;
 use evergraph_server::security::role::Role;
 use evergraph_server::security::user::Users;
 use evergraph_server::server::Server;
+use evergraph_server::spool::options::FileOptions;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,11 +46,21 @@ fn site() -> Site {
 
 /// The same with other options, and with users that `change` has changed.
 fn site_with(options: CatalogueOptions, change: impl FnOnce(&mut Users)) -> Site {
+    site_with_files(options, CreateOptions::default(), FileOptions::default(), change)
+}
+
+/// The same with other folders of jobs, and `social` created by `create`.
+fn site_with_files(
+    options: CatalogueOptions,
+    create: CreateOptions,
+    files: FileOptions,
+    change: impl FnOnce(&mut Users),
+) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
     let databases = DatabaseCatalogue::open(&[], Some(&root), options).unwrap();
-    databases.create_database("social", CreateOptions::default()).unwrap();
+    databases.create_database("social", create).unwrap();
     let mut security = SecurityOptions::default();
     security.users = Some(users_file(&folder));
     security.audit_log = Some(folder.path().join("audit.log"));
@@ -58,8 +71,9 @@ fn site_with(options: CatalogueOptions, change: impl FnOnce(&mut Users)) -> Site
         change(users);
     });
     let address = "127.0.0.1:0".parse().unwrap();
+    let options = ServerOptions::default();
     let server =
-        Server::start_with(Arc::clone(&databases), address, ServerOptions::default(), &security).unwrap();
+        Server::start_with_files(Arc::clone(&databases), address, options, &security, &files).unwrap();
     Site { folder, databases, server }
 }
 
@@ -74,6 +88,7 @@ impl Site {
         using.database().gremlin(text).run().unwrap();
     }
 
+    /// The folder of the databases.
     fn root(&self) -> PathBuf {
         self.folder.path().join("root")
     }

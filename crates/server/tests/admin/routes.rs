@@ -7,7 +7,7 @@ use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::http::admin::route::{AdminMethod, AdminRoute, Input, Need};
 use evergraph_server::http::admin::routes::ROUTES;
 use evergraph_server::security::role::Role;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A path of `route` in the database `name`. Other parts name nothing that there is.
@@ -177,4 +177,65 @@ async fn names_with_paths_and_control_characters_reach_nothing() {
     }
     assert_eq!(std::fs::read_dir(site.folder.path()).unwrap().count(), before);
     assert_eq!(site.databases.list().len(), 1);
+}
+
+/// Requests in the tables of the guide, with what they need, as `METHOD /path/with/*`.
+fn requests_of_guide() -> BTreeMap<String, String> {
+    let page = include_str!("../../../../docs/guide/server.md");
+    let mut requests = BTreeMap::new();
+    for name in ["Administration", "Jobs", "Algorithms"] {
+        let section = page.split("\n## ").find(|section| section.starts_with(&format!("{name}\n"))).unwrap();
+        let mut is_of_requests = false;
+        for line in section.lines() {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            is_of_requests = match cells[..] {
+                ["", "request", _, "needs", ""] => true,
+                ["", _, ..] => is_of_requests,
+                _ => false,
+            };
+            let ["", request, _, need, ""] = cells[..] else {
+                assert!(!is_of_requests, "a row has three columns: {line}");
+                continue;
+            };
+            let (mut method, mut path) = ("", String::new());
+            // `GET /a`, `DELETE` and `/b` are two methods of one path, and another path beside it.
+            for part in request.split('`').skip(1).step_by(2).filter(|_| is_of_requests) {
+                match part.split_once(' ') {
+                    Some((verb, rest)) => {
+                        (method, path) = (verb, starred(rest, |part| part.chars().all(char::is_uppercase)))
+                    }
+                    None if part.starts_with('/') => {
+                        path = format!("{}{part}", &path[..path.rfind('/').unwrap()]);
+                    }
+                    None => method = part,
+                }
+                let known = requests.insert(format!("{method} {path}"), need.to_owned());
+                assert_eq!(known, None, "{method} {path} is in the guide twice");
+            }
+        }
+    }
+    requests
+}
+
+/// `path` with a star for each part that is a parameter.
+fn starred(path: &str, is_parameter: impl Fn(&str) -> bool) -> String {
+    let parts = path.split('/').map(|part| if !part.is_empty() && is_parameter(part) { "*" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn the_guide_has_each_route_with_what_it_needs() {
+    let need = |need| match need {
+        Need::LogIn => "a log-in".to_owned(),
+        Need::OnDatabase(role) => role.name().to_owned(),
+        Need::OnEveryDatabase => "admin on `*`".to_owned(),
+    };
+    let routes: BTreeMap<String, String> = ROUTES
+        .iter()
+        .map(|route| {
+            let path = starred(route.path, |part| part.starts_with('{'));
+            (format!("{} {path}", route.method.name()), need(route.need))
+        })
+        .collect();
+    assert_eq!(requests_of_guide(), routes, "left the guide, right the server");
 }

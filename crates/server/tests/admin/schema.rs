@@ -82,3 +82,42 @@ async fn a_schema_has_labels_types_properties_and_indexes() {
         r#""database":"social","detail":"drop an index: \"edges\", \"KNOWS\", \"since\", \"ordered\"""#;
     assert!(audit.contains(words), "{audit}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_is_built_by_a_job() {
+    let site = site();
+    site.run("social", "g.addV('Person').property('name', 'Ada').addV('Person').property('name', 'Mary')");
+    let mut admin = site.log_in("admin").await;
+    let path = "/databases/social/indexes";
+    let request =
+        json!({"of": "vertices", "owner": "Person", "key": "name", "kind": "ordered", "unique": true});
+    let answer = admin.ask("POST", path, request.to_string()).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let job = crate::jobs::ended(&mut admin, answer.json()["id"].as_str().unwrap()).await;
+    assert_eq!((&job["kind"], &job["result"]), (&json!("createIndex"), &json!({"created": true})), "{job}");
+    let list = admin.get(path).await;
+    let index = &list["indexes"][0];
+    assert_eq!(
+        (&index["kind"], &index["unique"], &index["entries"]),
+        (&json!("ordered"), &json!(true), &json!(2))
+    );
+    // What is there already is no error, and one that cannot be says why.
+    let again = admin.ask("POST", path, request.to_string()).await.json();
+    let job = crate::jobs::ended(&mut admin, again["id"].as_str().unwrap()).await;
+    assert_eq!((&job["state"], &job["result"]), (&json!("done"), &json!({"created": false})), "{job}");
+    site.run("social", "g.addV('Twin').property('name', 'Ann').addV('Twin').property('name', 'Ann')");
+    let twins = json!({"of": "vertices", "owner": "Twin", "key": "name", "unique": true});
+    let twins = admin.ask("POST", path, twins.to_string()).await.json();
+    let job = crate::jobs::ended(&mut admin, twins["id"].as_str().unwrap()).await;
+    assert_eq!(job["state"], "failed", "{job}");
+    assert_eq!(admin.get(path).await["indexes"].as_array().unwrap().len(), 1);
+    for (wrong, said) in [
+        (json!({"of": "vertices", "owner": "Person"}), "`key`"),
+        (json!({"of": "nodes", "owner": "Person", "key": "name"}), "`vertices`"),
+        (json!({"of": "edges", "owner": "KNOWS", "key": "since", "kind": "tree"}), "tree"),
+        (json!({"of": "edges", "owner": "KNOWS", "key": "since", "uniqe": true}), "`unique`"),
+    ] {
+        let (status, _, message) = admin.ask("POST", path, wrong.to_string()).await.error();
+        assert!(status == 400 && message.contains(said), "{wrong}: {status} {message}");
+    }
+}

@@ -6,6 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_ipc::reader::StreamReader;
+use evergraph_protocol::format::Format;
+use evergraph_protocol::response::read::Response;
 use evergraph_server::options::ServerOptions;
 use http_body_util::BodyExt as _;
 use serde_json::{Value as Json, json};
@@ -42,7 +44,7 @@ async fn json_lines_have_a_result_a_line() {
     assert_eq!((answer.status, answer.header("content-type")), (200, Some(LINES)), "{}", answer.text());
     let expected = [json!({"@type": "g:Int32", "@value": 1}), json!("a\nb"), Json::Null];
     assert_eq!(lines(&answer), expected);
-    let none = client.query("g.V().hasLabel('Nothing')").await;
+    let none = client.query("g.V().has('at', -1)").await;
     assert_eq!((none.status, none.body.len()), (200, 0));
     let many = client.query("g.V().as('a').V().as('b').select('b').values('at')").await;
     assert_eq!(many.text().lines().count(), 90_000);
@@ -177,4 +179,65 @@ async fn a_slow_reader_of_an_arrow_stream_holds_no_worker() {
     let answer = tokio::time::timeout(Duration::from_secs(30), client.query("g.V().count()")).await.unwrap();
     assert_eq!(answer.number(), 500);
     drop(response);
+}
+
+#[tokio::test]
+async fn warnings_about_unknown_names_are_the_last_line_and_metadata_of_an_arrow_stream() {
+    let (database, server) = serve(ServerOptions::default());
+    add_points(&database, 2);
+    let text = "g.V().has('att', 1).count()";
+    let mut client = connect(server.address(), LINES).await;
+    let answer = client.query(text).await;
+    let [result, warnings] = &lines(&answer)[..] else { panic!("{}", answer.text()) };
+    assert_eq!(result, &json!({"@type": "g:Int64", "@value": 0}));
+    let warning = warnings["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("att") && warning.contains("`at`"), "{warning}");
+    // A write, whose results are kept, has them as well, and a query without any has none.
+    let written = client.query("g.addV('Point').has('att', 1)").await;
+    assert_eq!(lines(&written).len(), 1, "{}", written.text());
+    assert_eq!(lines(&client.query("g.V().has('at', 1).count()").await).len(), 1);
+    let mut arrow = connect(server.address(), ARROW).await;
+    let schema = table(&arrow.query(text).await).schema();
+    let told: Json = serde_json::from_str(&schema.metadata()["warnings"]).unwrap();
+    assert_eq!(told, json!([warning]));
+    assert!(table(&arrow.query("g.V().has('at', 1)").await).schema().metadata().is_empty());
+}
+
+#[tokio::test]
+async fn graph_binary_is_one_message_with_all_results() {
+    let mut options = ServerOptions::default();
+    options.query_memory_bytes = 1 << 20;
+    let (database, server) = serve(options);
+    add_points(&database, 300);
+    let binary = Format::GraphBinary.mime_type();
+    let mut client = connect(server.address(), binary).await;
+    let read = |answer: &Answer| {
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(binary)), "{:?}", answer.body);
+        Response::read(Format::GraphBinary, &answer.body).unwrap()
+    };
+    let id = "41d2e28a-20a4-4ab0-b379-d810dede3786";
+    let query = json!({"gremlin": "g.V().has('att', 1).count()", "requestId": id});
+    let response = read(&client.post(&query).await);
+    assert_eq!((response.id.map(|id| id.to_string()), response.code), (Some(id.to_owned()), 200));
+    assert!(response.attributes.get("warnings").is_some());
+    // Longer than a part.
+    let long = client.query("g.V().as('a').V().limit(100).as('b').select('b').values('at')").await;
+    assert_eq!((long.header("transfer-encoding"), read(&long).results.len()), (Some("chunked"), 30_000));
+    let none = read(&client.query("g.V().has('at', -1)").await);
+    assert_eq!((none.code, none.results.len()), (200, 0));
+    for (text, status, words) in [
+        ("g.V().otu()", 400, "did you mean"),
+        ("g.V().as('a').V().as('b').select('a', 'b')", 413, "JSON lines"),
+        ("g.addV('Point').V().as('a').V().as('b').select('a', 'b')", 413, "JSON lines"),
+    ] {
+        let answer = client.query(text).await;
+        let found = (answer.status, answer.header("content-type"));
+        assert_eq!(found, (status, Some("application/json")), "{text}");
+        assert!(answer.text().contains(words), "{text}: {}", answer.text());
+    }
+    assert_eq!(
+        database.gremlin("g.V().count()").one::<i64>().unwrap(),
+        300,
+        "what cannot be sent is not written"
+    );
 }

@@ -32,6 +32,11 @@ pub async fn run(call: AdminCall) -> AdminResult {
         AnswerType::Lines(name) => (RowFormat::Lines, name),
         // What a client gets that does not ask for a format.
         AnswerType::GraphSon(_) => (RowFormat::Lines, "application/x-ndjson"),
+        AnswerType::GraphBinary => {
+            let text = "rows of an algorithm have no form in GraphBinary: accept application/x-ndjson or \
+                        application/vnd.apache.arrow.stream";
+            return Err(HttpError::invalid(text));
+        }
     };
     let members: Map<String, Value> = call.document().await?;
     let asked = AlgorithmCall::read(call.parameter("algorithm"), members);

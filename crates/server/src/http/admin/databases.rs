@@ -99,7 +99,7 @@ fn count(using: &DatabaseUse, cancel: &CancelFlag) -> Result<StatisticsReport, H
 /// `PUT /databases/NAME`: makes an empty one below the root.
 ///
 /// # Errors
-/// 400 without a root, for a name that none can have, and for one that is taken; 413 if its memory does not fit.
+/// 400 without a root, and for a name that none can have; 409 for one that is taken; 413 if its memory does not fit.
 pub async fn create(call: AdminCall) -> AdminResult {
     let NewDatabase { engine, memory_limit_bytes } = call.document().await?;
     let engine = engine.map(|name| name.parse::<EngineKind>()).transpose();

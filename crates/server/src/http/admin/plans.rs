@@ -2,7 +2,7 @@
 //!
 //! The body is that of a query by `POST /gremlin` in plain JSON, without `aliases`, since the path names the database.
 
-use crate::databases::open_database::DatabaseUse;
+use crate::databases::open_database::{DatabaseUse, UsePurpose};
 use crate::failure::Failure;
 use crate::http::admin::answer::{AdminAnswer, AdminResult};
 use crate::http::admin::call::AdminCall;
@@ -68,7 +68,7 @@ async fn plan(call: AdminCall, measuring: Measuring) -> AdminResult {
         let query = PlannedQuery::read(&body.bytes)?;
         let text = RunningText::Text(Arc::clone(&query.text));
         let entry = queries.enter(text, access.clone(), None, cancel.clone());
-        using.note_query(entry.id());
+        using.note_purpose(UsePurpose::Query(entry.id()));
         let planned = query.plan(using, &access, &options, cancel, measuring);
         Ok(planned.map_err(|failure| match failure.is_cancelled() && entry.is_cancelled() {
             true => Failure::cancelled(entry.id()),

@@ -25,6 +25,9 @@ pub const ROUTES: &[AdminRoute] = &[
     // What is in one.
     get("/databases/{database}/schema", OnDatabase(Reader), |call| Box::pin(schema::describe(call))),
     get("/databases/{database}/indexes", OnDatabase(Reader), |call| Box::pin(schema::list_indexes(call))),
+    post("/databases/{database}/indexes", OnDatabase(Admin), "create an index", |call| {
+        Box::pin(schema::create_index(call))
+    }),
     delete(
         "/databases/{database}/indexes/{of}/{owner}/{key}/{kind}",
         OnDatabase(Admin),

@@ -1,4 +1,4 @@
-//! Disk error: what an error of the operating system means for whoever sends or fetches files.
+//! Disk error: what an error of the operating system about a file means, with the file named.
 
 use evergraph_graph::error::{Error, ErrorKind};
 use std::io;

@@ -1,0 +1,319 @@
+//! What stops a job, and what goes on beside it: nothing is left of one that is cancelled, readers read, progress only grows.
+//!
+//! A job is caught while it runs: its state is asked for until it is at work, and then it is stopped. One that was done
+//! before is started again.
+
+use crate::client::{Answer, Client, raw};
+use crate::jobs::{ended, spool_is_empty, started};
+use crate::{PASSWORD, Site, edit_users, eventually, site, site_with_files};
+use evergraph::EngineKind;
+use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
+use evergraph_server::spool::options::FileOptions;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// People of an import that takes some time.
+const PEOPLE: usize = 60_000;
+/// How often a job is started that is done before it is stopped.
+const TRIES: usize = 8;
+
+/// A site, and folders of the server that imports read and exports write.
+struct Folders {
+    site: Site,
+    _all: TempDir,
+    input: PathBuf,
+    output: PathBuf,
+}
+
+fn folders(engine: EngineKind) -> Folders {
+    folders_with(engine, |_| {})
+}
+
+fn folders_with(engine: EngineKind, change: impl FnOnce(&mut CatalogueOptions)) -> Folders {
+    let mut options = CatalogueOptions::default();
+    change(&mut options);
+    let all = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| all.path().join(name));
+    for folder in [&input, &output] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let mut files = FileOptions::default();
+    (files.import_folder, files.export_folder) = (Some(input.clone()), Some(output.clone()));
+    let create = CreateOptions { engine: Some(engine), ..CreateOptions::default() };
+    let site = site_with_files(options, create, files, |_| {});
+    write_people(&input);
+    Folders { site, _all: all, input, output }
+}
+
+/// People who know each other in a ring.
+fn write_people(folder: &Path) {
+    let (mut people, mut knows) = ("id:ID(Person),name\n".to_owned(), String::new());
+    knows.push_str(":START_ID(Person),:END_ID(Person),:TYPE\n");
+    for person in 0..PEOPLE {
+        writeln!(people, "{person},the name of {person}").unwrap();
+        writeln!(knows, "{person},{},KNOWS", (person * 7 + 1) % PEOPLE).unwrap();
+    }
+    std::fs::write(folder.join("people.csv"), people).unwrap();
+    std::fs::write(folder.join("knows.csv"), knows).unwrap();
+}
+
+fn import() -> Json {
+    json!({"kind": "import", "from": ["people.csv", "knows.csv"]})
+}
+
+/// Names of all files and folders below `folder`.
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            names.extend(self::names(&path));
+        }
+        names.push(path);
+    }
+    names.sort();
+    names
+}
+
+/// Starts a job, and asks for it until it says how far it is, or has ended.
+async fn at_work(client: &mut Client, request: &Json) -> String {
+    let id = started(client, request.clone()).await;
+    eventually("a job is at work", async || {
+        let job = client.get(&format!("/jobs/{id}")).await;
+        !job["progress"].is_null() || !job["endedAt"].is_null()
+    })
+    .await;
+    id
+}
+
+/// Starts jobs until one is cancelled at work.
+async fn cancelled(folders: &Folders, client: &mut Client, request: &Json) -> Json {
+    for _ in 0..TRIES {
+        let id = at_work(client, request).await;
+        let path = format!("/jobs/{id}");
+        if client.ask("DELETE", &path, "").await.status == 202 {
+            let job = ended(client, &id).await;
+            if job["state"] == "cancelled" {
+                return job;
+            }
+            assert_eq!(job["state"], "done", "{job}");
+            client.ask("DELETE", &path, "").await;
+        }
+        // It was done already.
+        for entry in std::fs::read_dir(&folders.output).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
+    panic!("a job that is cancelled stops: {request}");
+}
+
+async fn a_job_that_is_cancelled_leaves_nothing_of(engine: EngineKind) {
+    let folders = folders(engine);
+    let mut admin = folders.site.log_in("admin").await;
+    let database = folders.site.root().join("social.eg");
+    let empty = names(&database);
+    cancelled(&folders, &mut admin, &import()).await;
+    let count = admin.query("g.V().count()").await.number();
+    if count == 0 {
+        eventually("its temporary files are gone", async || names(&database) == empty).await;
+    }
+    let done = started(&mut admin, import()).await;
+    assert_eq!(ended(&mut admin, &done).await["state"], "done");
+    let count = admin.query("g.V().count()").await.number();
+    for request in [
+        json!({"kind": "export", "format": "csv"}),
+        json!({"kind": "export", "format": "csv", "to": "people"}),
+        json!({"kind": "backup", "check": true}),
+        json!({"kind": "backup", "check": true, "to": "people.eg"}),
+    ] {
+        let job = cancelled(&folders, &mut admin, &request).await;
+        assert_eq!((&job["error"]["kind"], job.get("result")), (&json!("cancelled"), None), "{job}");
+        assert!(names(&folders.output).is_empty(), "{request}: {:?}", names(&folders.output));
+        let files = admin.get(&format!("/jobs/{}/files", job["id"].as_str().unwrap())).await;
+        assert_eq!(files, json!({"files": []}));
+    }
+    for id in admin.get("/jobs").await["jobs"].as_array().unwrap() {
+        admin.ask("DELETE", &format!("/jobs/{}", id["id"].as_str().unwrap()), "").await;
+    }
+    eventually("nothing is left of them", async || spool_is_empty(&folders.site, "jobs")).await;
+    assert_eq!(admin.query("g.V().count()").await.number(), count);
+    assert_eq!(admin.query("g.addV('Later').count()").await.number(), 1);
+    assert_eq!(names(&folders.input).len(), 2);
+    let check = started(&mut admin, json!({"kind": "check"})).await;
+    assert_eq!(ended(&mut admin, &check).await["result"]["healthy"], true);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_cancelled_leaves_nothing_with_the_memory_engine() {
+    a_job_that_is_cancelled_leaves_nothing_of(EngineKind::Memory).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_that_is_cancelled_leaves_nothing_with_the_disk_engine() {
+    a_job_that_is_cancelled_leaves_nothing_of(EngineKind::Disk).await;
+}
+
+/// Whether `answer` is that of a commit, or of one that was refused as busy.
+fn is_written(answer: &Answer) -> bool {
+    let (status, code) = (answer.status, answer.code());
+    assert!(matches!((status, code), (200, 200) | (503, 596)), "{}", answer.text());
+    status == 200
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_an_import_is_built_reads_go_on_and_commits_are_refused_as_busy() {
+    for engine in EngineKind::ALL {
+        let folders = folders(engine);
+        let [mut admin, mut writer, mut reader] = [
+            folders.site.log_in("admin").await,
+            folders.site.log_in("writer").await,
+            folders.site.log_in("reader").await,
+        ];
+        let id = started(&mut admin, import()).await;
+        let (mut written, mut refused) = (0, 0);
+        loop {
+            let job = admin.get(&format!("/jobs/{id}")).await;
+            match is_written(&writer.query("g.addV('Late')").await) {
+                true => written += 1,
+                false => refused += 1,
+            }
+            let people = reader.query("g.V().hasLabel('people').count()").await.number();
+            assert!(people == 0 || people == PEOPLE as i64, "an import is read as a whole: {people}");
+            assert_eq!(reader.query("g.V().hasLabel('Late').count()").await.number(), written);
+            if !job["endedAt"].is_null() {
+                assert_eq!(job["state"], "done", "{job}");
+                break;
+            }
+        }
+        assert!(refused > 0, "{engine}: commits are refused while an import is built; {written} were not");
+        assert!(is_written(&writer.query("g.addV('Late')").await), "and then they go on");
+        assert_eq!(reader.query("g.V().count()").await.number(), PEOPLE as i64 + written + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn progress_only_grows_up_to_its_total_and_phases_come_in_order() {
+    let folders = folders(EngineKind::Disk);
+    let mut admin = folders.site.log_in("admin").await;
+    for (request, order) in [
+        (import(), &["read", "build", "write"][..]),
+        (json!({"kind": "export"}), &["look", "write"]),
+        (json!({"kind": "backup"}), &["copy"]),
+        (json!({"kind": "checkpoint"}), &["write"]),
+    ] {
+        let id = started(&mut admin, request.clone()).await;
+        let mut seen: Vec<(String, u64, Option<u64>)> = Vec::new();
+        loop {
+            let job = admin.get(&format!("/jobs/{id}")).await;
+            if let Some(progress) = job["progress"].as_object() {
+                let (done, total) = (progress["done"].as_u64().unwrap(), progress["total"].as_u64());
+                assert!(total.is_none_or(|total| done <= total), "{job}");
+                let phase = progress["phase"].as_str().unwrap().to_owned();
+                match seen.last_mut() {
+                    Some(last) if last.0 == phase => {
+                        assert!(last.1 <= done, "{request}: {} of {phase}, and then {done}", last.1);
+                        assert!(last.2.is_none() || last.2 == total, "{request}: {:?}, {total:?}", last.2);
+                        *last = (phase, done, total);
+                    }
+                    _ => seen.push((phase, done, total)),
+                }
+            }
+            if !job["endedAt"].is_null() {
+                assert_eq!(job["state"], "done", "{job}");
+                break;
+            }
+        }
+        let phases: Vec<&str> = seen.iter().map(|(phase, ..)| &**phase).collect();
+        let mut expected = order.iter();
+        assert!(phases.iter().all(|phase| expected.any(|known| known == phase)), "{request}: {phases:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_job_ends_with_the_role_and_with_the_log_in_of_its_user() {
+    let folders = folders(EngineKind::Memory);
+    let mut root = folders.site.log_in("root").await;
+    let mut ends = 0;
+    for _ in 0..TRIES {
+        let mut admin = folders.site.log_in("admin").await;
+        let id = at_work(&mut admin, &import()).await;
+        let path = if ends == 0 { "/users/admin/roles/social" } else { "/users/admin" };
+        assert_eq!(root.ask("DELETE", path, "").await.status, 204);
+        let job = ended(&mut root, &id).await;
+        if job["state"] == "cancelled" {
+            ends += 1;
+        }
+        edit_users(&folders.site.folder, |users| {
+            let _ = users.add("admin", crate::hash());
+            users.grant("admin", "social", evergraph_server::security::role::Role::Admin).unwrap();
+        });
+        eventually("the user is back", async || {
+            let mut admin = folders.site.log_in("admin").await;
+            admin.ask("GET", "/databases/social", "").await.status == 200
+        })
+        .await;
+        if ends == 2 {
+            return;
+        }
+    }
+    panic!("a job ends with what its user may do: {ends} of 2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_algorithm_whose_client_leaves_is_cancelled() {
+    let site = site();
+    site.run("social", "g.addV('Person').as('a').addV('Person').addE('KNOWS').from('a')");
+    let login = crate::client::basic("reader", PASSWORD);
+    let address = site.server.address();
+    let body = r#"{"iterations": 4000000000, "tolerance": 0}"#;
+    let head = format!(
+        "POST /databases/social/algorithms/pagerank HTTP/1.1\r\nHost: {address}\r\nAuthorization: {login}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut reader = site.log_in("reader").await;
+    let running = tokio::spawn(async move { raw(address, head.as_bytes(), Duration::from_secs(60)).await });
+    eventually("it runs", async || reader.get("/queries").await["queries"].as_array().unwrap().len() == 1)
+        .await;
+    running.abort();
+    eventually("an algorithm ends whose client is gone", async || {
+        reader.get("/queries").await["queries"].as_array().unwrap().is_empty()
+    })
+    .await;
+    let ended = reader.ask("GET", "/metrics", "").await.text().to_owned();
+    let counts: BTreeMap<&str, &str> = ended.lines().filter_map(|line| line.rsplit_once(' ')).collect();
+    let gone = counts.iter().find(|(name, _)| name.contains("algorithm") && name.contains("gone"));
+    assert_eq!(gone.map(|(_, count)| *count), Some("1"), "{ended}");
+}
+
+/// A job that does not end in time keeps its database open, and whoever closes it hears which one that is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_close_that_a_job_holds_up_ends_in_time_and_names_the_job() {
+    let folders = folders_with(EngineKind::Memory, |options| {
+        (options.close_grace, options.close_time_max) = (Duration::ZERO, Duration::ZERO);
+    });
+    let mut admin = folders.site.log_in("admin").await;
+    for _ in 0..TRIES {
+        let id = at_work(&mut admin, &import()).await;
+        let answer = admin.ask("POST", "/databases/social/close", "").await;
+        let job = ended(&mut admin, &id).await;
+        if answer.status == 200 {
+            // It had ended before.
+            assert_eq!(admin.ask("POST", "/databases/social/open", "").await.status, 200);
+            continue;
+        }
+        let (status, kind, message) = answer.error();
+        assert_eq!((status, &*kind), (503, "busy"), "{message}");
+        assert!(message.contains(&format!("jobs: import {id}")), "{message}");
+        assert!(message.contains("is open as before"), "{message}");
+        assert!(matches!(job["state"].as_str(), Some("cancelled" | "done")), "{job}");
+        assert!(is_written(&admin.query("g.addV('Later')").await), "it is open as before");
+        return;
+    }
+    panic!("a job at work holds up a close");
+}

@@ -15,7 +15,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PEOPLE: u64 = 60_000;
+const PEOPLE: u64 = 20_000;
 
 /// A server of the databases in `root`, which is killed with the test.
 struct Server {
@@ -159,7 +159,7 @@ fn kill_within_jobs(engine: EngineKind) {
     fill(folder.path());
     let mut server = Server::start(folder.path(), &root);
     create(&server, engine);
-    let (mut kills_within, mut spooled_max, cycles) = (0, 0, cycles(16));
+    let (mut kills_within, mut spooled_max, cycles) = (0, 0, cycles(12));
     let mut takes = Duration::from_millis(600);
     for cycle in 0..cycles {
         let request = match cycle % 3 {
@@ -257,7 +257,7 @@ fn run_on_full_disk(engine: EngineKind, full: &Path) {
     assert_eq!(server.number("g.V().count()"), 2 * PEOPLE);
 }
 
-/// Leaves half a megabyte.
+/// Leaves little room.
 fn fill_disk(ballast: &Path) {
     let mut file = File::create(ballast).unwrap();
     let part = vec![7; 64 << 10];
@@ -269,5 +269,5 @@ fn fill_disk(ballast: &Path) {
             Err(error) => panic!("{error}"),
         }
     }
-    file.set_len(length - (512 << 10)).unwrap();
+    file.set_len(length - (128 << 10)).unwrap();
 }

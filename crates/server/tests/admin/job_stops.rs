@@ -17,7 +17,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// People of an import that takes some time.
-const PEOPLE: usize = 60_000;
+const PEOPLE: usize = 30_000;
 /// How often a job is started that is done before it is stopped.
 const TRIES: usize = 8;
 

@@ -221,7 +221,7 @@ async fn graph_binary_is_one_message_with_all_results() {
     assert_eq!((response.id.map(|id| id.to_string()), response.code), (Some(id.to_owned()), 200));
     assert!(response.attributes.get("warnings").is_some());
     // Longer than a part.
-    let long = client.query("g.V().as('a').V().limit(100).as('b').select('b').values('at')").await;
+    let long = client.query("g.V().limit(100).as('a').V().as('b').select('b').values('at')").await;
     assert_eq!((long.header("transfer-encoding"), read(&long).results.len()), (Some("chunked"), 30_000));
     let none = read(&client.query("g.V().has('at', -1)").await);
     assert_eq!((none.code, none.results.len()), (200, 0));

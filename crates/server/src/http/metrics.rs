@@ -19,7 +19,7 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Answers with all metrics that the client may see.
@@ -93,7 +93,7 @@ impl Samples {
         let websockets = shared.connections().values().cloned().collect::<Vec<_>>();
         let websocket_requests =
             websockets.iter().map(|connection| connection.requests_count()).sum::<usize>();
-        let sessions = core.session_owners.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let sessions = core.session_owners.count();
         let scheduler = core.scheduler.statistics();
         let mut gauge = |name, help, labels, value: usize| {
             self.add(MetricType::Gauge, name, help, labels, value as f64);

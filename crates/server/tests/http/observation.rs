@@ -24,7 +24,7 @@ fn value(metrics: &str, start: &str) -> f64 {
 
 #[tokio::test]
 async fn the_server_is_ready_and_says_so_to_everybody() {
-    let (site, server) = serve(ServerOptions::default());
+    let (_site, server) = serve(ServerOptions::default());
     let mut client = Client::connect(server.address()).await;
     for (path, text) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
         let answer = client.ask("GET", path, "").await;
@@ -34,7 +34,7 @@ async fn the_server_is_ready_and_says_so_to_everybody() {
 
 #[tokio::test]
 async fn metrics_need_a_log_in_and_those_of_a_database_a_role() {
-    let (site, server) = serve(ServerOptions::default());
+    let (_site, server) = serve(ServerOptions::default());
     let address = server.address();
     assert_eq!(Client::connect(address).await.ask("GET", "/metrics", "").await.status, 401);
     let mut nobody = Client::log_in(address, "nobody", PASSWORD).await;
@@ -47,7 +47,7 @@ async fn metrics_need_a_log_in_and_those_of_a_database_a_role() {
 
 #[tokio::test]
 async fn metrics_are_those_of_the_guide_and_count_what_happens() {
-    let (site, server) = serve(ServerOptions::default());
+    let (_site, server) = serve(ServerOptions::default());
     let mut client = Client::log_in(server.address(), "writer", PASSWORD).await;
     assert_eq!(client.query("g.addV('Point')").await.status, 200);
     assert_eq!(client.query("g.V().otu()").await.status, 500);

@@ -213,6 +213,14 @@ class RemoteDatabase:
     def transact(
         self, attempt: Callable[[RemoteTransaction], Any], isolation: str | None, timeout: float | None
     ) -> Any: ...
+    def algorithm(
+        self,
+        name: str,
+        parameters: dict[str, Any],
+        scope: _Scope,
+        keys: list[str],
+        progress: _Progress,
+    ) -> pa.Table: ...
     def health(self, timeout: float) -> tuple[str, str | None]: ...
 
 class RemoteTransaction:

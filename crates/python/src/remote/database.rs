@@ -1,7 +1,9 @@
 //! `RemoteDatabase`: a database of a server.
 
+use crate::algorithms::AlgorithmCall;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::ProcessLocal;
+use crate::names::ScopeArgument;
 use crate::remote::query_settings::RemoteQuerySettings;
 use crate::remote::received::SeenTypes;
 use crate::remote::results::RemoteResults;
@@ -9,6 +11,7 @@ use crate::remote::signals::Signals;
 use crate::remote::transaction::RemoteTransaction;
 use crate::transaction_options::{seconds, transaction_options};
 use evergraph::{Error, ErrorKind};
+use evergraph_client::algorithm::{AlgorithmRequest, AlgorithmTable};
 use evergraph_client::client::Client;
 use evergraph_client::health::Health;
 use evergraph_client::options::ClientOptions;
@@ -16,6 +19,7 @@ use evergraph_client::password::Password;
 use evergraph_client::url::ServerUrl;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3_arrow::PyTable;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -175,6 +179,25 @@ impl RemoteDatabase {
             })
         });
         done.map_err(|error| found.unwrap_or_else(|| signals.exception(py, &error)))
+    }
+
+    /// Runs an algorithm on a snapshot of the database, and returns its rows as a table.
+    fn algorithm<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        parameters: &Bound<'_, PyDict>,
+        scope: ScopeArgument,
+        keys: Vec<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let client = self.client(py)?;
+        let AlgorithmCall { algorithm, arguments } = AlgorithmCall::new(py, name, parameters)?;
+        let signals = Signals::telling(progress);
+        let request = AlgorithmRequest::new(algorithm, arguments).scope(scope.0).keys(keys);
+        let request = request.cancel(&signals.interrupt);
+        let AlgorithmTable { schema, batches } = signals.run(py, || client.algorithm(&request))?;
+        PyTable::try_new(batches, schema)?.into_pyarrow(py)
     }
 
     /// How the server is: "ready", "not_ready" or "alive", and why.

@@ -7,6 +7,9 @@ use evergraph_client::server_answer::UnknownOutcome;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// What a progress callback is told: a server does not say how far it is.
+const WAITING: &str = "server";
+
 /// What looks for signals while a call waits, and keeps what their handlers raise.
 #[derive(Clone)]
 pub struct Signals {
@@ -19,10 +22,31 @@ impl Signals {
     /// Nothing was raised yet.
     #[must_use]
     pub fn new() -> Self {
+        Self::asking(|py| py.check_signals())
+    }
+
+    /// The same for a call that tells `progress` that it waits, and is stopped by it as well.
+    #[must_use]
+    pub fn telling(progress: Option<&Bound<'_, PyAny>>) -> Self {
+        let Some(progress) = progress.map(|callable| callable.clone().unbind()) else { return Self::new() };
+        Self::asking(move |py| {
+            py.check_signals()?;
+            let answer = progress.call1(py, (WAITING, None::<f64>, ""))?;
+            match answer.extract::<bool>(py) {
+                Ok(false) => {
+                    Err(exception(py, "CancelledError", "cancelled: the progress callback returned False"))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Stops the call when `ask` raises something.
+    fn asking(ask: impl Fn(Python<'_>) -> PyResult<()> + Send + Sync + 'static) -> Self {
         let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
         let found = Arc::clone(&raised);
         let interrupt = Interrupt::asking(move || {
-            Python::attach(|py| match py.check_signals() {
+            Python::attach(|py| match ask(py) {
                 Ok(()) => false,
                 Err(error) => {
                     *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

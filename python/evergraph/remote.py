@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from evergraph import _native
+from evergraph.administration import Administration
 from evergraph.algorithms import Algorithms
 from evergraph.handle import Block, Handle, state_of
 from evergraph.query import Results, results_of, variables_of
@@ -88,7 +89,7 @@ def connect(
     return RemoteDatabase(_native.connect(url, settings))
 
 
-class RemoteDatabase(Algorithms, Handle):
+class RemoteDatabase(Algorithms, Administration, Handle):
     """A database of a server. Any thread may use it.
 
     ``evergraph.connect`` returns one. As a context manager it closes at the end. Results that are being read and

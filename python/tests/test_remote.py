@@ -487,6 +487,55 @@ def test_a_server_that_is_killed_while_it_computes_is_an_error(complete: Served)
             remote.wcc()
 
 
+def test_schema_indexes_statistics_and_plans_are_those_of_a_database(folder: Path) -> None:
+    query = "g.V().has('Person', 'name', name).out('KNOWS')"
+    with eg.open(folder / "people.eg") as db, db.snapshot() as snapshot:
+        counts = (snapshot.labels(), snapshot.edge_types())
+        schemas = [snapshot.schema("Person"), snapshot.schema("KNOWS", of="edges")]
+        indexes = sorted(db.indexes(), key=str)
+        plan = db.explain(query, name="Ada")
+        profile = db.profile(query, name="Ada")
+    gc.collect()
+    server = serve(folder)
+    with eg.connect(server.url) as remote:
+        assert (remote.labels(), remote.edge_types()) == counts
+        assert [remote.schema("Person"), remote.schema("KNOWS", of="edges")] == schemas
+        found = sorted(remote.indexes(), key=str)
+        assert [index.keys() for index in found] == [index.keys() for index in indexes]
+        assert [(index["name"], index["key"], index["kind"]) for index in found] == [
+            (index["name"], index["key"], index["kind"]) for index in indexes
+        ]
+        assert (remote.stats()["vertices"], remote.stats()["edges"]) == counts
+        assert remote.explain(query, name="Ada") == plan
+        assert remote.profile(query, name="Ada").splitlines()[0] == profile.splitlines()[0]
+        with pytest.raises(eg.NotFoundError, match=r"Persn.*Person"):
+            remote.schema("Persn")
+        with pytest.raises(eg.InvalidError, match="otu"):
+            remote.explain("g.V().otu()")
+    server.process.kill()
+    server.process.wait()
+
+
+def test_indexes_are_built_and_dropped(remote: eg.RemoteDatabase) -> None:
+    told: list[str] = []
+    assert remote.create_index(
+        "KNOWS", "since", ordered=True, of="edges", progress=lambda *now: told.append(now[0])
+    )
+    assert not remote.create_index("KNOWS", "since", ordered=True, of="edges")
+    assert remote.create_index("KNOWS", "since", of="edges")
+    assert len(remote.indexes()) == 4
+    with pytest.raises(eg.InvalidError, match="choose one"):
+        remote.drop_index("KNOWS", "since", of="edges")
+    remote.drop_index("KNOWS", "since", ordered=False, of="edges")
+    remote.drop_index("KNOWS", "since", of="edges")
+    with pytest.raises(eg.NotFoundError, match="since"):
+        remote.drop_index("KNOWS", "since", of="edges")
+    remote.query("g.addV('Person').property('name', 'Bob').property('born', 1815)").to_list()
+    with pytest.raises(eg.InvalidError, match="1815"):
+        remote.create_index("Person", "born", unique=True)
+    assert len(remote.indexes()) == 2
+
+
 def test_connecting_says_what_is_wrong(folder: Path, served: Served) -> None:
     for url, why in [
         ("people.eg", "ws://"),
@@ -534,6 +583,9 @@ def test_users_log_in(folder: Path) -> None:
         with pytest.raises(eg.InvalidError, match="writes"):
             db.query("g.V().drop()")
         assert db.pagerank(keys="name")["name"].to_pylist() == ["Ada", "Charles", "Mary"]
+        assert db.labels() == {"Person": 3}
+        with pytest.raises(eg.InvalidError, match="role"):
+            db.create_index("Person", "age")
         user("revoke", "users.json", "ann", "people")
         user("grant", "users.json", "ann", "other", "reader")
         ends = time.monotonic() + 60

@@ -235,7 +235,7 @@ fn a_hostile_answer_is_an_error() {
     let text = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
     assert!(refused(&answering(text, Vec::new())).to_string().contains("no Arrow stream"));
     for (head, kind) in [
-        ("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnginx", ErrorKind::NotFound),
+        ("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnginx", ErrorKind::Invalid),
         ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", ErrorKind::Busy),
         ("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", ErrorKind::Io),
         ("HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\n{}", ErrorKind::Io),

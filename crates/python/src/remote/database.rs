@@ -1,8 +1,10 @@
 //! `RemoteDatabase`: a database of a server.
 
 use crate::algorithms::AlgorithmCall;
+use crate::database::index_kind;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::ProcessLocal;
+use crate::long_call::fraction;
 use crate::names::ScopeArgument;
 use crate::remote::query_settings::RemoteQuerySettings;
 use crate::remote::received::SeenTypes;
@@ -10,7 +12,10 @@ use crate::remote::results::RemoteResults;
 use crate::remote::signals::Signals;
 use crate::remote::transaction::RemoteTransaction;
 use crate::transaction_options::{seconds, transaction_options};
-use evergraph::{Error, ErrorKind};
+use evergraph::storage::indexing::IndexRequest;
+use evergraph::{Error, ErrorKind, OwnerName};
+use evergraph_client::admin::call::Admin;
+use evergraph_client::admin::jobs::RemoteProgress;
 use evergraph_client::algorithm::{AlgorithmRequest, AlgorithmTable};
 use evergraph_client::client::Client;
 use evergraph_client::health::Health;
@@ -20,6 +25,7 @@ use evergraph_client::url::ServerUrl;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
+use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -100,6 +106,12 @@ impl RemoteDatabase {
         client
             .clone()
             .ok_or_else(|| exception(py, "DatabaseClosed", "this connection to a server was closed"))
+    }
+
+    /// Administration of the server, which signals stop.
+    fn admin(&self, py: Python<'_>) -> PyResult<(Admin, Signals)> {
+        let signals = Signals::new();
+        Ok((self.client(py)?.admin().cancel(&signals.interrupt), signals))
     }
 }
 
@@ -198,6 +210,68 @@ impl RemoteDatabase {
         let request = request.cancel(&signals.interrupt);
         let AlgorithmTable { schema, batches } = signals.run(py, || client.algorithm(&request))?;
         PyTable::try_new(batches, schema)?.into_pyarrow(py)
+    }
+
+    /// A part of what the server knows of the database, as JSON: `schema`, `statistics` or `indexes`.
+    fn report(&self, py: Python<'_>, what: &str) -> PyResult<String> {
+        let (admin, signals) = self.admin(py)?;
+        let found = signals.run(py, || match what {
+            "schema" => admin.schema::<Json>(),
+            "indexes" => admin.indexes::<Json>().map(Json::Array),
+            _ => admin.statistics::<Json>(),
+        });
+        Ok(found?.to_string())
+    }
+
+    /// Builds an index; whether it was not there.
+    #[expect(clippy::too_many_arguments, reason = "what an index is, as of an embedded database")]
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        of_edges: bool,
+        key: &str,
+        kind: &str,
+        unique: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
+        let request = IndexRequest { owner, key, kind: index_kind(py, kind)?, unique };
+        let (admin, signals) = self.admin(py)?;
+        let mut tell = |now: &RemoteProgress| {
+            if let Some(progress) = &progress {
+                let part = now.total.and_then(|total| fraction(now.done, total));
+                signals
+                    .call(|py| progress.call1(py, (&*now.phase, part, format!("{} {}", now.done, now.unit))));
+            }
+        };
+        let created = py.detach(|| admin.create_index::<Json>(&request, &mut tell));
+        signals.ended(py, created.map(|created| created.created))
+    }
+
+    fn drop_index(&self, py: Python<'_>, name: &str, of_edges: bool, key: &str, kind: &str) -> PyResult<()> {
+        let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
+        let kind = index_kind(py, kind)?;
+        let (admin, signals) = self.admin(py)?;
+        signals.run(py, || admin.drop_index(owner, key, kind))
+    }
+
+    /// The plan of a query; with figures if it is run.
+    fn plan(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        variables: &Bound<'_, PyDict>,
+        settings: RemoteQuerySettings,
+        runs: bool,
+    ) -> PyResult<String> {
+        let (admin, signals) = self.admin(py)?;
+        let query = settings.query(text, variables, &self.types, &signals)?;
+        let plan = signals.run(py, || match runs {
+            true => admin.profile::<Json>(&query),
+            false => admin.explain::<Json>(&query),
+        });
+        Ok(plan?.text)
     }
 
     /// How the server is: "ready", "not_ready" or "alive", and why.

@@ -246,7 +246,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/client/src",
         &[
-            &["interrupt", "password", "server_answer", "url"],
+            &["arrow_stream", "interrupt", "password", "server_answer", "url"],
             &["options", "wait_limit"],
             &["destination"],
             &["credentials", "query", "stream", "tls"],
@@ -257,7 +257,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transaction"],
             &["client"],
             &["health", "admin::answer"],
-            &["admin"],
+            &["admin", "algorithm"],
         ],
     ),
     (

@@ -220,6 +220,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "databases::ending_checkpoint",
                 "databases::open_database",
                 "databases::settings_file",
+                "databases::write_health",
             ],
             &["databases::root_folder", "databases::memory_shares"],
             &["databases::served_database"],

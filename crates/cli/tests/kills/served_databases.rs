@@ -9,7 +9,6 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
 const POINTS: u64 = 500;
 
@@ -61,12 +60,12 @@ fn change_databases(engine: EngineKind) {
         let drops = cycle % 2 == 1;
         if drops {
             assert_eq!(create(&service, &name, engine), Some(201));
-            let fill = format!("g.inject(1).repeat(__.addV('Point')).times({POINTS}).none()");
+            let fill = format!("g.inject(1).repeat(__.addV('Point')).times({POINTS}).discard()");
             assert_eq!(service.ask("POST", "/gremlin", &query(&name, &fill)).unwrap().status, 200);
         }
         let time = moments.within(if drops { dropping } else { creating } * 2);
+        let path = format!("/databases/{name}");
         let answered = thread::scope(|scope| {
-            let path = format!("/databases/{name}");
             let asking = scope.spawn(|| match drops {
                 true => service.ask("DELETE", &path, "").map(|answer| answer.status),
                 false => create(&service, &name, engine),

@@ -87,7 +87,7 @@ const FULL: &str = "served_faults::a_server_on_a_full_disk_refuses_commits_until
 
 #[test]
 fn a_server_on_a_full_disk_refuses_commits_until_there_is_room() {
-    in_file_system(FULL, "tmpfs -o size=24m", |folder| {
+    in_file_system(FULL, "tmpfs -o size=40m", |folder| {
         engines().into_iter().for_each(|engine| fill(engine, folder));
     });
 }
@@ -96,12 +96,13 @@ fn fill(engine: EngineKind, folder: &Path) {
     let folder = tempfile::tempdir_in(folder).unwrap();
     let mut entries = Entries::new(engine, folder.path(), 1);
     let ballast = folder.path().join("ballast");
-    fs::write(&ballast, vec![7; 6 << 20]).unwrap();
+    // As large as the next file of the log, and more.
+    fs::write(&ballast, vec![7; 20 << 20]).unwrap();
     let mut service = Service::start(&mut entries.serve(&[])).unwrap();
     let client = service.client();
     book(&client, 0, 0).unwrap();
     // Much at a time, without results.
-    let large = "g.inject(1).repeat(__.addV('Ballast').property('text', text)).times(20).none()";
+    let large = "g.inject(1).repeat(__.addV('Ballast').property('text', text)).times(20).discard()";
     let large =
         format!("{{\"gremlin\": \"{large}\", \"bindings\": {{\"text\": \"{}\"}}}}", "x".repeat(20_000));
     let full = loop {

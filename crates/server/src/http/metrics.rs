@@ -121,6 +121,12 @@ impl Samples {
             let labels = vec![("state", state.to_owned())];
             gauge("jobs", "Jobs that wait, and jobs that run", labels, count);
         }
+        gauge(
+            "message_bytes",
+            "Bytes of messages that are being received or not answered, beyond those that each connection has",
+            vec![],
+            core.messages.taken_bytes(),
+        );
         let upload_bytes = usize::try_from(core.job_resources.upload_bytes()).unwrap_or(usize::MAX);
         gauge("upload_bytes", "Bytes of uploads on the disk", vec![], upload_bytes);
     }

@@ -72,7 +72,10 @@ fn transact(client: &Client, counts: &Counts, round: u64) {
     let written = transaction.query(&Query::text(text)).and_then(|results| results.collect());
     let ended: Result<(), Error> = match (written, round % 4) {
         (Err(error), _) => Err(error),
-        (Ok(_), 0) => Ok(transaction.roll_back()),
+        (Ok(_), 0) => {
+            transaction.roll_back();
+            Ok(())
+        }
         (Ok(_), 1) => {
             drop(transaction);
             add(&counts.left);

@@ -75,7 +75,7 @@ impl Entries {
                 may_lose || count >= *acknowledged,
                 "client {client}: {count} found of {acknowledged} acknowledged"
             );
-            let expected = if client % 2 == 0 { Vec::new() } else { found };
+            let expected = if client.is_multiple_of(2) { Vec::new() } else { found };
             assert_eq!(own(&pairs), expected, "client {client}: a transaction by half");
             self.booked[client] = count;
         }
@@ -89,7 +89,7 @@ impl Entries {
 pub fn book(connection: &Client, client: usize, number: i64) -> Result<()> {
     let key = client as i64 * STRIDE + number;
     let add = |label: &str| Query::text(format!("g.addV('{label}').property('key', {key}L)"));
-    if client % 2 == 0 {
+    if client.is_multiple_of(2) {
         return connection.query(&add("Entry"))?.collect().map(drop);
     }
     connection.transact(TransactionOptions::default(), &CancelFlag::default(), |tx| {

@@ -13,6 +13,7 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::status::Status;
 use serde_json::json;
+use std::error::Error as _;
 
 /// When a client that met a busy server may try again, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");

@@ -1,4 +1,4 @@
-"""Databases of servers: queries and transactions over a network."""
+"""Databases of servers: queries, transactions and algorithms over a network."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from evergraph import _native
+from evergraph.administration import Administration
+from evergraph.algorithms import Algorithms
 from evergraph.handle import Block, Handle, state_of
 from evergraph.query import Results, results_of, variables_of
 
 if TYPE_CHECKING:
+    from evergraph._native import RemoteDatabase as NativeRemoteDatabase
     from evergraph.files import StrPath
 
 __all__ = ["RemoteDatabase", "RemoteTransaction", "connect"]
@@ -86,7 +89,7 @@ def connect(
     return RemoteDatabase(_native.connect(url, settings))
 
 
-class RemoteDatabase(Handle):
+class RemoteDatabase(Algorithms, Administration, Handle):
     """A database of a server. Any thread may use it.
 
     ``evergraph.connect`` returns one. As a context manager it closes at the end. Results that are being read and
@@ -94,11 +97,23 @@ class RemoteDatabase(Handle):
 
     Values, ids of vertices and edges, and tables are those of a ``Database``. Others change the graph meanwhile:
     each query sees the newest commit, a transaction the graph of its beginning.
+
+    Algorithms, such as ``pagerank``, have the parameters and tables of a ``Snapshot``. Each runs on the server, on
+    a snapshot of its own, within the server's limits of time and memory; columns may have several chunks.
+    ``progress`` is called while the server works, with the phase ``"server"`` and no fraction. They raise
+    ``DatabaseClosed`` in place of ``SnapshotClosed``, ``InvalidError`` if the user may not read the database,
+    ``BusyError`` if the server has too much to do, and ``IoError`` if the connection is lost.
+
+    Examples
+    --------
+    >>> with eg.connect("ws://localhost/social") as social:  # doctest: +SKIP
+    ...     social.pagerank(labels="Person", where=[("born", ">=", 1990)], keys="name").to_pandas()
     """
 
     __slots__ = ("__weakref__", "_native")
+    _native: NativeRemoteDatabase
 
-    def __init__(self, native: _native.RemoteDatabase) -> None:
+    def __init__(self, native: NativeRemoteDatabase) -> None:
         """Use ``evergraph.connect``."""
         self._native = native
 

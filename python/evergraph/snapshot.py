@@ -12,6 +12,7 @@ from evergraph import convert
 from evergraph._html import paragraph, table
 from evergraph._tables import ids_of
 from evergraph.algorithms import Algorithms
+from evergraph.asking import Asking
 from evergraph.handle import Handle, state_of
 from evergraph.lists import Lists
 from evergraph.picture import Picture, draw
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Snapshot"]
 
 
-class Snapshot(Algorithms, Lists, Handle):
+class Snapshot(Algorithms, Asking, Lists, Handle):
     """A read-only view of the graph as of one commit. It never changes, and never blocks a writer.
 
     ``Database.snapshot`` takes one, in an instant. Any number of threads may read it. While it is open, the

@@ -1,23 +1,31 @@
-"""Databases of servers: the same results as in this process, transactions, errors, threads, Ctrl-C."""
+"""Databases of servers: the same results as in this process, transactions, algorithms, errors, threads, Ctrl-C."""
 
 from __future__ import annotations
 
+import datetime
 import gc
+import json
 import os
 import pickle
 import signal
 import subprocess
 import threading
 import time
+import urllib.request
+import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import people
 
 import evergraph as eg
+from evergraph import _native
 
 ENDLESS = "g.V().repeat(out()).times(1000000000).count()"
 QUERIES = [
@@ -240,6 +248,294 @@ def test_ctrl_c_stops_a_query(remote: eg.RemoteDatabase) -> None:
     assert remote.query("g.V().count()").one() == 3
 
 
+# What algorithms are asked beside what they have by default.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "bfs": {"source": 3, "direction": "both"},
+    "sssp": {"source": 3, "weight": "weight", "missing_weight": 0.1, "direction": "both"},
+    "shortest_path": {"source": 3, "target": 9, "direction": "both", "weight": "weight"},
+    "k_hop": {"sources": [3, 5], "depth": 3},
+    "personalized_pagerank": {"sources": [3, 5]},
+    "betweenness": {"sample": 20, "seed": 5},
+    "cycles": {"length_max": 4, "limit": 50},
+    "flow_rings": {"amount": "weight", "time": "at", "pause_max": 50.0, "kept_min": 0.5, "length_min": 2},
+    "louvain": {"weight": "weight"},
+    "topological_order": {"where_edges": [("order", "=", True)]},
+}
+
+
+def many(db: eg.Database) -> None:
+    """Add 300 vertices with values of all types, and edges between them."""
+    random = np.random.default_rng(11)
+    days = [datetime.date(1800, 1, 1) + datetime.timedelta(days=at) for at in range(300)]
+    moments = [
+        datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(hours=at)
+        for at in range(300)
+    ]
+    ends = random.integers(0, 300, size=(900, 2))
+    with db.begin() as tx:
+        ids = [
+            tx.add_vertex(
+                "Node" if at % 3 else "Other",
+                name=f"n{at}",
+                day=days[at],
+                moment=moments[at],
+                big=10**30 + at,
+                share=Decimal(at) / 8,
+                real=at / 7,
+                token=uuid.UUID(int=at),
+                flag=at % 2 == 0,
+            )
+            for at in range(300)
+        ]
+        for at, (source, target) in enumerate(ends):
+            weight = float(random.random())
+            tx.add_edge(
+                ids[source],
+                "LINK" if at % 4 else "KNOWS",
+                ids[target],
+                weight=weight,
+                at=at,
+                order=bool(source < target),
+            )
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[eg.Snapshot, eg.RemoteDatabase]]:
+    """Give the same graph in this process and on a server."""
+    program()
+    folder = tmp_path_factory.mktemp("both")
+    with eg.open(folder / "people.eg") as db:
+        many(db)
+    server = serve(folder)
+    with eg.open() as own, eg.connect(f"{server.url}/people") as remote:
+        many(own)
+        with own.snapshot() as snapshot:
+            yield snapshot, remote
+    server.process.kill()
+    server.process.wait()
+
+
+def figures(table: Any) -> dict[bytes, Any]:
+    """Give the figures of an answer, but for times."""
+    found: dict[bytes, Any] = {}
+    for name, value in table.schema.metadata.items():
+        if not name.endswith(b"_seconds"):
+            found[name] = value if value in (b"true", b"false") else float(value)
+    return found
+
+
+@pytest.mark.parametrize("name", [entry["name"] for entry in _native.algorithms()])
+def test_algorithms_answer_as_in_this_process(both: tuple[eg.Snapshot, eg.RemoteDatabase], name: str) -> None:
+    snapshot, remote = both
+    arguments = ARGUMENTS.get(name, {})
+    scopes: list[dict[str, Any]] = [
+        {},
+        {"labels": "Node", "types": ["LINK", "KNOWS"]},
+        {"keys": ["name", "day", "share", "token"]},
+    ]
+    for choices in scopes:
+        if "labels" in choices and name in {"bfs", "sssp", "shortest_path", "k_hop", "personalized_pagerank"}:
+            choices = {"types": "LINK", "keys": "moment"}
+        here = getattr(snapshot, name)(**arguments, **choices)
+        there = getattr(remote, name)(**arguments, **choices)
+        assert there.schema.equals(here.schema), (name, choices)
+        assert there.num_rows > 0
+        # Sums of floats depend on how threads share the work.
+        assert figures(there) == pytest.approx(figures(here))
+        assert {b"freeze_seconds", b"kernel_seconds"} <= there.schema.metadata.keys()
+        for column in here.column_names:
+            if here.schema.field(column).type == pa.float64():
+                assert np.allclose(here[column].to_numpy(), there[column].to_numpy(), equal_nan=True), column
+            else:
+                assert here[column].equals(there[column]), column
+        together = getattr(remote, name)(**arguments, **choices, numpy=True)
+        assert isinstance(together, tuple)
+        assert len(together) == there.num_columns
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "name",
+        ("day", "<", datetime.date(1800, 3, 1)),
+        ("moment", ">=", datetime.datetime(2000, 1, 5, tzinfo=datetime.timezone.utc)),
+        ("big", ">", 10**30 + 100),
+        ("share", "<=", Decimal("12.125")),
+        ("real", "=", 100 / 7),
+        ("token", "in", [uuid.UUID(int=7), uuid.UUID(int=8)]),
+        ("flag", "!=", False),
+        ("name", "in", ["n7", 'n"\\', "Größe"]),
+    ],
+)
+def test_conditions_on_values_of_any_type(both: tuple[eg.Snapshot, eg.RemoteDatabase], condition: Any) -> None:
+    snapshot, remote = both
+    here, there = (of.wcc(where=[condition], keys="name") for of in (snapshot, remote))
+    assert 0 < there.num_rows <= 300
+    assert there.equals(here)
+
+
+def test_a_parameter_that_cannot_be_meant_is_named(both: tuple[eg.Snapshot, eg.RemoteDatabase]) -> None:
+    _, remote = both
+    calls: list[tuple[type[Exception], str, Callable[[], Any]]] = [
+        (eg.InvalidError, "damping", lambda: remote.pagerank(damping=2.0)),
+        (eg.InvalidError, "damping", lambda: remote.pagerank(damping="much")),  # type: ignore[arg-type]
+        (eg.InvalidError, "iterations", lambda: remote.pagerank(iterations=-1)),
+        (eg.InvalidError, "missing_weight", lambda: remote.louvain(missing_weight=1.0)),
+        (eg.InvalidError, "sources", lambda: remote.k_hop([])),
+        (eg.NotFoundError, "nothing", lambda: remote.sssp(0, weight="nothing")),
+        (eg.NotFoundError, "Nde", lambda: remote.wcc(labels="Nde")),
+        (eg.NotFoundError, "LNK", lambda: remote.wcc(types="LNK")),
+        (eg.NotFoundError, "nme", lambda: remote.wcc(keys="nme")),
+        (eg.NotFoundError, "nme", lambda: remote.wcc(where=["nme"])),
+        (eg.InvalidError, "~", lambda: remote.wcc(where=[("name", "~", 1)])),
+        (eg.InvalidError, "cycle", lambda: remote.topological_order()),
+        (TypeError, "lables", lambda: remote.wcc(lables="Node")),  # type: ignore[call-arg]
+    ]
+    for kind, named, call in calls:
+        with pytest.raises(kind, match=named):
+            call()
+
+
+ENDLESS_CYCLES: dict[str, Any] = {"length_min": 12, "length_max": 12, "limit": 2**32 - 1}
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Iterator[Served]:
+    """Serve a complete graph: nobody has time for all of its cycles."""
+    program()
+    with eg.open(tmp_path / "people.eg") as db, db.begin() as tx:
+        ids = [tx.add_vertex("Node") for _ in range(40)]
+        for source in ids:
+            for target in ids:
+                if source != target:
+                    tx.add_edge(source, "LINK", target)
+    server = serve(tmp_path, "--timeout", "10m")
+    yield server
+    server.process.kill()
+    server.process.wait()
+
+
+def running(server: Served) -> int:
+    """Count the requests that run on a server."""
+    url = server.url.replace("ws://", "http://")
+    with urllib.request.urlopen(f"{url}/queries") as answer:
+        return len(json.load(answer)["queries"])
+
+
+def until(server: Served, count: int) -> None:
+    """Wait until so many requests run."""
+    ends = time.monotonic() + 60
+    while running(server) != count:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def test_ctrl_c_stops_an_algorithm_on_the_server(complete: Served) -> None:
+    with eg.connect(complete.url) as remote:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        def interrupt() -> None:
+            until(complete, 1)
+            signal.raise_signal(signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                remote.cycles(**ENDLESS_CYCLES)
+        finally:
+            thread.join()
+            signal.signal(signal.SIGINT, before)
+        until(complete, 0)
+        assert remote.wcc().num_rows == 40
+
+
+def test_progress_is_told_while_the_server_works_and_stops_it(complete: Served) -> None:
+    told: list[tuple[str, float | None, str]] = []
+
+    def progress(phase: str, fraction: float | None, text: str) -> bool:
+        told.append((phase, fraction, text))
+        return len(told) < 3
+
+    with eg.connect(complete.url) as remote:
+        with pytest.raises(eg.CancelledError, match="callback"):
+            remote.cycles(**ENDLESS_CYCLES, progress=progress)
+        assert told == [("server", None, "")] * 3
+        until(complete, 0)
+
+        def raising(phase: str, fraction: float | None, text: str) -> bool:
+            raise KeyError(phase)
+
+        with pytest.raises(KeyError, match="server"):
+            remote.cycles(**ENDLESS_CYCLES, progress=raising)
+        until(complete, 0)
+
+
+def test_a_server_that_is_killed_while_it_computes_is_an_error(complete: Served) -> None:
+    with eg.connect(complete.url) as remote:
+
+        def kill() -> None:
+            until(complete, 1)
+            complete.process.kill()
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        with pytest.raises(eg.IoError):
+            remote.cycles(**ENDLESS_CYCLES)
+        thread.join()
+        with pytest.raises(eg.IoError, match="evergraph serve"):
+            remote.wcc()
+
+
+def test_schema_indexes_statistics_and_plans_are_those_of_a_database(folder: Path) -> None:
+    query = "g.V().has('Person', 'name', name).out('KNOWS')"
+    with eg.open(folder / "people.eg") as db, db.snapshot() as snapshot:
+        counts = (snapshot.labels(), snapshot.edge_types())
+        schemas = [snapshot.schema("Person"), snapshot.schema("KNOWS", of="edges")]
+        indexes = sorted(db.indexes(), key=str)
+        plan = db.explain(query, name="Ada")
+        profile = db.profile(query, name="Ada")
+    gc.collect()
+    server = serve(folder)
+    with eg.connect(server.url) as remote:
+        assert (remote.labels(), remote.edge_types()) == counts
+        assert [remote.schema("Person"), remote.schema("KNOWS", of="edges")] == schemas
+        found = sorted(remote.indexes(), key=str)
+        assert [index.keys() for index in found] == [index.keys() for index in indexes]
+        assert [(index["name"], index["key"], index["kind"]) for index in found] == [
+            (index["name"], index["key"], index["kind"]) for index in indexes
+        ]
+        assert (remote.stats()["vertices"], remote.stats()["edges"]) == counts
+        assert remote.explain(query, name="Ada") == plan
+        assert remote.profile(query, name="Ada").splitlines()[0] == profile.splitlines()[0]
+        with pytest.raises(eg.NotFoundError, match=r"Persn.*Person"):
+            remote.schema("Persn")
+        with pytest.raises(eg.InvalidError, match="otu"):
+            remote.explain("g.V().otu()")
+    server.process.kill()
+    server.process.wait()
+
+
+def test_indexes_are_built_and_dropped(remote: eg.RemoteDatabase) -> None:
+    told: list[str] = []
+    assert remote.create_index(
+        "KNOWS", "since", ordered=True, of="edges", progress=lambda *now: told.append(now[0])
+    )
+    assert not remote.create_index("KNOWS", "since", ordered=True, of="edges")
+    assert remote.create_index("KNOWS", "since", of="edges")
+    assert len(remote.indexes()) == 4
+    with pytest.raises(eg.InvalidError, match="choose one"):
+        remote.drop_index("KNOWS", "since", of="edges")
+    remote.drop_index("KNOWS", "since", ordered=False, of="edges")
+    remote.drop_index("KNOWS", "since", of="edges")
+    with pytest.raises(eg.NotFoundError, match="since"):
+        remote.drop_index("KNOWS", "since", of="edges")
+    remote.query("g.addV('Person').property('name', 'Bob').property('born', 1815)").to_list()
+    with pytest.raises(eg.InvalidError, match="1815"):
+        remote.create_index("Person", "born", unique=True)
+    assert len(remote.indexes()) == 2
+
+
 def test_connecting_says_what_is_wrong(folder: Path, served: Served) -> None:
     for url, why in [
         ("people.eg", "ws://"),
@@ -260,6 +556,15 @@ def test_connecting_says_what_is_wrong(folder: Path, served: Served) -> None:
         eg.connect(served.url)
 
 
+def refusal(call: Callable[[], Any]) -> str:
+    """Why a call is invalid; an empty text if it is not."""
+    try:
+        call()
+    except eg.InvalidError as error:
+        return str(error)
+    return ""
+
+
 def test_users_log_in(folder: Path) -> None:
     def user(*arguments: str, said: str = "") -> None:
         subprocess.run([program(), "user", *arguments], cwd=folder, input=said, text=True, check=True)
@@ -277,6 +582,16 @@ def test_users_log_in(folder: Path) -> None:
         assert db.query("g.V().count()").one() == 3
         with pytest.raises(eg.InvalidError, match="writes"):
             db.query("g.V().drop()")
+        assert db.pagerank(keys="name")["name"].to_pylist() == ["Ada", "Charles", "Mary"]
+        assert db.labels() == {"Person": 3}
+        with pytest.raises(eg.InvalidError, match="role"):
+            db.create_index("Person", "age")
+        user("revoke", "users.json", "ann", "people")
+        user("grant", "users.json", "ann", "other", "reader")
+        ends = time.monotonic() + 60
+        while "no role" not in (why := refusal(db.wcc)):
+            assert time.monotonic() < ends, why
+        user("grant", "users.json", "ann", "people", "reader")
     secret = folder / "password"
     secret.write_text("correct horse\n")
     secret.chmod(0o600)
@@ -299,6 +614,8 @@ def test_a_connection_is_closed_told_and_not_pickled(remote: eg.RemoteDatabase) 
     assert "closed" in repr(remote)
     with pytest.raises(eg.DatabaseClosed):
         remote.query("g.V()")
+    with pytest.raises(eg.DatabaseClosed):
+        remote.wcc()
 
 
 def test_a_lost_server_is_an_error_that_says_what_is_known(remote: eg.RemoteDatabase, served: Served) -> None:

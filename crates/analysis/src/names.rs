@@ -83,6 +83,32 @@ pub fn comparison(sign: &str) -> Result<Comparison> {
     }
 }
 
+/// The sign of a comparison, as [`comparison`] reads it.
+#[must_use]
+pub const fn comparison_sign(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Equal => "=",
+        Comparison::NotEqual => "!=",
+        Comparison::Less => "<",
+        Comparison::LessOrEqual => "<=",
+        Comparison::Greater => ">",
+        Comparison::GreaterOrEqual => ">=",
+    }
+}
+
+/// A name of the table in JSON: `missing_weight` as `missingWeight`.
+#[must_use]
+pub fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    camel
+}
+
 /// A condition on a property, by the name of that.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PropertyCondition {

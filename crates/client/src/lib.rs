@@ -7,6 +7,7 @@
 //!   │                                messages
 //!   ├──> Results       frames as they come
 //!   ├──> Transaction   a session; commit, rollback; retried after conflicts
+//!   ├──> algorithms by HTTP, as Arrow tables
 //!   └──> Admin ──> HTTP ──> Stream       databases, schema, indexes, statistics, plans, queries, users
 //! ```
 //!
@@ -31,6 +32,8 @@
 //! ```
 
 pub mod admin;
+pub mod algorithm;
+pub(crate) mod arrow_stream;
 pub mod client;
 pub(crate) mod connection;
 pub(crate) mod credentials;

@@ -20,6 +20,8 @@ pub struct ClientOptions {
     pub silence_max: Duration,
     /// Bytes of a message of the server; reading one takes up to 50 times as much memory.
     pub message_bytes_max: usize,
+    /// Bytes of a table, such as the rows of an algorithm.
+    pub table_bytes_max: u64,
     /// Format of messages, both ways. GraphBinary, the default, is smaller and faster; GraphSON can be read by people.
     pub format: Format,
     /// Connections that are kept for further requests while nobody uses them.
@@ -36,6 +38,7 @@ impl Default for ClientOptions {
             connect_time_max: Duration::from_secs(30),
             silence_max: Duration::from_secs(60),
             message_bytes_max: 16 << 20,
+            table_bytes_max: 4 << 30,
             format: Format::GraphBinary,
             idle_connections_max: 8,
             interrupt: Interrupt::default(),

@@ -27,8 +27,10 @@ use pyo3::types::PyDict;
 /// An algorithm and what was chosen about it.
 #[derive(Debug)]
 pub struct AlgorithmCall {
-    algorithm: &'static Algorithm,
-    arguments: Arguments,
+    /// The algorithm.
+    pub algorithm: &'static Algorithm,
+    /// Its parameters.
+    pub arguments: Arguments,
 }
 
 impl AlgorithmCall {

@@ -210,7 +210,11 @@ pub fn salvage<'py>(
     Ok(report)
 }
 
-fn index_kind(py: Python<'_>, name: &str) -> PyResult<IndexKind> {
+/// The kind of index with this name.
+///
+/// # Errors
+/// `InvalidError` for another name.
+pub fn index_kind(py: Python<'_>, name: &str) -> PyResult<IndexKind> {
     name.parse().map_err(|text: String| raised(py, &Error::invalid(text)))
 }
 

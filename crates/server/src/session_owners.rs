@@ -54,6 +54,12 @@ impl SessionOwners {
         }
     }
 
+    /// Sessions that have an owner.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.state().owners.len()
+    }
+
     /// Ends a session.
     pub fn end(&self, session: &str) {
         self.state().owners.remove(session);

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from evergraph.algorithms.scope import Choices, native_scope
-from evergraph.asking import Asking
 from evergraph.progress import shown
 from evergraph.reader import names
 
 if TYPE_CHECKING:
+    from evergraph._native import RemoteDatabase as NativeRemoteDatabase
     from evergraph._native import Snapshot as NativeSnapshot
 
 __all__ = ["Runner"]
@@ -26,11 +26,11 @@ def to_numpy(column: Any) -> Any:
     return column.to_numpy()
 
 
-class Runner(Asking):
+class Runner:
     """What the algorithms of each kind share."""
 
     __slots__ = ()
-    _native: NativeSnapshot
+    _native: NativeSnapshot | NativeRemoteDatabase
 
     def _run(self, name: str, parameters: dict[str, Any], choices: Choices) -> Any:
         unknown = set(choices) - set(Choices.__annotations__)

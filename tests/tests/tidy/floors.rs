@@ -196,6 +196,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/server/src",
         &[
             &[
+                "end_reason",
                 "failure",
                 "log",
                 "options",
@@ -203,6 +204,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "scheduler",
                 "server_phase",
                 "http::error",
+                "message_meter",
                 "metrics",
                 "databases::name",
                 "random_id",
@@ -220,6 +222,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "databases::ending_checkpoint",
                 "databases::open_database",
                 "databases::settings_file",
+                "databases::write_health",
             ],
             &["databases::root_folder", "databases::memory_shares"],
             &["databases::served_database"],
@@ -246,7 +249,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/client/src",
         &[
-            &["interrupt", "password", "server_answer", "url"],
+            &["arrow_stream", "interrupt", "password", "server_answer", "url"],
             &["options", "wait_limit"],
             &["destination"],
             &["credentials", "query", "stream", "tls"],
@@ -257,7 +260,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transaction"],
             &["client"],
             &["health", "admin::answer"],
-            &["admin"],
+            &["admin", "algorithm"],
         ],
     ),
     (

@@ -68,7 +68,7 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench<'_>) -> Result<()> {
     let query =
         encoded(&Request { id, operation: Operation::Bytecode { bytecode, options: Default::default() } })?;
     let sasl = format!("\0{USER}\0{PASSWORD}").into_bytes();
-    let operation = Operation::Authentication { sasl: sasl.into(), mechanism: None };
+    let operation = Operation::Authentication { sasl, mechanism: None };
     let login = encoded(&Request { id, operation })?;
     let began = Instant::now();
     log_in(server.address, &query, &login)?;

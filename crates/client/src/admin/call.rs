@@ -88,7 +88,7 @@ impl Admin {
 
     /// The same for what is done after this was cancelled, within `time`.
     pub(crate) fn in_the_end(&self, time: Duration) -> Self {
-        self.clone().cancel(&Interrupt::default()).timeout(time)
+        self.clone().cancel(Interrupt::default()).timeout(time)
     }
 
     /// The answer to a question for a file, of any status.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is missing")]
 
 mod admin;
+mod algorithms;
 #[allow(dead_code, reason = "the tests of the server use the rest")]
 #[path = "../../../server/tests/support/certificates.rs"]
 mod certificates;

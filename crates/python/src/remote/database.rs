@@ -1,14 +1,22 @@
 //! `RemoteDatabase`: a database of a server.
 
+use crate::algorithms::AlgorithmCall;
+use crate::database::index_kind;
 use crate::error::{OrRaise, exception, invalid, raised};
 use crate::handle::ProcessLocal;
+use crate::long_call::fraction;
+use crate::names::ScopeArgument;
 use crate::remote::query_settings::RemoteQuerySettings;
 use crate::remote::received::SeenTypes;
 use crate::remote::results::RemoteResults;
 use crate::remote::signals::Signals;
 use crate::remote::transaction::RemoteTransaction;
 use crate::transaction_options::{seconds, transaction_options};
-use evergraph::{Error, ErrorKind};
+use evergraph::storage::indexing::IndexRequest;
+use evergraph::{Error, ErrorKind, OwnerName};
+use evergraph_client::admin::call::Admin;
+use evergraph_client::admin::jobs::RemoteProgress;
+use evergraph_client::algorithm::{AlgorithmRequest, AlgorithmTable};
 use evergraph_client::client::Client;
 use evergraph_client::health::Health;
 use evergraph_client::options::ClientOptions;
@@ -16,6 +24,8 @@ use evergraph_client::password::Password;
 use evergraph_client::url::ServerUrl;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3_arrow::PyTable;
+use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,6 +107,12 @@ impl RemoteDatabase {
             .clone()
             .ok_or_else(|| exception(py, "DatabaseClosed", "this connection to a server was closed"))
     }
+
+    /// Administration of the server, which signals stop.
+    fn admin(&self, py: Python<'_>) -> PyResult<(Admin, Signals)> {
+        let signals = Signals::new();
+        Ok((self.client(py)?.admin().cancel(&signals.interrupt), signals))
+    }
 }
 
 #[pymethods]
@@ -175,6 +191,87 @@ impl RemoteDatabase {
             })
         });
         done.map_err(|error| found.unwrap_or_else(|| signals.exception(py, &error)))
+    }
+
+    /// Runs an algorithm on a snapshot of the database, and returns its rows as a table.
+    fn algorithm<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        parameters: &Bound<'_, PyDict>,
+        scope: ScopeArgument,
+        keys: Vec<String>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let client = self.client(py)?;
+        let AlgorithmCall { algorithm, arguments } = AlgorithmCall::new(py, name, parameters)?;
+        let signals = Signals::telling(progress);
+        let request = AlgorithmRequest::new(algorithm, arguments).scope(scope.0).keys(keys);
+        let request = request.cancel(&signals.interrupt);
+        let AlgorithmTable { schema, batches } = signals.run(py, || client.algorithm(&request))?;
+        PyTable::try_new(batches, schema)?.into_pyarrow(py)
+    }
+
+    /// A part of what the server knows of the database, as JSON: `schema`, `statistics` or `indexes`.
+    fn report(&self, py: Python<'_>, what: &str) -> PyResult<String> {
+        let (admin, signals) = self.admin(py)?;
+        let found = signals.run(py, || match what {
+            "schema" => admin.schema::<Json>(),
+            "indexes" => admin.indexes::<Json>().map(Json::Array),
+            _ => admin.statistics::<Json>(),
+        });
+        Ok(found?.to_string())
+    }
+
+    /// Builds an index; whether it was not there.
+    #[expect(clippy::too_many_arguments, reason = "what an index is, as of an embedded database")]
+    fn create_index(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        of_edges: bool,
+        key: &str,
+        kind: &str,
+        unique: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<bool> {
+        let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
+        let request = IndexRequest { owner, key, kind: index_kind(py, kind)?, unique };
+        let (admin, signals) = self.admin(py)?;
+        let mut tell = |now: &RemoteProgress| {
+            if let Some(progress) = &progress {
+                let part = now.total.and_then(|total| fraction(now.done, total));
+                signals
+                    .call(|py| progress.call1(py, (&*now.phase, part, format!("{} {}", now.done, now.unit))));
+            }
+        };
+        let created = py.detach(|| admin.create_index::<Json>(&request, &mut tell));
+        signals.ended(py, created.map(|created| created.created))
+    }
+
+    fn drop_index(&self, py: Python<'_>, name: &str, of_edges: bool, key: &str, kind: &str) -> PyResult<()> {
+        let owner = if of_edges { OwnerName::EdgeType(name) } else { OwnerName::Label(name) };
+        let kind = index_kind(py, kind)?;
+        let (admin, signals) = self.admin(py)?;
+        signals.run(py, || admin.drop_index(owner, key, kind))
+    }
+
+    /// The plan of a query; with figures if it is run.
+    fn plan(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        variables: &Bound<'_, PyDict>,
+        settings: RemoteQuerySettings,
+        runs: bool,
+    ) -> PyResult<String> {
+        let (admin, signals) = self.admin(py)?;
+        let query = settings.query(text, variables, &self.types, &signals)?;
+        let plan = signals.run(py, || match runs {
+            true => admin.profile::<Json>(&query),
+            false => admin.explain::<Json>(&query),
+        });
+        Ok(plan?.text)
     }
 
     /// How the server is: "ready", "not_ready" or "alive", and why.

@@ -4,14 +4,17 @@
 //! {"damping": 0.9, "labels": ["Person"], "types": "KNOWS", "where": [["born", ">=", 1990]]}
 //! ```
 //!
-//! Parameters are those of the table, in camelCase; a vertex is its number.
+//! Parameters are those of the table, in camelCase; a vertex is its number. Values that JSON has no form for, such as dates in
+//! a condition and infinite numbers, are in GraphSON: `{"@type": "gx:LocalDate", "@value": "1990-01-31"}`.
 
 use evergraph::analysis::algorithm::Algorithm;
 use evergraph::analysis::arguments::{Argument, Arguments};
-use evergraph::analysis::names::{PropertyCondition, ScopeNames, comparison};
+use evergraph::analysis::names::{PropertyCondition, ScopeNames, camel_case, comparison};
 use evergraph::analysis::parameter::{Kind, direction_name};
 use evergraph::analysis::table::{ALGORITHMS, by_name};
 use evergraph::graph::filter::Condition;
+use evergraph_formats::graphson::value_read::read_value;
+use evergraph_formats::json::read::JsonReader;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::nearest::did_you_mean;
@@ -19,7 +22,7 @@ use evergraph_graph::value::Value as GraphValue;
 use serde_json::{Map, Value};
 
 /// Members beside the parameters.
-const SCOPE: [&str; 4] = ["labels", "types", "where", "whereEdges"];
+const SHARED: [&str; 5] = ["labels", "types", "where", "whereEdges", "keys"];
 
 /// An algorithm, and what was chosen about it.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub struct AlgorithmCall {
     pub arguments: Arguments,
     /// The part of the graph that it runs on.
     pub scope: ScopeNames,
+    /// Properties of vertices to put beside their rows.
+    pub keys: Vec<String>,
 }
 
 impl AlgorithmCall {
@@ -44,7 +49,7 @@ impl AlgorithmCall {
             Error::new(ErrorKind::NotFound, text)
         })?;
         let mut scope = ScopeNames::default();
-        let mut given = Vec::new();
+        let (mut given, mut keys) = (Vec::new(), Vec::new());
         for (name, value) in members {
             if value.is_null() {
                 continue;
@@ -53,6 +58,7 @@ impl AlgorithmCall {
                 "labels" => scope.labels = texts(&name, value)?,
                 "types" => scope.types = texts(&name, value)?,
                 "where" => scope.vertices = conditions(&name, value)?,
+                "keys" => keys = texts(&name, value)?,
                 "whereEdges" => scope.edges = conditions(&name, value)?,
                 _ => {
                     let parameters = algorithm.parameters.iter();
@@ -60,7 +66,7 @@ impl AlgorithmCall {
                     let parameter = known.ok_or_else(|| {
                         let names: Vec<String> =
                             parameters.map(|parameter| camel_case(parameter.name)).collect();
-                        let names = names.iter().map(String::as_str).chain(SCOPE);
+                        let names = names.iter().map(String::as_str).chain(SHARED);
                         let guess = did_you_mean(&name, names.clone());
                         let all = names.collect::<Vec<_>>().join(", ");
                         let text =
@@ -71,21 +77,8 @@ impl AlgorithmCall {
                 }
             }
         }
-        Ok(Self { algorithm, arguments: Arguments::new(algorithm.parameters, given)?, scope })
+        Ok(Self { algorithm, arguments: Arguments::new(algorithm.parameters, given)?, scope, keys })
     }
-}
-
-/// `missing_weight` as `missingWeight`.
-#[must_use]
-pub fn camel_case(name: &str) -> String {
-    let mut words = name.split('_');
-    let mut camel = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let mut letters = word.chars();
-        camel.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
-        camel.push_str(letters.as_str());
-    }
-    camel
 }
 
 fn argument(name: &str, kind: Kind, value: &Value) -> Result<Argument> {
@@ -97,7 +90,13 @@ fn argument(name: &str, kind: Kind, value: &Value) -> Result<Argument> {
             let number = number.ok_or_else(|| wrong("a whole number"))?;
             Ok(Argument::Whole(range.check(name, number)?))
         }
-        Kind::Real(_) => value.as_f64().map(Argument::Real).ok_or_else(|| wrong("a number")),
+        Kind::Real(_) => {
+            let number = match value {
+                Value::Object(_) => typed(name, value)?.as_f64(),
+                plain => plain.as_f64(),
+            };
+            number.map(Argument::Real).ok_or_else(|| wrong("a number"))
+        }
         Kind::Direction(choices) => {
             let text = value.as_str().unwrap_or_default();
             let found = choices.iter().find(|(choice, _)| direction_name(*choice) == text);
@@ -176,15 +175,50 @@ fn scalar(name: &str, value: &Value) -> Result<GraphValue> {
             (None, Some(number)) => Ok(number.into()),
             (None, None) => Err(wrong_condition(name)),
         },
+        Value::Object(_) => typed(name, value),
         _ => Err(Error::invalid(format!(
-            "{name}: a property is compared with a text, a number, true or false"
+            "{name}: a property is compared with a text, a number, true or false, or with a value in GraphSON, such as \
+             {{\"@type\": \"gx:LocalDate\", \"@value\": \"1990-01-31\"}}"
         ))),
+    }
+}
+
+/// A value in GraphSON.
+fn typed(name: &str, value: &Value) -> Result<GraphValue> {
+    if !value.get("@type").is_some_and(Value::is_string) {
+        return Err(Error::invalid(format!(
+            "{name}: expected a value in GraphSON, with `@type` and `@value`, found {value}"
+        )));
+    }
+    if has_lost_digits(value) {
+        return Err(Error::invalid(format!(
+            "{name}: write the numbers of gx:BigInteger and gx:BigDecimal as texts, which keep all digits"
+        )));
+    }
+    let text = value.to_string();
+    let mut reader = JsonReader::new(text.as_bytes());
+    let read = read_value(&mut reader).and_then(|value| reader.finish().map(|()| value));
+    read.map_err(|error| Error::invalid(format!("{name}: {value}: {error}")))
+}
+
+/// Whether a number of any length is written as a number of JSON, of which 64 bits were kept.
+fn has_lost_digits(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            let of_any_length =
+                members.get("@type").and_then(Value::as_str).is_some_and(|name| name.starts_with("gx:Big"));
+            let number = members.get("@value").filter(|_| of_any_length);
+            number.is_some_and(Value::is_f64) || members.values().any(has_lost_digits)
+        }
+        Value::Array(values) => values.iter().any(has_lost_digits),
+        _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::value::ValueType;
     use serde_json::json;
 
     fn read(name: &str, members: Value) -> Result<AlgorithmCall> {
@@ -220,12 +254,50 @@ mod tests {
     }
 
     #[test]
-    fn every_parameter_has_a_name_of_its_own_beside_the_scope() {
+    fn every_parameter_has_a_name_of_its_own_beside_those_of_all() {
         for algorithm in ALGORITHMS {
             for parameter in algorithm.parameters {
-                assert!(!SCOPE.contains(&&*camel_case(parameter.name)), "{}", parameter.name);
+                assert!(!SHARED.contains(&&*camel_case(parameter.name)), "{}", parameter.name);
             }
         }
         assert_eq!(camel_case("missing_weight"), "missingWeight");
+    }
+
+    #[test]
+    fn numbers_are_read_as_they_were_written() {
+        for at in 1..2000 {
+            let number = f64::from(at) / 7.0;
+            let text = format!("{{\"where\": [[\"share\", \"=\", {number}]]}}");
+            let call = read("wcc", serde_json::from_str(&text).unwrap()).unwrap();
+            let Condition::Compare(_, found) = &call.scope.vertices[0].condition else { unreachable!() };
+            assert_eq!(*found, GraphValue::from(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_that_json_has_no_form_for_are_in_graphson() {
+        let date = json!({"@type": "gx:LocalDate", "@value": "1815-12-10"});
+        let big = json!({"@type": "gx:BigInteger", "@value": "123456789012345678901234567890"});
+        let members = json!({"where": [["born", "<", date], ["worth", "in", [big, 7, 0.1]]]});
+        let call = read("wcc", members).unwrap();
+        let Condition::Compare(_, found) = &call.scope.vertices[0].condition else { unreachable!() };
+        assert_eq!(*found, GraphValue::parse("1815-12-10", ValueType::Date).unwrap());
+        let Condition::In(found) = &call.scope.vertices[1].condition else { unreachable!() };
+        assert_eq!(found[0].to_string(), "123456789012345678901234567890");
+        let infinite =
+            json!({"source": 0, "target": 1, "lengthMax": {"@type": "g:Double", "@value": "Infinity"}});
+        assert!(read("shortest_path", infinite).is_ok());
+        for (value, said) in [
+            (json!({"@type": "gx:LocalDate", "@value": "1815-13-10"}), "1815-13-10"),
+            (json!({"@type": "x:own", "@value": 1}), "x:own"),
+            (json!({"@value": 1}), "`@type`"),
+            (json!({"@type": "gx:BigDecimal", "@value": 0.25}), "as texts"),
+            (json!({"@type": "g:List", "@value": [{"@type": "gx:BigDecimal", "@value": 0.25}]}), "as texts"),
+        ] {
+            let error = read("wcc", json!({"where": [["born", "=", value]]})).unwrap_err().to_string();
+            assert!(error.contains(said) && error.contains("where"), "{error}");
+        }
+        let error = read("pagerank", json!({"damping": {"@type": "gx:Char", "@value": "x"}})).unwrap_err();
+        assert!(error.to_string().contains("damping: expected a number"), "{error}");
     }
 }

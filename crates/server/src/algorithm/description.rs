@@ -1,7 +1,7 @@
 //! Description: the table of algorithms as JSON.
 
-use crate::algorithm::call::camel_case;
 use evergraph::analysis::algorithm::Algorithm;
+use evergraph::analysis::names::camel_case;
 use evergraph::analysis::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph::analysis::table::ALGORITHMS;
 use evergraph_arrow::answer_array::type_name;

@@ -6,6 +6,7 @@
 
 pub mod call;
 pub mod description;
+pub mod key_columns;
 mod memory;
 pub mod rows;
 pub mod task;

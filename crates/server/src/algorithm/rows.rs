@@ -8,17 +8,19 @@
 //!
 //! The same figures are in the metadata of an Arrow stream, under the names that Python has.
 
-use crate::algorithm::call::camel_case;
+use crate::algorithm::key_columns::{KeyColumn, line_value};
 use crate::failure::Failure;
 use crate::http::error::HttpError;
 use crate::outbox::{BodyPart, Frame, FrameKind};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, Field, Schema};
 use evergraph::analysis::algorithm::Algorithm;
 use evergraph::analysis::answer::{Answer, Figure};
 use evergraph::analysis::column::{Column, ColumnKind, ColumnValues};
+use evergraph::analysis::names::camel_case;
 use evergraph_arrow::answer_array::{answer_array, value_bytes};
+use evergraph_arrow::column_array::to_arrow;
 use evergraph_arrow::table_builder::TableBuilder;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::VertexId;
@@ -54,7 +56,7 @@ pub struct AnswerRows {
 }
 
 enum Form {
-    Lines { columns: Vec<Column>, figures: Figures },
+    Lines { columns: Vec<Column>, keys: Vec<KeyColumn>, figures: Figures },
     Arrow { arrays: Vec<ArrayRef>, writer: Box<StreamWriter<Vec<u8>>>, schema: Arc<Schema> },
 }
 
@@ -66,19 +68,32 @@ pub fn rows_bytes(answer: &Answer) -> u64 {
 }
 
 impl AnswerRows {
-    /// The rows of an `answer` of `algorithm`, with `more` figures.
+    /// The rows of an `answer` of `algorithm`, with the properties `keys` of their vertices and `more` figures.
     ///
     /// # Errors
-    /// `invalid` if Arrow does not take its own columns.
-    pub fn new(algorithm: &Algorithm, answer: Answer, more: Figures, format: RowFormat) -> Result<Self> {
+    /// `invalid` if Arrow does not take its own columns; `limit` for a property that Arrow has no form for.
+    pub fn new(
+        algorithm: &Algorithm,
+        answer: Answer,
+        keys: Vec<KeyColumn>,
+        more: Figures,
+        format: RowFormat,
+    ) -> Result<Self> {
         let names: Vec<_> = algorithm.columns.iter().map(|column| (column.name, column.kind)).collect();
         let Answer { vertices, columns, figures, .. } = answer;
         let figures: Figures = figures.into_iter().chain(more).collect();
         let form = match format {
-            RowFormat::Lines => Form::Lines { columns, figures },
+            RowFormat::Lines => Form::Lines { columns, keys, figures },
             RowFormat::Arrow => {
-                let arrays: Vec<ArrayRef> = columns.into_iter().map(answer_array).collect();
-                let schema = schema(&names, &arrays, &figures)?;
+                let mut arrays: Vec<ArrayRef> = columns.into_iter().map(answer_array).collect();
+                let mut key_fields = Vec::with_capacity(keys.len());
+                for KeyColumn { name, column } in keys {
+                    let made =
+                        to_arrow(&column).map_err(|error| error.context(format!("property {name}")))?;
+                    key_fields.push(made.field(&name));
+                    arrays.push(made.array);
+                }
+                let schema = schema(&names, &arrays, key_fields, &figures)?;
                 let writer = StreamWriter::try_new(Vec::new(), &schema).map_err(unwritten)?;
                 Form::Arrow { arrays, writer: Box::new(writer), schema }
             }
@@ -98,10 +113,17 @@ impl AnswerRows {
     /// `invalid` if Arrow does not take its own columns.
     pub fn part(&mut self) -> Result<Frame> {
         let bytes = match &mut self.form {
-            Form::Lines { columns, figures } => {
+            Form::Lines { columns, keys, figures } => {
                 let mut text = Vec::with_capacity(PART_BYTES + 256);
                 while self.next_row < self.vertices.len() && text.len() < PART_BYTES {
-                    write_line(&mut text, &self.names, self.vertices[self.next_row], columns, self.next_row);
+                    write_line(
+                        &mut text,
+                        &self.names,
+                        self.vertices[self.next_row],
+                        columns,
+                        keys,
+                        self.next_row,
+                    );
                     self.next_row += 1;
                 }
                 if self.next_row == self.vertices.len() {
@@ -155,6 +177,7 @@ fn write_line(
     names: &[(&'static str, ColumnKind)],
     vertex: VertexId,
     columns: &[Column],
+    keys: &[KeyColumn],
     row: usize,
 ) {
     let mut others = columns.iter();
@@ -172,6 +195,11 @@ fn write_line(
             },
         };
         written.expect("a vector takes all that is written to it");
+    }
+    for KeyColumn { name, column } in keys {
+        let value = line_value(column.get(row).as_ref());
+        write!(text, ",{}:{value}", Value::from(name.as_str()))
+            .expect("a vector takes all that is written to it");
     }
     text.extend_from_slice(b"}\n");
 }
@@ -191,6 +219,7 @@ fn figures_line(figures: &Figures) -> Value {
 fn schema(
     names: &[(&'static str, ColumnKind)],
     arrays: &[ArrayRef],
+    key_fields: Vec<Field>,
     figures: &Figures,
 ) -> Result<Arc<Schema>> {
     // All of it without rows: whether there are nulls counts for all batches.
@@ -214,7 +243,7 @@ fn schema(
         };
         field.as_ref().clone().with_nullable(is_nullable)
     });
-    let fields: Vec<_> = fields.collect();
+    let fields: Vec<_> = fields.chain(key_fields).collect();
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
@@ -234,7 +263,8 @@ fn batch(
         }
         _ => Ok(others.next().ok_or_else(missing_column)?.slice(from, rows)),
     });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut columns = columns.collect::<Result<Vec<_>>>()?;
+    columns.extend(others.map(|array| array.slice(from, rows)));
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(unwritten)
 }
 
@@ -251,6 +281,7 @@ mod tests {
     use super::*;
     use arrow_ipc::reader::StreamReader;
     use evergraph::analysis::table::by_name;
+    use evergraph_graph::value::{Value, ValueType};
 
     fn answer(rows: u32) -> Answer {
         let scores = (0..rows).map(|row| f64::from(row) / 2.0).collect();
@@ -265,7 +296,7 @@ mod tests {
     fn all(rows: u32, format: RowFormat) -> (Vec<u8>, Vec<BodyPart>) {
         let algorithm = by_name("pagerank").unwrap();
         let more = vec![("kernel_seconds", Figure::Real(0.5))];
-        let mut rows = AnswerRows::new(algorithm, answer(rows), more, format).unwrap();
+        let mut rows = AnswerRows::new(algorithm, answer(rows), Vec::new(), more, format).unwrap();
         let (mut bytes, mut parts) = (Vec::new(), Vec::new());
         while !rows.is_done() {
             let Frame { bytes: more, kind: FrameKind::Body(part) } = rows.part().unwrap() else {
@@ -306,6 +337,31 @@ mod tests {
     }
 
     #[test]
+    fn properties_of_the_vertices_stand_beside_their_rows() {
+        let mut column = evergraph_graph::column::Column::new(ValueType::Any);
+        let date = Value::parse("1815-12-10", ValueType::Date).unwrap();
+        for value in [Some("Ada\n".into()), None, Some(Value::I32(7)), Some(date), Some(Value::F64(0.1))] {
+            column.push(value);
+        }
+        let keys = vec![KeyColumn { name: "ke\"y".to_owned(), column }];
+        let rows = |format| {
+            let algorithm = by_name("pagerank").unwrap();
+            let mut rows = AnswerRows::new(algorithm, answer(5), keys.clone(), Vec::new(), format).unwrap();
+            rows.part().unwrap().bytes
+        };
+        let text = String::from_utf8(rows(RowFormat::Lines)).unwrap();
+        let found: Vec<serde_json::Value> =
+            text.lines().take(5).map(|line| serde_json::from_str(line).unwrap()).collect();
+        let found: Vec<_> = found.iter().map(|line| line["ke\"y"].to_string()).collect();
+        let date = r#"{"@type":"gx:LocalDate","@value":"1815-12-10"}"#;
+        assert_eq!(found, ["\"Ada\\n\"", "null", "7", date, "0.1"]);
+        let bytes = rows(RowFormat::Arrow);
+        let batch = StreamReader::try_new(&*bytes, None).unwrap().next().unwrap().unwrap();
+        assert_eq!((batch.num_columns(), batch.column(2).null_count()), (3, 1));
+        assert_eq!(batch.schema().field(2).name(), "ke\"y");
+    }
+
+    #[test]
     fn unknown_values_are_null() {
         let algorithm = by_name("bfs").unwrap();
         let column = Column { values: ColumnValues::U32(vec![7, 8]), known: Some(vec![0b10]) };
@@ -315,10 +371,11 @@ mod tests {
             figures: Vec::new(),
             summary: String::new(),
         };
-        let mut rows = AnswerRows::new(algorithm, answer.clone(), Vec::new(), RowFormat::Lines).unwrap();
+        let mut rows =
+            AnswerRows::new(algorithm, answer.clone(), Vec::new(), Vec::new(), RowFormat::Lines).unwrap();
         let text = String::from_utf8(rows.part().unwrap().bytes).unwrap();
         assert!(text.contains("{\"vertex\":3,") && text.contains(":null}") && text.contains(":8}"), "{text}");
-        let mut rows = AnswerRows::new(algorithm, answer, Vec::new(), RowFormat::Arrow).unwrap();
+        let mut rows = AnswerRows::new(algorithm, answer, Vec::new(), Vec::new(), RowFormat::Arrow).unwrap();
         let bytes = rows.part().unwrap().bytes;
         let batch = StreamReader::try_new(&*bytes, None).unwrap().next().unwrap().unwrap();
         assert_eq!(batch.column(1).null_count(), 1);

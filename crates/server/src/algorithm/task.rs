@@ -7,6 +7,7 @@
 //! While it computes it does not give its thread of the scheduler back: that counts it out, and others get a spare one.
 
 use crate::algorithm::call::AlgorithmCall;
+use crate::algorithm::key_columns::read_keys;
 use crate::algorithm::memory::AlgorithmMemory;
 use crate::algorithm::rows::{AnswerRows, Figures, RowFormat, failure_frame, rows_bytes};
 use crate::algorithm::threads::AlgorithmThreads;
@@ -46,7 +47,7 @@ pub struct AlgorithmTask {
 
 enum State {
     Begun,
-    Sending { rows: Box<AnswerRows>, _memory: Reservation },
+    Sending { rows: Box<AnswerRows>, _memory: Vec<Reservation> },
     Ended,
 }
 
@@ -101,7 +102,7 @@ impl AlgorithmTask {
         }
     }
 
-    fn compute(&self) -> Result<(AnswerRows, Reservation), Failure> {
+    fn compute(&self) -> Result<(AnswerRows, Vec<Reservation>), Failure> {
         // It was given with the call, and is taken away at its end.
         let target = self.context.target.as_ref().ok_or_else(Failure::internal)?;
         target.database.check()?;
@@ -125,8 +126,17 @@ impl AlgorithmTask {
                 ("kernel_seconds", Figure::Real(input.kernel_time().as_secs_f64())),
             ];
             drop(input);
-            let memory = memory.reserve("rows of the answer", rows_bytes(&answer))?;
-            Ok((AnswerRows::new(algorithm, answer, more, self.format)?, memory))
+            let rows = memory.reserve("rows of the answer", rows_bytes(&answer))?;
+            let (keys, mut reserved) = read_keys(
+                &snapshot,
+                &self.call.keys,
+                scope.labels.as_deref(),
+                &answer.vertices,
+                &memory,
+                &cancel,
+            )?;
+            reserved.push(rows);
+            Ok((AnswerRows::new(algorithm, answer, keys, more, self.format)?, reserved))
         });
         let computed: GraphResult<_> = computed;
         computed.map_err(|error| self.why_cancelled(Failure::from(&error)))

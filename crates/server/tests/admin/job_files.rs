@@ -1,8 +1,10 @@
 //! Files of jobs: which paths of the server clients may name, how much they may upload, and what is left by nobody.
 
-use crate::client::{basic, raw};
 use crate::jobs::{done, spool_is_empty, upload};
-use crate::{PASSWORD, Site, eventually, site_with_files};
+use crate::support::http_client::{basic, raw};
+use crate::support::secured_site::PASSWORD;
+use crate::support::served::eventually;
+use crate::{Site, site_with_files};
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::spool::options::FileOptions;
 use serde_json::json;

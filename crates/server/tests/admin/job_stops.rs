@@ -3,9 +3,11 @@
 //! A job is caught while it runs: its state is asked for until it is at work, and then it is stopped. One that was done
 //! before is started again.
 
-use crate::client::{Answer, Client, raw};
 use crate::jobs::{ended, spool_is_empty, started};
-use crate::{PASSWORD, Site, edit_users, eventually, site, site_with_files};
+use crate::support::http_client::{Answer, Client, basic, raw};
+use crate::support::secured_site::{PASSWORD, edit_users};
+use crate::support::served::eventually;
+use crate::{Site, site, site_with_files};
 use evergraph::EngineKind;
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
 use evergraph_server::spool::options::FileOptions;
@@ -268,7 +270,7 @@ async fn a_job_ends_with_the_role_and_with_the_log_in_of_its_user() {
 async fn an_algorithm_whose_client_leaves_is_cancelled() {
     let site = site();
     site.run("social", "g.addV('Person').as('a').addV('Person').addE('KNOWS').from('a')");
-    let login = crate::client::basic("reader", PASSWORD);
+    let login = basic("reader", PASSWORD);
     let address = site.server.address();
     let body = r#"{"iterations": 4000000000, "tolerance": 0}"#;
     let head = format!(

@@ -5,12 +5,10 @@ use crate::support::secured_site::{PASSWORD, edit_users};
 use crate::support::served::eventually;
 use crate::support::web_socket_client::{Client as WebSocket, bytecode, eval, transaction, within};
 use crate::{Site, site};
-use evergraph_protocol::format::Format;
-use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};
+use evergraph_protocol::request::operation::{Alias, QueryOptions};
 use evergraph_server::databases::options::CreateOptions;
 use evergraph_server::security::role::Role;
 use serde_json::json;
-use tokio_tungstenite::tungstenite::Message;
 
 const READS: [&str; 3] = ["g.V().count()", "g.E().limit(1)", "g.inject(1)"];
 const WRITES: [&str; 3] = ["g.addV('Point')", "g.V().drop()", "g.mergeV([(T.label): 'Point'])"];
@@ -22,14 +20,7 @@ fn on(name: &str, options: QueryOptions) -> QueryOptions {
 
 async fn log_in(site: &Site, user: &str) -> WebSocket {
     let mut client = WebSocket::connect(site.server.address()).await;
-    let id =
-        client.send(Format::GraphBinary, eval("g.inject(1)", on("social", QueryOptions::default()))).await;
-    assert_eq!(client.response(Format::GraphBinary).await.code, 407);
-    let sasl = [b"\0", user.as_bytes(), b"\0", PASSWORD.as_bytes()].concat();
-    let operation = Operation::Authentication { sasl, mechanism: Some("PLAIN".into()) };
-    let login = evergraph_protocol::request::operation::Request { id, operation };
-    client.send_message(Message::Binary(login.to_message(Format::GraphBinary).unwrap().into())).await;
-    client.answer(Format::GraphBinary, id).await;
+    client.ask_as(user, PASSWORD, eval("g.inject(1)", on("social", QueryOptions::default()))).await;
     client
 }
 

@@ -15,7 +15,7 @@ use crate::loading::LabelRow;
 use crate::remote_job::tell;
 use crate::target::UncheckedUrl;
 use evergraph::export::options::{ExportFormat, ExportOptions};
-use evergraph::import::options::{HeaderPlace, ImportOptions, InputFile, Role};
+use evergraph::import::options::{HeaderPlace, ImportOptions, InputFile};
 use evergraph_client::admin::jobs::JobRequest;
 use evergraph_graph::error::{Error, Result};
 use evergraph_terminal::failure::Failure;

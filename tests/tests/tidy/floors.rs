@@ -303,7 +303,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["allocator", "amount", "engine", "open", "settings", "target", "welcome"],
             &["context"],
             &["remote_job", "server_access"],
-            &["loading"],
+            &["download", "loading"],
             &["command"],
             &["command::query"],
             &["command::shell"],

@@ -16,8 +16,7 @@ use evergraph_query::gremlin::read::read;
 use evergraph_terminal::console::Console;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::table::visible;
-use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::io::Write;
 use std::time::Duration;
@@ -111,7 +110,7 @@ impl QueryOptions {
             query = query.isolation(self.isolation);
         }
         let plan = if profile { admin.profile(&query)? } else { admin.explain(&query)? };
-        self.console.result(&PlanText { text: plan.text, plan: plan.plan })
+        self.console.result(&PlanText { text: plan.text, plan: Some(plan.plan) })
     }
 
     fn query(&self, text: &str) -> Query {
@@ -160,7 +159,7 @@ fn print_plan(mut results: Results<'_>, console: &Console) -> std::result::Resul
             return Err(Error::invalid("the server did not send a plan as text").into());
         };
         let text = plan.to_string();
-        console.result(&PlanText { plan: json!(text), text })?;
+        console.result(&PlanText { plan: None, text })?;
     }
     Ok(())
 }
@@ -168,7 +167,26 @@ fn print_plan(mut results: Results<'_>, console: &Console) -> std::result::Resul
 /// A plan as a server writes it.
 struct PlanText {
     text: String,
-    plan: Value,
+    /// `None` where only the text is known.
+    plan: Option<Plan>,
+}
+
+/// The members of a plan, in the order in which that of a folder has them.
+#[derive(Serialize, Deserialize)]
+struct Plan {
+    steps: Vec<PlanStep>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PlanStep {
+    depth: usize,
+    step: String,
+    index: Option<String>,
+    batches: Option<u64>,
+    rows: Option<u64>,
+    traversers: Option<u64>,
+    seconds: Option<f64>,
 }
 
 impl fmt::Display for PlanText {

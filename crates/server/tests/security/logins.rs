@@ -55,7 +55,8 @@ async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
         let mut client = Client::connect(server.address()).await;
         let mut ids = Vec::new();
         for at in 0..20 {
-            ids.push(client.send(format, eval(&format!("g.inject({at})"), within("a"))).await);
+            let session = within(&format!("{format:?}"));
+            ids.push(client.send(format, eval(&format!("g.inject({at})"), session)).await);
         }
         let asked = client.response(format).await;
         assert_eq!((asked.code, asked.id), (407, Some(ids[0])));

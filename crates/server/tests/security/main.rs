@@ -34,6 +34,8 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../admin/queries.rs"),
         include_str!("../admin/routes.rs"),
         include_str!("../admin/users.rs"),
+        include_str!("../admin/job_files.rs"),
+        include_str!("../admin/job_stops.rs"),
         include_str!("../admin/jobs.rs"),
         include_str!("../../src/spool/relative_path.rs"),
         include_str!("../../src/spool/upload.rs"),

@@ -27,6 +27,7 @@
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
+#   MINUTES           of `make soak`: how long (crates/cli/tests/hostile/soak.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
 #   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
@@ -75,7 +76,7 @@ PYTHON_PACKAGE := CARGO_TARGET_DIR="$(abspath $(BUILT))" CARGO_FLAGS="$(CARGO_FL
 NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
-.PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill bench bench-engines bench-smoke \
+.PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
     bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop tinkerpop-server \
     differential container-test
@@ -181,6 +182,11 @@ crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
 	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz
+
+soak: toolchain ## Clients of all kinds on the real server for MINUTES=60: memory stays flat; last line with counts
+	@echo "== clients of all kinds on a server for $(or $(MINUTES),60) minutes"
+	$(Q)EVERGRAPH_SOAK_MINUTES="$(or $(MINUTES),60)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-cli --test hostile \
+	    -- --nocapture soak::
 
 kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"

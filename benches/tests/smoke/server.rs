@@ -10,8 +10,8 @@ fn program() -> PathBuf {
     let built =
         Path::new(env!("CARGO_BIN_EXE_evergraph-benches")).parent().expect("a program is in a folder");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // With the features that this test is built with, so that little is compiled twice.
-    cargo.args(["build", "--locked", "--quiet", "--workspace", "--bin", "evergraph"]);
+    // By a test of its own, with the features that all tests are built with: nothing is compiled twice.
+    cargo.args(["test", "--no-run", "--locked", "--quiet", "--workspace", "--test", "peak_memory"]);
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     cargo
         .arg("--manifest-path")

@@ -20,7 +20,7 @@ use evergraph_report::disk_size::disk_bytes;
 use evergraph_terminal::meter::Meter;
 use evergraph_terminal::number::{count, counted, size, telling_rate, time};
 use evergraph_terminal::table::{Side, Table, visible};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -238,7 +238,7 @@ pub struct LoadReport {
 }
 
 /// Vertices of one label.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LabelRow {
     /// The label.
     pub label: String,

@@ -11,6 +11,7 @@ mod amount;
 mod arguments;
 mod command;
 mod context;
+mod download;
 mod engine;
 mod loading;
 mod open;

@@ -80,8 +80,8 @@ pub fn in_our_words(usage: &clap::Error, path: &[String]) -> Option<(Failure, St
 fn not_by_url(path: &[String], url: &str) -> (Failure, String) {
     let command = path.first().map_or("this command", String::as_str);
     let text = format!("{command} opens the folder of a database, and {url} is the URL of a server");
-    let hint = "query, shell, stats, index and health take a URL; everything else needs the folder, on the server's machine and \
-                while no server has it open";
+    let hint = "this command needs the folder, on the server's machine and while no server has it open; `evergraph help` shows \
+                which commands take a URL";
     (Error::invalid(text).into(), hint.to_owned())
 }
 

@@ -158,6 +158,7 @@ impl fmt::Display for ServerUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(text: &str) -> ServerUrl {
         text.parse().unwrap()
@@ -220,5 +221,42 @@ mod tests {
         assert!(
             !ServerUrl::is_url("social.eg") && !ServerUrl::is_url("./a://b") && !ServerUrl::is_url("://b")
         );
+    }
+
+    fn urls() -> impl Strategy<Value = ServerUrl> {
+        let host =
+            prop_oneof!["[a-z0-9][a-z0-9.-]{0,20}", Just("::1".to_owned()), Just("2001:db8::7".to_owned())];
+        let name = |text: &'static str| prop::option::of(text);
+        // A database of the name of the drivers' path is written as its alias.
+        let database = name("[^\\p{Cc}]{1,20}")
+            .prop_filter("a path of its own", |name| name.as_deref() != Some(GREMLIN_PATH));
+        (any::<bool>(), host, 1..=u16::MAX, name("[^\\p{Cc}]{1,20}"), database).prop_map(
+            |(has_tls, host, port, user, database)| ServerUrl { has_tls, host, port, user, database },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_url_is_read_as_it_was_written(url in urls()) {
+            let text = url.to_string();
+            prop_assert_eq!(text.parse::<ServerUrl>().unwrap(), url, "{}", text);
+        }
+
+        #[test]
+        fn hostile_text_is_refused_or_means_one_place_and_never_shows_a_password(
+            scheme in prop_oneof![Just("ws"), Just("wss"), Just("HTTP"), Just(""), Just("x")],
+            rest in prop_oneof!["\\PC{0,40}", "[a-z:@/%\\[\\]?#.0-9]{0,40}", ".{0,40}"],
+        ) {
+            let text = format!("{scheme}://{rest}");
+            match text.parse::<ServerUrl>() {
+                Ok(url) => prop_assert_eq!(url.to_string().parse::<ServerUrl>().unwrap(), url),
+                Err(error) => prop_assert_eq!(error.kind(), evergraph_graph::error::ErrorKind::Invalid),
+            }
+            let with_password = format!("{scheme}://ann:SECRET@{rest}");
+            prop_assert!(with_password.parse::<ServerUrl>().map_or_else(
+                |error| !error.to_string().contains("SECRET"),
+                |url| !url.to_string().contains("SECRET"),
+            ));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Client: where a connection comes from, and its place among all connections.
 
+use crate::message_meter::MessageMeter;
 use crate::security::quota::{Quota, QuotaGuard, Quotas};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 /// The other end of a connection. Its place is free again when this is dropped.
 pub struct Client {
     address: IpAddr,
+    messages: Arc<MessageMeter>,
     _place: OwnedSemaphorePermit,
     /// Its place among those of its address that have not logged in.
     stranger: Mutex<Option<QuotaGuard>>,
@@ -16,11 +18,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client at `address` with its places.
+    /// A client at `address` with its places, whose messages are counted by `messages`.
     #[must_use]
-    pub fn new(address: IpAddr, place: OwnedSemaphorePermit, stranger: Option<QuotaGuard>) -> Self {
+    pub fn new(
+        address: IpAddr,
+        place: OwnedSemaphorePermit,
+        stranger: Option<QuotaGuard>,
+        messages: Arc<MessageMeter>,
+    ) -> Self {
         Self {
             address: address.to_canonical(),
+            messages,
             _place: place,
             stranger: Mutex::new(stranger),
             user: Mutex::default(),
@@ -31,6 +39,12 @@ impl Client {
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
+    }
+
+    /// What its messages take.
+    #[must_use]
+    pub fn messages(&self) -> &Arc<MessageMeter> {
+        &self.messages
     }
 
     /// Whether `user` has logged in last, by HTTP.
@@ -57,6 +71,7 @@ impl Client {
 
     /// Notes that it has logged in.
     pub fn logged_in(&self) {
+        self.messages.logged_in();
         self.stranger.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

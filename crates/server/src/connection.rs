@@ -14,7 +14,9 @@ use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::open_database::UsePurpose;
 use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::ResolvedDatabase;
+use crate::end_reason::EndReason;
 use crate::failure::Failure;
+use crate::message_meter::{MessageMeter, RequestPlace, Sender};
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, RunningRequest};
@@ -42,19 +44,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use uuid::Uuid;
-
-/// Why the server ends a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EndReason {
-    /// Too many log-ins failed.
-    LoginFailed,
-    /// The user was removed, or has another password.
-    LoginEnded,
-    /// The client sent nothing for too long.
-    Idle,
-}
 
 /// The requests and sessions of one client.
 ///
@@ -90,6 +81,7 @@ impl Connection {
             Some(_) => LoginGate::closed(Arc::clone(&core.login_waiting_bytes)),
             None => LoginGate::open(),
         };
+        client.messages().begin(if gate.is_open() { Sender::Known } else { Sender::Stranger });
         let state = Mutex::new(State {
             requests: HashMap::new(),
             sessions: HashMap::new(),
@@ -107,6 +99,12 @@ impl Connection {
         &self.outbox
     }
 
+    /// What its messages take.
+    #[must_use]
+    pub fn messages(&self) -> &Arc<MessageMeter> {
+        self.client.messages()
+    }
+
     /// Requests that are not answered yet.
     #[must_use]
     pub fn requests_count(&self) -> usize {
@@ -119,10 +117,10 @@ impl Connection {
         self.state().last_used = Instant::now();
     }
 
-    /// Takes a message. `permit` is given back when its request is answered.
-    pub fn receive(self: &Arc<Self>, message: &[u8], kind: FrameKind, permit: Option<OwnedSemaphorePermit>) {
+    /// Takes a message. `place` is given back when its request is answered.
+    pub fn receive(self: &Arc<Self>, message: &[u8], kind: FrameKind, place: Option<RequestPlace>) {
         self.touch();
-        self.take(message, kind, permit, None);
+        self.take(message, kind, place, None);
     }
 
     /// Takes a message of a client, who is known to be `admitted` or is asked to log in.
@@ -130,7 +128,7 @@ impl Connection {
         self: &Arc<Self>,
         message: &[u8],
         kind: FrameKind,
-        mut permit: Option<OwnedSemaphorePermit>,
+        mut place: Option<RequestPlace>,
         admitted: Option<Arc<Login>>,
     ) {
         let (format, read) = read_request(message, kind);
@@ -148,11 +146,11 @@ impl Connection {
                         id,
                         message: message.to_vec(),
                         kind,
-                        permit: permit.take(),
+                        place: place.take(),
                     }),
                 };
                 let answered = match admission {
-                    Admission::Runs(login) => self.accept(reply, operation, permit, &self.principal(login)),
+                    Admission::Runs(login) => self.accept(reply, operation, place, &self.principal(login)),
                     Admission::AsksForLogin => {
                         self.outbox.push(reply.frame(Status::Authenticate, None, &Attributes::new()));
                         Ok(())
@@ -251,7 +249,7 @@ impl Connection {
             self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
         }
         while let Some(waiting) = self.gate.next_waiting() {
-            self.take(&waiting.message, waiting.kind, waiting.permit, self.gate.login());
+            self.take(&waiting.message, waiting.kind, waiting.place, self.gate.login());
         }
     }
 
@@ -297,7 +295,7 @@ impl Connection {
         self: &Arc<Self>,
         reply: Reply,
         operation: Operation,
-        permit: Option<OwnedSemaphorePermit>,
+        place: Option<RequestPlace>,
         principal: &Principal,
     ) -> Result<(), Failure> {
         let cancel = CancelFlag::default();
@@ -308,7 +306,7 @@ impl Connection {
                 match self.binding_of(&session) {
                     Some(Binding { served, .. }) => {
                         // Without a place among those of the user, which may all be taken.
-                        let permits = Permits { _connection: permit, _user: None };
+                        let permits = Permits { _connection: place, _user: None };
                         let request =
                             PendingRequest { reply, job: Job::RollBack, target: None, cancel, permits };
                         self.enter(request, Some((session, served)));
@@ -322,7 +320,7 @@ impl Connection {
             }
         };
         let user = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
-        let permits = Permits { _connection: permit, _user: user.map_err(Failure::busy)? };
+        let permits = Permits { _connection: place, _user: user.map_err(Failure::busy)? };
         let bound = session.as_deref().and_then(|session| self.binding_of(session));
         let resolved = match (&job, &bound, &alias) {
             // Whatever becomes of the database, and of the role on it.
@@ -538,6 +536,9 @@ impl Connection {
         if idle_time.is_some_and(|time| time >= idle_max) {
             self.end(EndReason::Idle);
         }
+        if self.client.messages().is_overdue(options.body_time_max) {
+            self.end(EndReason::EndlessMessage);
+        }
         if self.gate.login().is_some() && self.principal(self.gate.login()).has_ended() {
             self.end(EndReason::LoginEnded);
         }
@@ -552,6 +553,9 @@ impl Connection {
 
     /// Cancels all requests and rolls back all sessions: the client is gone, or the server stops.
     pub fn close(&self) {
+        if planted(Bug::GoneClientsUnnoticed) {
+            return;
+        }
         self.outbox.close();
         let (requests, sessions) = {
             let mut state = self.state();

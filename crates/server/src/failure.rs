@@ -19,6 +19,7 @@ pub struct Failure {
     /// For programs.
     pub attributes: Attributes,
     is_of_server: bool,
+    is_full_disk: bool,
 }
 
 impl Failure {
@@ -29,7 +30,8 @@ impl Failure {
             _ => message,
         };
         let is_of_server = matches!(kind, ErrorKind::Io | ErrorKind::Corrupt);
-        Self { status, message, attributes: Attributes::new().with_kind(kind), is_of_server }
+        let attributes = Attributes::new().with_kind(kind);
+        Self { status, message, attributes, is_of_server, is_full_disk: false }
     }
 
     /// The arguments of a request are wrong.
@@ -83,7 +85,7 @@ impl Failure {
             "the server failed at this request because of a defect, which its log describes".to_owned();
         let attributes = Attributes::new().with_unknown_outcome();
         // The panic has a record of its own.
-        Self { status: Status::ServerError, message, attributes, is_of_server: false }
+        Self { status: Status::ServerError, message, attributes, is_of_server: false, is_full_disk: false }
     }
 
     /// Whether the server, its disk or its files are the cause, and not the request: whoever runs it should know. The
@@ -91,6 +93,12 @@ impl Failure {
     #[must_use]
     pub fn is_of_server(&self) -> bool {
         self.is_of_server
+    }
+
+    /// Whether the disk had no room: a limit to whoever writes, and not that of a query.
+    #[must_use]
+    pub fn is_full_disk(&self) -> bool {
+        self.is_full_disk
     }
 
     /// Whether a conflict is the reason: nothing was written.
@@ -125,7 +133,8 @@ impl From<&Error> for Failure {
             _ => Status::of(error.kind()),
         };
         let mut failure = Self::new(status, error.kind(), error.to_string());
-        failure.is_of_server |= is_full_disk(error);
+        failure.is_full_disk = is_full_disk(error);
+        failure.is_of_server |= failure.is_full_disk;
         if let Some(place) = text_error(error).and_then(|error| error.place) {
             failure.attributes = failure.attributes.with_place(place);
         }
@@ -154,8 +163,9 @@ impl From<EncodeError> for Failure {
     }
 }
 
-/// Whether the disk had no room, which is a limit to whoever writes, and not that of a query.
-fn is_full_disk(error: &Error) -> bool {
+/// Whether `error` is that the disk had no room.
+#[must_use]
+pub fn is_full_disk(error: &Error) -> bool {
     let mut next = error.source();
     while let Some(cause) = next {
         let system = cause.downcast_ref::<io::Error>();
@@ -201,9 +211,8 @@ mod tests {
         assert_eq!(conflict.attributes.get("kind").and_then(|kind| kind.as_str()), Some("conflict"));
         assert!(Failure::from(Error::new(ErrorKind::Io, "sync the log")).is_of_server());
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        assert!(
-            Failure::from(Error::new(ErrorKind::Limit, "append to the log").because(full)).is_of_server()
-        );
+        let full = Failure::from(Error::new(ErrorKind::Limit, "append to the log").because(full));
+        assert!(full.is_of_server() && full.is_full_disk());
         assert!(!Failure::from(Error::new(ErrorKind::Limit, "1 GiB are taken")).is_of_server());
         assert!(!conflict.is_of_server() && !wrong.is_of_server());
         let lost = Failure::of_unknown_outcome(&Error::new(ErrorKind::Io, "sync the log"));

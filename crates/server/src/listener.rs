@@ -10,6 +10,7 @@
 use crate::client::Client;
 use crate::http::keep_alive::{ConnectionPhase, KeepAlive, PhaseLimits, WatchedBody, WatchedStream};
 use crate::log::target;
+use crate::message_meter::{MessageMeter, MessageRoom};
 use crate::metrics::Metrics;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::quota::{Quota, Quotas};
@@ -50,6 +51,8 @@ pub(crate) struct Listener {
     /// Connections of an address that have not logged in; `None` if nobody does.
     pub(crate) strangers: Option<Arc<Quotas>>,
     pub(crate) limits: PhaseLimits,
+    /// Room for messages of WebSockets.
+    pub(crate) messages: Arc<MessageRoom>,
     pub(crate) phase: watch::Receiver<ServerPhase>,
 }
 
@@ -78,7 +81,8 @@ impl Listener {
                 strangers.map(|all| all.take(&peer.ip().to_canonical().to_string(), Quota::Connections));
             let stranger =
                 stranger.transpose().map_err(|_| "too many connections of this address have not logged in");
-            match place.and_then(|place| Ok(Client::new(peer.ip(), place, stranger?))) {
+            let messages = MessageMeter::new(&shared.messages);
+            match place.and_then(|place| Ok(Client::new(peer.ip(), place, stranger?, messages))) {
                 Ok(client) => {
                     drop(tokio::spawn(Arc::clone(&shared).carry(stream, peer, client, router.clone())))
                 }
@@ -116,7 +120,7 @@ impl Listener {
         accepted: Instant,
     ) {
         let (client, keep_alive) = (Arc::new(client), KeepAlive::new(self.limits, accepted));
-        let stream = WatchedStream::new(stream, Arc::clone(&keep_alive));
+        let stream = WatchedStream::new(stream, Arc::clone(&keep_alive), Arc::clone(client.messages()));
         let watching = Arc::clone(&keep_alive);
         let router = TowerToHyperService::new(router);
         let service = service_fn(move |mut request: Request<Incoming>| {

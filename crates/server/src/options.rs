@@ -51,7 +51,7 @@ impl Default for ServerOptions {
             slice: Duration::from_millis(5),
             query_timeout: Duration::from_secs(60),
             query_memory_bytes: 1 << 30,
-            outbox_bytes_max: 256 << 10,
+            outbox_bytes_max: 64 << 10,
             requests_max: 256,
             connections_max: 4096,
             user_connections_max: 1024,

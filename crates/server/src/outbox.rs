@@ -86,7 +86,9 @@ impl Outbox {
     }
 
     /// Adds a frame, whether there is room or not. Of a closed outbox it is dropped.
-    pub fn push(&self, frame: Frame) {
+    pub fn push(&self, mut frame: Frame) {
+        // A buffer that grew has up to twice the room that it needs, and may lie here for long.
+        frame.bytes.shrink_to_fit();
         let mut state = self.state();
         if state.is_closed || state.is_finishing {
             return;

@@ -3,6 +3,7 @@
 use crate::answer::message::Reply;
 use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::RequestTarget;
+use crate::message_meter::RequestPlace;
 use crate::request_context::Job;
 use crate::scheduler::TaskHandle;
 use crate::security::quota::QuotaGuard;
@@ -11,7 +12,6 @@ use evergraph_graph::cancel::CancelFlag;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// A request that is not answered yet.
 pub(crate) struct RunningRequest {
@@ -24,7 +24,7 @@ pub(crate) struct RunningRequest {
 /// Places among the requests of a connection, and of a user, until both are given back.
 #[derive(Default)]
 pub(crate) struct Permits {
-    pub(crate) _connection: Option<OwnedSemaphorePermit>,
+    pub(crate) _connection: Option<RequestPlace>,
     pub(crate) _user: Option<QuotaGuard>,
 }
 

@@ -16,7 +16,7 @@ use crate::outbox::Frame;
 use crate::query_registry::QueryState;
 use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
 use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
-use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk, renamed_attribute};
+use crate::result_chunk::{ChunkDetail, ChunkState, RESULTS_MAX, ResultChunk, renamed_attribute};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
 use crate::security::role::Role;
@@ -213,8 +213,8 @@ impl RequestTask {
             .context
             .deadline
             .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-        let limits =
-            Limits { timeout, memory_bytes: self.context.options.query_memory_bytes, ..Limits::default() };
+        let memory_bytes = self.context.options.query_memory_bytes;
+        let limits = Limits { timeout, memory_bytes, batch_rows: RESULTS_MAX, ..Limits::default() };
         let terms =
             QueryTerms { bindings: bindings.clone(), limits, cancel: &self.context.cancel, strict, notes };
         let task = match open {

@@ -14,8 +14,9 @@ use evergraph_query::value::item::Item;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Results in a chunk: their elements are read together, by column.
-const RESULTS_MAX: usize = 256;
+/// Results in a chunk: their elements are read together, by column. Rows of a batch, too: a query that waits for its client
+/// holds what is left of one, with its texts.
+pub(crate) const RESULTS_MAX: usize = 256;
 /// Bytes of a unique key that is sent.
 const KEY_BYTES_MAX: usize = 1024;
 

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, watch};
 
@@ -52,6 +52,10 @@ const SPARE_WORKERS_MAX: usize = 64;
 const USERS_INTERVAL: Duration = Duration::from_millis(500);
 /// Of all places, the share that clients of one address may have who have not logged in.
 const STRANGERS_SHARE: usize = 4;
+/// Bytes that the system keeps of what a connection has sent and nobody read; Linux takes twice as much for its own needs.
+const SEND_BUFFER_BYTES: u32 = 256 << 10;
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 /// How long connections may take to close.
 const CLOSE_TIME: Duration = Duration::from_secs(2);
 
@@ -169,6 +173,7 @@ impl Server {
             metrics: Arc::default(),
             quotas: Arc::new(Quotas::new(options.user_connections_max, options.user_requests_max)),
             login_waiting_bytes: Arc::default(),
+            messages: Arc::default(),
         });
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);
         let room = Arc::new(Semaphore::new(options.connections_max));
@@ -184,6 +189,7 @@ impl Server {
                 answer_idle_max: options.query_timeout.saturating_add(options.http_idle_max),
                 idle_max: options.http_idle_max,
             },
+            messages: Arc::clone(&core.messages),
             phase: phase_seen.clone(),
         };
         let shared = Arc::new(Shared::new(
@@ -385,11 +391,17 @@ async fn sweep(shared: Arc<Shared>) {
     }
 }
 
+/// Listens. What its connections have sent and nobody read is bounded in the system as well, which otherwise keeps some MiB of
+/// each.
 fn listen(address: SocketAddr, runtime: &Runtime) -> io::Result<TcpListener> {
-    let listener = std::net::TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
     let _context = runtime.enter();
-    TcpListener::from_std(listener)
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As the standard library does: a server that was stopped can be started again at once.
+    #[cfg(not(windows))]
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Waits until `is_done`, at most for `time`.

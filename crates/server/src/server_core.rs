@@ -4,6 +4,7 @@ use crate::algorithm::threads::AlgorithmThreads;
 use crate::databases::catalogue::DatabaseCatalogue;
 use crate::jobs::registry::Jobs;
 use crate::jobs::resources::JobResources;
+use crate::message_meter::MessageRoom;
 use crate::metrics::Metrics;
 use crate::options::ServerOptions;
 use crate::query_registry::QueryRegistry;
@@ -47,6 +48,8 @@ pub struct ServerCore {
     pub quotas: Arc<Quotas>,
     /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).
     pub login_waiting_bytes: Arc<AtomicUsize>,
+    /// Room for messages of WebSockets.
+    pub messages: Arc<MessageRoom>,
 }
 
 impl ServerCore {

@@ -1,6 +1,8 @@
 //! WebSocket: carries the messages of one connection, both ways.
 
-use crate::connection::{Connection, EndReason};
+use crate::connection::Connection;
+use crate::end_reason::EndReason;
+use crate::message_meter::RequestPlace;
 use crate::outbox::{Frame, FrameKind};
 use crate::server_phase::ServerPhase;
 use axum::body::Bytes;
@@ -31,8 +33,8 @@ pub async fn serve(
         tokio::select! {
             ended = reading => ended,
             // It has sent all that there was to send.
-            () = writing => connection.end_reason().map(ended_by_server),
-            ended = overdue(&connection) => Some(ended_by_server(ended)),
+            () = writing => connection.end_reason().map(EndReason::close_frame),
+            ended = overdue(&connection) => Some(ended.close_frame()),
         }
     };
     connection.close();
@@ -55,11 +57,16 @@ async fn read(
     mut phase: watch::Receiver<ServerPhase>,
 ) -> Option<CloseFrame> {
     let room = Arc::new(Semaphore::new(requests_max));
+    let messages = connection.messages();
     loop {
         let permit = tokio::select! {
             permit = Arc::clone(&room).acquire_owned() => permit.expect("nobody closes the semaphore"),
             () = closing(&mut phase) => return Some(going_away()),
         };
+        tokio::select! {
+            () = messages.has_room() => {}
+            () = closing(&mut phase) => return Some(going_away()),
+        }
         let message = tokio::select! {
             message = stream.next() => message,
             () = closing(&mut phase) => return Some(going_away()),
@@ -69,9 +76,14 @@ async fn read(
             Ok(Message::Text(text)) => (Bytes::from(text), FrameKind::Text),
             Ok(Message::Close(_)) => return None,
             // Pings are answered below.
-            Ok(Message::Ping(_) | Message::Pong(_)) => {
+            Ok(Message::Ping(bytes) | Message::Pong(bytes)) => {
+                messages.received_control(bytes.len());
                 connection.touch();
                 continue;
+            }
+            Err(_) if messages.is_refused() => {
+                let reason = "too much memory is taken by messages: try again later";
+                return Some(CloseFrame { code: close_code::AGAIN, reason: reason.into() });
             }
             Err(error) => {
                 let reason = format!("{error}").chars().take(100).collect::<String>();
@@ -83,8 +95,9 @@ async fn read(
         let is_serving = *phase.borrow() == ServerPhase::Serving;
         let receiving = Arc::clone(connection);
         let length = bytes.len();
+        let place = RequestPlace { permit, message: messages.received_message() };
         let receive = move || match is_serving {
-            true => receiving.receive(&bytes, kind, Some(permit)),
+            true => receiving.receive(&bytes, kind, Some(place)),
             false => receiving.refuse(&bytes, kind),
         };
         if length <= SHORT_MESSAGE_BYTES {
@@ -125,17 +138,6 @@ async fn overdue(connection: &Connection) -> EndReason {
     let reason = connection.ended().await;
     tokio::time::sleep(CLOSE_TIME).await;
     reason
-}
-
-fn ended_by_server(reason: EndReason) -> CloseFrame {
-    let (code, text) = match reason {
-        EndReason::LoginFailed => (close_code::POLICY, "log-ins failed"),
-        EndReason::LoginEnded => {
-            (close_code::POLICY, "the user was removed or has another password: log in again")
-        }
-        EndReason::Idle => (close_code::AWAY, "the connection was idle"),
-    };
-    CloseFrame { code, reason: text.into() }
 }
 
 fn going_away() -> CloseFrame {

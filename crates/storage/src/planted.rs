@@ -281,6 +281,12 @@ bugs! {
     EndlessBodies = "endless-bodies";
     /// The query of a client that is gone runs on.
     QueriesOutliveClients = "queries-outlive-clients";
+    /// What a WebSocket left behind runs on, and its transactions stay open.
+    GoneClientsUnnoticed = "gone-clients-unnoticed";
+    /// Messages that WebSockets receive have no limit together.
+    MessagesUncounted = "messages-uncounted";
+    /// A message of a WebSocket may take any time to arrive.
+    EndlessMessages = "endless-messages";
     /// A connection that is kept alive may be idle for ever.
     EndlessIdleConnections = "endless-idle-connections";
     /// Requests to administer are answered whatever role their user has.

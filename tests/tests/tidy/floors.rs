@@ -196,6 +196,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/server/src",
         &[
             &[
+                "end_reason",
                 "failure",
                 "log",
                 "options",
@@ -203,6 +204,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "scheduler",
                 "server_phase",
                 "http::error",
+                "message_meter",
                 "metrics",
                 "databases::name",
                 "random_id",
@@ -220,6 +222,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "databases::ending_checkpoint",
                 "databases::open_database",
                 "databases::settings_file",
+                "databases::write_health",
             ],
             &["databases::root_folder", "databases::memory_shares"],
             &["databases::served_database"],
@@ -300,7 +303,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["allocator", "amount", "engine", "open", "settings", "target", "welcome"],
             &["context"],
             &["remote_job", "server_access"],
-            &["loading"],
+            &["download", "loading"],
             &["command"],
             &["command::query"],
             &["command::shell"],

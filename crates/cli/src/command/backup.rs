@@ -2,14 +2,20 @@
 
 use crate::command::check::check_written;
 use crate::context::Context;
+use crate::download::Download;
 use crate::open::refuse_file;
-use crate::target::FolderParser;
+use crate::server_access::ServerAccessArguments;
+use crate::target::{Target, UncheckedUrl};
 use clap::Args;
+use evergraph::export::options::{ExportFormat, ExportOptions};
+use evergraph_client::admin::jobs::JobRequest;
+use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, counted, size, time};
 use evergraph_terminal::table::visible;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,25 +25,31 @@ Examples:
   evergraph backup social.eg backups/monday
   evergraph backup social.eg /mnt/usb/social.eg --no-check
   evergraph stats backups/monday                   a backup is a database: open it to restore
+  evergraph backup wss://ann@graph.example/social backups/monday
 
 All checksums are verified while the files are copied, and the finished copy is
 checked. A backup is complete or absent: after Ctrl-C or an error the partial copy is
 removed. A partial copy that a crash leaves behind cannot be opened, and the next
 backup to the same folder replaces it. A program that has the database open can back it up
-without closing it: Database::backup.";
+without closing it: Database::backup. By the URL of a server, the server makes the copy beside
+readers and writers, and this command fetches it; that needs the role admin, and a server that
+was started with --spool or --root. Ctrl-C cancels the job there as well.";
 
 /// Arguments of `evergraph backup`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct BackupArguments {
-    /// The database.
-    #[arg(value_parser = FolderParser)]
-    pub database: PathBuf,
+    /// The database: a folder, or the URL of a server.
+    #[arg(value_name = "DATABASE")]
+    pub database: Target,
     /// The folder of the copy: new or empty.
     pub output: PathBuf,
     /// Skip the check of the copy.
     #[arg(long)]
     pub no_check: bool,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
 }
 
 /// Makes the copy.
@@ -46,10 +58,15 @@ pub struct BackupArguments {
 /// Those of opening and of the backup, which leaves nothing then; `corrupt` if the copy has findings.
 pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Failure> {
     refuse_file(&arguments.output)?;
+    let path = match &arguments.database {
+        Target::Server(url) => return of_server(arguments, url, context),
+        Target::Folder(path) => path,
+    };
+    arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
     let began = Instant::now();
-    let database = context.open(&arguments.database)?;
+    let database = context.open(path)?;
     let made = database.backup(&arguments.output, &mut |now| {
         let share = now.bytes_done as f64 / now.bytes_total.max(1) as f64;
         meter.tell("copy", Some(share), || size(now.bytes_done));
@@ -63,7 +80,7 @@ pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Fai
     }
     drop(meter);
     context.console.summary(&BackupReport {
-        database: arguments.database.display().to_string(),
+        database: path.display().to_string(),
         output: arguments.output.display().to_string(),
         through: made.through.0,
         vertices_count: made.vertices_count,
@@ -72,6 +89,46 @@ pub fn execute(arguments: &BackupArguments, context: &Context) -> Result<(), Fai
         checked: !arguments.no_check,
         seconds: began.elapsed().as_secs_f64(),
     })
+}
+
+fn of_server(arguments: &BackupArguments, url: &UncheckedUrl, context: &Context) -> Result<(), Failure> {
+    let output = &arguments.output;
+    if fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some()) {
+        let text = format!("{} isn't empty: name a new or an empty folder", output.display());
+        return Err(Error::invalid(text).into());
+    }
+    let meter = context.console.meter();
+    meter.tell("copy on the server", None, String::new);
+    let began = Instant::now();
+    let admin = arguments.access.admin(url, context)?;
+    // Of the options of an export, only the folder is meant.
+    let options = ExportOptions::new(ExportFormat::Csv, output);
+    let download = Download::folder(&options)?;
+    let made: RemoteBackup = download.run(&admin, &JobRequest::new("backup"), &options, &meter)?;
+    if !arguments.no_check {
+        check_written(output, &meter, context)?;
+    }
+    drop(meter);
+    context.console.summary(&BackupReport {
+        database: admin.client().url().to_string(),
+        output: output.display().to_string(),
+        through: made.through,
+        vertices_count: made.vertices,
+        edges_count: made.edges,
+        bytes_written: made.bytes_written,
+        checked: !arguments.no_check,
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// What a job of a server copied.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RemoteBackup {
+    through: u64,
+    vertices: u64,
+    edges: u64,
+    bytes_written: u64,
 }
 
 /// What a backup holds.

@@ -1,16 +1,19 @@
 //! `evergraph export`: what is in a database now becomes files that others read.
 
 use crate::context::Context;
-use crate::target::FolderParser;
+use crate::download::Download;
+use crate::server_access::ServerAccessArguments;
+use crate::target::{Target, UncheckedUrl};
 use clap::{Args, ValueEnum};
 use evergraph::export::options::{
     ExportFormat, ExportOptions, ExportProgress, ExportSummary, ExportedFile, Packing,
 };
+use evergraph_client::admin::jobs::JobRequest;
 use evergraph_graph::error::{Error, Result};
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{counted, rate, size, time};
 use evergraph_terminal::table::{output_name, visible};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::error::Error as _;
 use std::fmt;
 use std::io;
@@ -26,6 +29,7 @@ Examples:
   evergraph export social.eg --output social.graphml       GraphML, for Gephi and others
   evergraph export bank.eg --format edgelist --output transfers/ --columns amount_cents,time_ms
   evergraph export social.eg --format edgelist --output - --type KNOWS | sort -n | head
+  evergraph export wss://ann@graph.example/social --output social/
 
 Formats:
   csv       a folder: a file per label and edge type, with Neo4j's headers
@@ -37,15 +41,20 @@ Without --format the output's ending decides; a name without an ending is a fold
 With --format edgelist or --format csv any other name is a folder, too.
 
 The files are one consistent snapshot, and the export is complete or absent.
-What a format cannot carry is listed at the end, and in docs/guide/export.md.";
+What a format cannot carry is listed at the end, and in docs/guide/export.md.
+
+A URL:
+  The server writes the files, beside readers and writers, and this command
+  fetches them; edge lists become a folder. That needs the role admin, and a
+  server that was started with --spool or --root. Ctrl-C cancels the job there.";
 
 /// Arguments of `evergraph export`.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ExportArguments {
-    /// The database.
-    #[arg(value_parser = FolderParser)]
-    pub database: PathBuf,
+    /// The database: a folder, or the URL of a server.
+    #[arg(value_name = "DATABASE")]
+    pub database: Target,
     /// The folder or file to write; `-` is standard output, for formats of one file.
     #[arg(long, short, value_name = "PATH")]
     pub output: PathBuf,
@@ -71,6 +80,9 @@ pub struct ExportArguments {
     /// Replace an existing file, or a folder that holds only files of an export.
     #[arg(long)]
     pub overwrite: bool,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
 }
 
 /// The form of the files.
@@ -110,9 +122,14 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
         let text = "--json and --output - both write to standard output: give --output a file";
         return Err(Error::invalid(text).into());
     }
+    let path = match &arguments.database {
+        Target::Server(url) => return of_server(arguments, url, &options, context),
+        Target::Folder(path) => path,
+    };
+    arguments.access.refuse()?;
     let meter = context.console.meter();
     meter.tell("open", None, String::new);
-    let database = context.open(&arguments.database)?;
+    let database = context.open(path)?;
     let began = Instant::now();
     let exported = database.export(&options, &|now: &ExportProgress<'_>| {
         let phase = if now.file.is_empty() { "look" } else { "write" };
@@ -127,7 +144,7 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
     let ExportSummary { files, vertices_count, edges_count, losses } = exported;
     let file = |file: ExportedFile| FileRow { name: file.name, rows: file.rows, bytes: file.bytes };
     let report = ExportReport {
-        database: arguments.database.display().to_string(),
+        database: path.display().to_string(),
         output: arguments.output.display().to_string(),
         format: options.format.name(),
         files: files.into_iter().map(file).collect(),
@@ -136,11 +153,69 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
         not_carried: losses,
         seconds: began.elapsed().as_secs_f64(),
     };
-    if to_standard_output {
-        context.console.note(report.to_string().trim_end());
-        return Ok(());
+    report.show(context, to_standard_output)
+}
+
+fn of_server(
+    arguments: &ExportArguments,
+    url: &UncheckedUrl,
+    options: &ExportOptions,
+    context: &Context,
+) -> std::result::Result<(), Failure> {
+    let to_standard_output = options.output == Path::new("-");
+    let is_file =
+        options.format.is_one_file() || ExportFormat::of_path(&options.output) == Some(options.format);
+    if options.format == ExportFormat::EdgeList && (is_file || to_standard_output) {
+        let text =
+            "a server writes edge lists into a folder, which --output has to be: name one without an ending";
+        return Err(Error::invalid(text).into());
     }
-    context.console.summary(&report)
+    let began = Instant::now();
+    let meter = context.console.meter();
+    meter.tell("export on the server", None, String::new);
+    let admin = arguments.access.admin(url, context)?;
+    let download = match options.format.is_one_file() {
+        true => Download::file(options)?,
+        false => Download::folder(options)?,
+    };
+    let is_packed_inside = options.format == ExportFormat::Parquet;
+    let packing = (options.packing.is_some() || !is_packed_inside).then(|| options.packing().name());
+    let request = JobRequest::new("export")
+        .with("format", options.format.name())
+        .with_some("packing", packing)
+        .with("labels", options.labels.clone())
+        .with("types", options.types.clone())
+        .with("edgeColumns", options.edge_columns.clone())
+        .with("vertexColumns", options.vertex_columns.clone());
+    let made: Result<RemoteExport> = download.run(&admin, &request, options, &meter);
+    let made = made.map_err(|error| failure(error, to_standard_output))?;
+    drop(meter);
+    let mut files = made.files;
+    if let (true, [file]) = (options.format.is_one_file(), &mut files[..]) {
+        // Here it has another name.
+        file.name = options.output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    }
+    let report = ExportReport {
+        database: admin.client().url().to_string(),
+        output: options.output.display().to_string(),
+        format: options.format.name(),
+        files,
+        vertices_count: made.vertices,
+        edges_count: made.edges,
+        not_carried: made.not_carried,
+        seconds: began.elapsed().as_secs_f64(),
+    };
+    report.show(context, to_standard_output)
+}
+
+/// What a job of a server wrote.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RemoteExport {
+    files: Vec<FileRow>,
+    vertices: u64,
+    edges: u64,
+    not_carried: Vec<String>,
 }
 
 impl ExportArguments {
@@ -211,11 +286,21 @@ struct ExportReport {
     seconds: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct FileRow {
     name: String,
     rows: u64,
     bytes: u64,
+}
+
+impl ExportReport {
+    fn show(&self, context: &Context, to_standard_output: bool) -> std::result::Result<(), Failure> {
+        if to_standard_output {
+            context.console.note(self.to_string().trim_end());
+            return Ok(());
+        }
+        context.console.summary(self)
+    }
 }
 
 impl fmt::Display for ExportReport {

@@ -19,7 +19,8 @@ use std::time::Duration;
 const FAULTS: [(&str, &str, u64); 4] =
     [("fdatasync", "EIO", 40), ("pwrite64", "EIO", 40), ("pwrite64", "ENOSPC", 40), ("rename", "EIO", 3)];
 
-fn can_trace() -> bool {
+/// Whether strace is here, and may trace.
+pub fn can_trace() -> bool {
     let mut strace = Command::new("strace");
     strace.args(["-qq", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "true"]);
     let ended = strace.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();

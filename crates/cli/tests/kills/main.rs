@@ -10,6 +10,7 @@
 //! full_disk    a file system of a few megabytes
 //! plain_io     a file system without direct I/O
 //! server_jobs  a server with a job at work, and one whose disk is full
+//! served_...   a server: under 64 clients, on a disk that fails or is full, while it creates or drops databases
 //! ```
 //!
 //! Each on a database of each engine, or of EVERGRAPH_KILL_ENGINE's. EVERGRAPH_KILL_CYCLES sets the number of kills
@@ -21,6 +22,7 @@
 
 mod bank;
 mod checkpoint;
+mod entries;
 mod faults;
 mod file_system;
 mod full_disk;
@@ -29,5 +31,9 @@ mod moments;
 mod opening;
 #[cfg(target_os = "linux")]
 mod plain_io;
+mod served_databases;
+mod served_faults;
+mod served_writes;
 mod server_jobs;
+mod service;
 mod writing;

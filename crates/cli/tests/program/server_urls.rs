@@ -113,11 +113,41 @@ fn the_shell_has_transactions_by_a_url() {
     assert!(ran.code == Some(2) && ran.err.contains(":rollback ends it"), "{ran:?}");
     let open = folder.run(&["shell", &url, "-c", ":begin\ng.addV('Person')"]);
     assert!(open.code == Some(2) && open.err.contains(":commit is missing"), "{open:?}");
-    for command in [":schema", ":profile g.V()"] {
-        let ran = folder.run(&["shell", &url, "-c", command]);
-        assert!(ran.code == Some(2) && ran.err.contains("server"), "{ran:?}");
-    }
     assert_eq!(folder.run(&["query", &url, "g.V().count()"]).succeeded().out, "4\n");
+}
+
+#[test]
+fn plans_and_the_schema_are_those_of_the_folder() {
+    let folder = Folder::with_social();
+    let query = "g.V().has('Person', 'id', n).out()";
+    let all = |place: &str| {
+        [
+            folder.run(&["query", place, "--explain", query, "--bind", "n='1'", "--json"]),
+            folder.run(&["query", place, "--explain", "g.V().hasLabel('Persn')", "--strict"]),
+            folder.run(&["shell", place, "-c", ":schema"]),
+            folder.run(&["shell", place, "--json", "-c", ":schema"]),
+            folder.run(&["shell", place, "-c", ":explain g.V().out()"]),
+        ]
+    };
+    let local = all("social.eg");
+    let served = folder.serve(&["social.eg"]);
+    let url = served.url() + "/social";
+    for (local, remote) in local.iter().zip(all(&url)) {
+        assert_eq!((remote.code, &remote.out, &remote.err), (local.code, &local.out, &local.err));
+    }
+    let profiled = folder.json(&["query", &url, "--profile", "g.addV('Person')"]);
+    assert!(profiled["steps"][0]["rows"].is_u64(), "{profiled}");
+    let profile = folder.run(&["shell", &url, "-c", ":profile g.V().count()"]).succeeded().out;
+    assert!(profile.contains("rows") && profile.contains("count()"), "{profile}");
+    assert_eq!(
+        folder.run(&["query", &url, "g.V().count()"]).succeeded().out,
+        "4\n",
+        "what was profiled is committed"
+    );
+    let within = folder.run(&["shell", &url, "-c", ":begin\n:explain g.V()\n:rollback"]).succeeded();
+    assert!(within.out.contains("V()"), "{within:?}");
+    let refused = folder.run(&["shell", &url, "-c", ":begin\n:profile g.V()"]);
+    assert!(refused.code == Some(2) && refused.err.contains(".profile()"), "{refused:?}");
 }
 
 #[test]
@@ -178,20 +208,13 @@ fn commands_that_open_a_folder_say_so_of_a_url() {
     let folder = Folder::new();
     let url = "ws://localhost/social";
     for arguments in [
-        &["check", url][..],
-        &["run", url, "pagerank"],
-        &["backup", url, "copy"],
-        &["export", url, "--output", "out"],
-        &["import", url, "people.csv"],
+        &["run", url, "pagerank"][..],
         &["serve", url],
-        &["checkpoint", url],
         &["convert", url, "new.eg", "--engine", "disk"],
         &["salvage", url, "new.eg"],
     ] {
         let command = arguments[0];
-        folder
-            .run(arguments)
-            .failed(2, &[&format!("{command} opens the folder"), "query, shell, stats, index and health"]);
+        folder.run(arguments).failed(2, &[&format!("{command} opens the folder"), "evergraph help"]);
     }
     folder.run(&["query", url, "g.V()", "--memory", "1MiB"]).failed(2, &["--memory"]);
     folder.run(&["query", "ftp://localhost", "g.V()"]).failed(2, &["ws://"]);

@@ -21,6 +21,10 @@ const ASK_AFTER: (Duration, Duration) = (Duration::from_millis(20), Duration::fr
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a job that was cancelled may take to end.
 const CANCEL_TIME: Duration = Duration::from_secs(60);
+/// How long starting a job may take, which is not cancelled.
+const START_TIME: Duration = Duration::from_secs(60);
+/// How long forgetting a job may take.
+const FORGET_TIME: Duration = Duration::from_secs(10);
 /// How long a server that does not answer is asked again for a job that it has.
 const RECONNECT_TIME: Duration = Duration::from_secs(10);
 
@@ -149,7 +153,11 @@ impl Admin {
     /// `invalid` for a kind or an option that the server does not have; `not_found` for files that are not there; `busy` if the
     /// database is not open, or too many jobs wait.
     pub fn start_job(&self, request: &JobRequest) -> Result<RemoteJob> {
-        self.change(Method::POST, &self.database_path(&["jobs"])?, request)
+        let path = self.database_path(&["jobs"])?;
+        let waiting = WaitLimit::new(self.interrupt());
+        waiting.check().map_err(|end| Error::new(ErrorKind::Cancelled, end.to_string()))?;
+        // Whoever was cancelled before the answer would not know which job to cancel.
+        self.in_the_end(START_TIME).change(Method::POST, &path, request)
     }
 
     /// The jobs of databases that the user administers, the newest first.
@@ -174,6 +182,12 @@ impl Admin {
     /// `not_found` if there is none, or none any more.
     pub fn cancel_job(&self, id: &str) -> Result<()> {
         self.delete(&path_of(&["jobs", id])).map(drop)
+    }
+
+    /// Has the server forget a job that has ended, with its files, whatever stopped the caller. If that fails, the server
+    /// forgets it itself after an hour.
+    pub fn forget_job(&self, id: &str) {
+        let _ = self.in_the_end(FORGET_TIME).cancel_job(id);
     }
 
     /// Waits for the end of a job; `tell` is told how far it is. If this is cancelled, the job is cancelled on the server, and

@@ -355,6 +355,21 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "queries::the_query_of_a_client_that_is_gone_is_cancelled",
             &["the query of a client that is gone ends"],
         ),
+        GoneClientsUnnoticed => (
+            "websocket",
+            "leavers::a_thousand_clients_that_leave_in_six_ways_leave_nothing_behind",
+            &["clients that are gone leave nothing"],
+        ),
+        MessagesUncounted => (
+            "websocket",
+            "hostile::messages_that_are_being_received_have_a_limit_together",
+            &["messages have a limit together"],
+        ),
+        EndlessMessages => (
+            "websocket",
+            "hostile::a_message_that_does_not_end_ends_the_connection",
+            &["a message without an end ends the connection"],
+        ),
         EndlessIdleConnections => (
             "http",
             "connections::an_idle_connection_is_ended_and_one_whose_query_runs_is_not",

@@ -184,6 +184,12 @@ const ROLES: [(&str, Role); 6] = [
 ];
 
 impl Role {
+    /// What [`Role::from_name`] calls it; `None` if that has no name for it.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        ROLES.into_iter().find(|(_, role)| *role == self).map(|(name, _)| name)
+    }
+
     /// What a file holds that is told to hold `name`.
     ///
     /// # Errors

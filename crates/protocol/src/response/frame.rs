@@ -44,7 +44,7 @@ pub struct FrameLimits {
 
 impl Default for FrameLimits {
     fn default() -> Self {
-        Self { results_max: 64, bytes_max: 8 << 20, result_bytes_max: (10 << 20) - (64 << 10) }
+        Self { results_max: 64, bytes_max: 512 << 10, result_bytes_max: (10 << 20) - (64 << 10) }
     }
 }
 

@@ -41,7 +41,7 @@ impl Document {
 }
 
 /// The status of HTTP for a request with this status, as Gremlin Server answers: 500 whenever a query failed. Differs:
-/// 403, 409 and 503 say what a client can do about it.
+/// 403, 409, 503 and 507 say what a client can do about it.
 #[must_use]
 pub fn http_status(failure: &Failure) -> u16 {
     match failure.status {
@@ -50,6 +50,7 @@ pub fn http_status(failure: &Failure) -> u16 {
         Status::Forbidden => 403,
         Status::ServerErrorTemporary if failure.is_conflict() => 409,
         Status::ServerErrorTemporary => 503,
+        _ if failure.is_full_disk() => 507,
         _ => 500,
     }
 }

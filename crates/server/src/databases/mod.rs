@@ -20,3 +20,4 @@ mod root_folder;
 pub mod served_database;
 pub mod settings_file;
 pub mod target;
+pub mod write_health;

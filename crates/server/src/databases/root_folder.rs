@@ -225,6 +225,7 @@ fn random_suffix() -> Result<String> {
 fn failed(what: &str, path: &Path, error: io::Error) -> Error {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => ErrorKind::NotFound,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::Limit,
         _ => ErrorKind::Io,
     };
     Error::new(kind, format!("{what} {}: {error}", path.display())).because(error)

@@ -5,7 +5,7 @@
 //! ```
 
 use crate::databases::name::NameIsTaken;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_full_disk};
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,6 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::status::Status;
 use serde_json::json;
 use std::error::Error as _;
-use std::io;
 
 /// When a client that met a busy server may try again, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
@@ -101,6 +100,7 @@ impl From<Failure> for HttpError {
             Status::ServerErrorTimeout => StatusCode::GATEWAY_TIMEOUT,
             Status::ServerErrorTemporary if failure.is_conflict() => StatusCode::CONFLICT,
             Status::ServerErrorTemporary => StatusCode::SERVICE_UNAVAILABLE,
+            _ if failure.is_full_disk() => StatusCode::INSUFFICIENT_STORAGE,
             _ if kind == Some(ErrorKind::Limit.name()) => StatusCode::PAYLOAD_TOO_LARGE,
             // A part of a query that there isn't is no page that there isn't.
             _ if kind == Some(ErrorKind::NotFound.name()) => StatusCode::BAD_REQUEST,
@@ -126,22 +126,11 @@ impl From<&Error> for HttpError {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Conflict => StatusCode::CONFLICT,
             ErrorKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            ErrorKind::Limit if is_disk_full(error) => StatusCode::INSUFFICIENT_STORAGE,
+            ErrorKind::Limit if is_full_disk(error) => StatusCode::INSUFFICIENT_STORAGE,
             ErrorKind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::Cancelled => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Self::new(status, error.kind().name(), error.to_string())
     }
-}
-
-fn is_disk_full(error: &Error) -> bool {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::StorageFull) {
-            return true;
-        }
-        next = cause.source();
-    }
-    false
 }

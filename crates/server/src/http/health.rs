@@ -1,5 +1,7 @@
 //! `/healthz` and `/readyz`: whether the process answers, and whether it can be sent requests. Neither needs a log-in.
 
+use crate::databases::write_health::WriteHealth;
+use crate::failure::Failure;
 use crate::http::error::HttpError;
 use crate::server_phase::ServerPhase;
 use crate::shared::Shared;
@@ -23,11 +25,15 @@ pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Ht
     if shared.core.databases.has_failures() {
         return Err(HttpError::busy("a database could not be opened or closed"));
     }
-    let served = shared.core.databases.all();
-    let mut open = served.iter().filter_map(|served| served.begin(CancelFlag::default()).ok());
-    if open.any(|open| open.database().store().log().is_poisoned()) {
-        let text = "a write to the disk failed: a database takes no more commits until it is opened again";
-        return Err(HttpError::busy(text));
+    // A commit may be installed meanwhile, which no network thread waits for.
+    let asking = tokio::task::spawn_blocking(move || {
+        let served = shared.core.databases.all();
+        let mut open = served.iter().filter_map(|served| served.begin(CancelFlag::default()).ok());
+        open.find_map(|open| WriteHealth::of(open.database()).reason())
+    });
+    match asking.await {
+        Ok(None) => Ok("ready\n"),
+        Ok(Some(reason)) => Err(HttpError::busy(reason)),
+        Err(_) => Err(Failure::internal().into()),
     }
-    Ok("ready\n")
 }

@@ -14,6 +14,7 @@
 //! | Answering | bytes go out now and then: the client reads |
 //! | Idle | the next request comes in time |
 
+use crate::message_meter::MessageMeter;
 use axum::body::Body;
 use evergraph_storage::planted::{Bug, planted};
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
@@ -125,13 +126,14 @@ impl KeepAlive {
 pub struct WatchedStream<S> {
     stream: S,
     keep_alive: Arc<KeepAlive>,
+    messages: Arc<MessageMeter>,
 }
 
 impl<S> WatchedStream<S> {
-    /// Tells `keep_alive` of the bytes of `stream`.
+    /// Tells `keep_alive` of the bytes of `stream`, and `messages` once it is a WebSocket.
     #[must_use]
-    pub fn new(stream: S, keep_alive: Arc<KeepAlive>) -> Self {
-        Self { stream, keep_alive }
+    pub fn new(stream: S, keep_alive: Arc<KeepAlive>, messages: Arc<MessageMeter>) -> Self {
+        Self { stream, keep_alive, messages }
     }
 }
 
@@ -143,10 +145,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedStream<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if buffer.filled().len() > before {
+        let received = buffer.filled().len() - before;
+        if received > 0 {
             self.keep_alive.received();
         }
-        read
+        match self.messages.received(received) {
+            Ok(()) => read,
+            Err(refused) => Poll::Ready(Err(refused)),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Counts of a database are read when they are asked for, and only those of databases on which the user has a role.
 
 use crate::client::Client;
+use crate::databases::write_health::{WriteHealth, has_failed_checkpoint};
 use crate::http::basic_login::log_in;
 use crate::http::error::HttpError;
 use crate::security::authenticator::Login;
@@ -120,6 +121,12 @@ impl Samples {
             let labels = vec![("state", state.to_owned())];
             gauge("jobs", "Jobs that wait, and jobs that run", labels, count);
         }
+        gauge(
+            "message_bytes",
+            "Bytes of messages that are being received or not answered, beyond those that each connection has",
+            vec![],
+            core.messages.taken_bytes(),
+        );
         let upload_bytes = usize::try_from(core.job_resources.upload_bytes()).unwrap_or(usize::MAX);
         gauge("upload_bytes", "Bytes of uploads on the disk", vec![], upload_bytes);
     }
@@ -137,6 +144,16 @@ impl Samples {
             |name, help, value: u64| self.add(MetricType::Gauge, name, help, labels(), value as f64);
         gauge("snapshots", "Snapshots that are open", store.readers.into());
         gauge("transactions", "Transactions that are open", store.writers.into());
+        gauge(
+            "read_only",
+            "1 if a database takes no commits until it is opened again",
+            WriteHealth::of(database).is_read_only().into(),
+        );
+        gauge(
+            "checkpoint_failed",
+            "1 if the last checkpoint in the background failed",
+            has_failed_checkpoint(database).into(),
+        );
         gauge("index_entries", "Entries of indexes", store.index_entries);
         gauge("log_disk_bytes", "Bytes that log files take on disk", store.log.disk_bytes);
         let limit = database.store().budget().limit_bytes();

@@ -10,13 +10,13 @@
 //!
 //! Requests that come before wait here as bytes, within a bound for the connection and one for all.
 
+use crate::message_meter::RequestPlace;
 use crate::outbox::FrameKind;
 use crate::security::authenticator::Login;
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 /// Log-ins of a connection that may fail.
@@ -35,7 +35,7 @@ pub struct WaitingRequest {
     /// Whether it was binary or text.
     pub kind: FrameKind,
     /// Given back when it is answered.
-    pub permit: Option<OwnedSemaphorePermit>,
+    pub place: Option<RequestPlace>,
 }
 
 /// What becomes of a request.
@@ -248,7 +248,7 @@ mod tests {
             id: Uuid::from_u128(id),
             message: vec![0; bytes],
             kind: FrameKind::Binary,
-            permit: None,
+            place: None,
         }
     }
 

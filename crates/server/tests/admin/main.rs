@@ -8,6 +8,7 @@ mod job_stops;
 mod jobs;
 mod plans;
 mod queries;
+mod query_roles;
 mod routes;
 mod schema;
 #[path = "../support/mod.rs"]

@@ -47,7 +47,8 @@ pub fn run(
         match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(line) => match answer(&line) {
                 // A program that has failed reads no answer.
-                Some(answer) => drop(writeln!(input, "{answer}")),
+                // In one piece, since it may read what there is.
+                Some(answer) => drop(input.write_all(format!("{answer}\n").as_bytes())),
                 None => out.push(line),
             },
             Err(RecvTimeoutError::Disconnected) => break,

@@ -4,8 +4,11 @@ use crate::logins::serve;
 use crate::support::http_client::Client;
 use crate::support::secured_site::PASSWORD;
 use crate::support::served::eventually;
+use evergraph::{Database, Options};
 use evergraph_server::options::ServerOptions;
+use evergraph_server::server::Server;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const PAGE: &str = include_str!("../../../../docs/guide/server.md");
 
@@ -78,4 +81,38 @@ async fn metrics_are_those_of_the_guide_and_count_what_happens() {
     for (name, kind) in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')) {
         assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_failed_checkpoint_is_told_and_a_database_that_takes_no_commits_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { checkpoint_after_bytes: 1, ..Options::default() };
+    let database = Arc::new(Database::open_with(folder.path().join("social"), &options).unwrap());
+    // A checkpoint is due with the first commit, and fails: a folder has the name of its new manifest.
+    std::fs::create_dir(folder.path().join("social/manifest.new")).unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let server = Server::start(Arc::clone(&database), "social", address, ServerOptions::default()).unwrap();
+    let mut client = Client::connect(server.address()).await;
+    let is_read_only = "evergraph_read_only{database=\"social\"}";
+    let has_failed = "evergraph_checkpoint_failed{database=\"social\"}";
+    let metrics = client.ask("GET", "/metrics", "").await;
+    assert_eq!((value(metrics.text(), is_read_only), value(metrics.text(), has_failed)), (0.0, 0.0));
+    assert_eq!(client.query("g.addV('Point')").await.status, 200);
+    eventually("the checkpoint fails", async || {
+        value(client.ask("GET", "/metrics", "").await.text(), has_failed) == 1.0
+    })
+    .await;
+    let ready = client.ask("GET", "/readyz", "").await;
+    assert_eq!((ready.status, ready.text()), (200, "ready\n"), "commits go on");
+    assert_eq!(client.query("g.addV('Point')").await.status, 200);
+    // As a load does that could not be made durable.
+    let reason = "its file /secret is gone".to_owned();
+    database.store().timeline().latch().poisoned = Some(reason);
+    let ready = client.ask("GET", "/readyz", "").await;
+    assert!(ready.status == 503 && ready.text().contains("read-only"), "{}", ready.text());
+    assert!(!ready.text().contains("secret") && !ready.text().contains("social"), "{}", ready.text());
+    let metrics = client.ask("GET", "/metrics", "").await;
+    assert_eq!(value(metrics.text(), is_read_only), 1.0);
+    assert_eq!(client.query("g.addV('Point')").await.status, 500);
+    assert_eq!(client.query("g.V().count()").await.status, 200, "reads go on");
 }

@@ -30,6 +30,8 @@ async fn nothing_of_a_client_runs_before_it_has_logged_in() {
         ];
         for verb in verbs {
             let name = format!("{verb:?}");
+            // A close has nothing to do, and is never an error.
+            let refused = if matches!(verb, Operation::Close { .. }) { 204 } else { 401 };
             let mut client = Client::connect(server.address()).await;
             let id = client.send(format, verb).await;
             let asked = client.response(format).await;
@@ -37,8 +39,8 @@ async fn nothing_of_a_client_runs_before_it_has_logged_in() {
             // Others wait without being asked for again, and none of them runs.
             client.send(format, eval("g.addV('Point')", none())).await;
             client.send_login(format, id, "writer", "wrong horse").await;
-            for _ in 0..2 {
-                assert_eq!(client.response(format).await.code, 401, "{name}");
+            for code in [refused, 401] {
+                assert_eq!(client.response(format).await.code, code, "{name}");
             }
         }
     }
@@ -53,7 +55,8 @@ async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
         let mut client = Client::connect(server.address()).await;
         let mut ids = Vec::new();
         for at in 0..20 {
-            ids.push(client.send(format, eval(&format!("g.inject({at})"), within("a"))).await);
+            let session = within(&format!("{format:?}"));
+            ids.push(client.send(format, eval(&format!("g.inject({at})"), session)).await);
         }
         let asked = client.response(format).await;
         assert_eq!((asked.code, asked.id), (407, Some(ids[0])));

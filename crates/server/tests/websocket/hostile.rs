@@ -1,11 +1,13 @@
 //! Hostile: messages that are no requests, pages of other sites, and the end of the server.
 
-use crate::support::served::{add_points, serve};
+use crate::leavers::upgraded;
+use crate::support::served::{add_points, eventually, serve};
 use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::format::Format;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
@@ -79,4 +81,58 @@ async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_sa
     stopping.await.unwrap();
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 300);
+}
+
+#[tokio::test]
+async fn a_message_that_does_not_end_ends_the_connection() {
+    let mut options = ServerOptions::default();
+    options.body_time_max = Duration::from_millis(500);
+    let (_database, server) = serve(options);
+    let mut idle = Client::connect(server.address()).await;
+    let mut endless = upgraded(server.address()).await;
+    // Continuations of a few bytes or none, and pings between them.
+    let begin = [&[0x02, 0x80 | 4][..], &[0; 4], b"abcd"].concat();
+    let go_on = [&[0x00, 0x80][..], &[0; 4], &[0x89, 0x80 | 2], &[0; 4], b"hi", &[0x00, 0x81], &[0; 4], b"x"]
+        .concat();
+    endless.write_all(&begin).await.unwrap();
+    eventually("a message without an end ends the connection", async || {
+        endless.write_all(&go_on).await.is_err()
+    })
+    .await;
+    // Pings are no messages, nor is silence.
+    for _ in 0..20 {
+        idle.send_message(Message::Ping(b"here"[..].into())).await;
+        assert!(matches!(idle.message().await, Some(Message::Pong(_))));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(idle.eval("g.V().count()").await.number(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn messages_that_are_being_received_have_a_limit_together() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
+    let part = vec![0; 9 << 20];
+    let head = [&[0x82, 0x80 | 127][..], &(10_u64 << 20).to_be_bytes(), &[0; 4]].concat();
+    let (mut senders, mut is_refused) = (Vec::new(), false);
+    for _ in 0..32 {
+        let mut sender = upgraded(server.address()).await;
+        let sent = async {
+            sender.write_all(&head).await?;
+            sender.write_all(&part).await
+        };
+        is_refused |= sent.await.is_err();
+        senders.push(sender);
+    }
+    // Of the last ones the server may not have read everything yet.
+    let last = senders.last_mut().unwrap();
+    let mut answer = Vec::new();
+    let ended = tokio::time::timeout(Duration::from_secs(10), last.read_to_end(&mut answer)).await;
+    assert!(is_refused || ended.is_ok(), "messages have a limit together");
+    assert!(answer.is_empty() || answer[2..].starts_with(&1013_u16.to_be_bytes()), "{answer:?}");
+    // Small ones find room all the same, and large ones when there is some again.
+    assert_eq!(client.eval("g.V().count()").await.number(), 0);
+    drop(senders);
+    let large = format!("g.inject('{}').count()", "x".repeat(900_000));
+    eventually("there is room again", async || client.eval(&large).await.code == 200).await;
 }

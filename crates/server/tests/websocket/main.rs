@@ -4,6 +4,7 @@
 
 mod databases;
 mod hostile;
+mod leavers;
 mod queries;
 mod sessions;
 mod stopping;

@@ -3,7 +3,8 @@
 use crate::amount;
 use crate::command::import::values::{NamedFiles, Quote, character, id_range, named_files, quote};
 use crate::engine::EngineArgument;
-use crate::target::FolderParser;
+use crate::server_access::ServerAccessArguments;
+use crate::target::Target;
 use clap::{Args, ValueEnum};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ Examples:
   evergraph import t.eg edges_only/ --on-unknown create   vertices that only edges mention
   evergraph import large.eg data/ --engine disk --memory-limit 2GiB
   zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
+  evergraph import wss://ann@graph.example/social people.csv knows.csv    sent to a server
 
 How a file is read follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -37,6 +39,8 @@ A database that has data keeps it. New edges name its vertices by the unique key
 one called id if there are several, or :START_ID(Person){key:name}): without a file of persons,
 :START_ID(Person) means the existing ones. Where a plain header leaves the label open, replace it by
 --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
+A server imports what is sent to it as a job, in one commit: reads go on. It needs the role admin, and
+a server that was started with --spool or --root. Ctrl-C cancels the job, until it is being written.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -44,10 +48,9 @@ Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub struct ImportArguments {
-    /// The database to add to; created if it does not exist.
-    #[arg(required_unless_present = "propose")]
-    #[arg(value_parser = FolderParser)]
-    pub database: Option<PathBuf>,
+    /// The database to add to: a folder, created if it does not exist, or the URL of a server.
+    #[arg(value_name = "DATABASE", required_unless_present = "propose")]
+    pub database: Option<Target>,
     /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "propose")]
     pub engine: Option<EngineArgument>,
@@ -165,6 +168,9 @@ pub struct ImportArguments {
     /// The folder for temporary files [default: the database's].
     #[arg(long, value_name = "FOLDER")]
     pub temporary: Option<PathBuf>,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
 }
 
 /// What to do with a vertex whose id occurred before.

@@ -1,13 +1,16 @@
 //! Execute: reads the files and loads them, or proposes how they are read.
 
 use crate::command::import::arguments::ImportArguments;
+use crate::command::import::remote;
 use crate::command::import::report::{BadRowsReport, ImportReport, ProposedMapping};
 use crate::context::Context;
 use crate::loading::Destination;
+use crate::target::Target;
 use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::{Imported, Progress};
 use evergraph::import::plan::{is_database, propose};
 use evergraph::import::read::read_beside;
+use evergraph_graph::error::Error;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{count, rate};
 use std::path::PathBuf;
@@ -19,8 +22,16 @@ use std::time::Instant;
 /// Those of reading, of opening the database, and of loading.
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
     let mut options = arguments.options(context)?;
-    let Some(database) = arguments.database.as_ref().filter(|_| !arguments.propose) else {
-        let known = match arguments.database.as_deref() {
+    if let Some(Target::Server(url)) = &arguments.database {
+        if arguments.propose {
+            let text = "--propose looks at files and at the folder of a database: leave the URL out";
+            return Err(Error::invalid(text).into());
+        }
+        return remote::execute(arguments, url, &options, context);
+    }
+    arguments.access.refuse()?;
+    let Some(database) = arguments.folder().filter(|_| !arguments.propose) else {
+        let known = match arguments.folder() {
             Some(path) if is_database(path) => Destination::new(path, None, context)?.known(),
             _ => ExistingGraph::default(),
         };
@@ -55,12 +66,13 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
     let shown = |paths: Vec<PathBuf>| paths.iter().map(|path| path.display().to_string()).collect();
     let (ignored_files, guessed_files) = (shown(ignored_files), shown(guessed_files));
     let report = arguments.report.as_ref().map(|path| path.display().to_string());
-    let bad_rows = BadRowsReport { bad_rows, report };
+    let first = bad_rows.first.iter().map(ToString::to_string).collect();
+    let bad_rows = BadRowsReport { count: bad_rows.count, first, report };
     context.console.summary(&ImportReport {
         load,
         bad_rows,
         settled: settled.into(),
-        memory_bytes,
+        memory_bytes: Some(memory_bytes),
         spilled_bytes,
         notes,
         ignored_files,

@@ -10,5 +10,6 @@
 pub mod arguments;
 pub mod execute;
 pub mod options;
+mod remote;
 pub mod report;
 pub mod values;

@@ -4,6 +4,7 @@ use crate::command::import::arguments::{
     FirstLineArgument, IdTypeArgument, ImportArguments, OnDuplicateArgument, OnError, OnUnknownArgument,
 };
 use crate::context::Context;
+use crate::target::Target;
 use evergraph::import::csv::file::header_line;
 use evergraph::import::faults::OnBadRow;
 use evergraph::import::id_type::IdType;
@@ -27,8 +28,9 @@ impl ImportArguments {
         };
         let mapping = self.mapping.as_deref().map(Mapping::read).transpose()?;
         // To propose needs no database: the first path may be a file as the others.
-        let first = self.database.iter().filter(|path| self.propose && !is_database(path));
-        let mut paths: Vec<PathBuf> = first.chain(&self.files).cloned().collect();
+        let first = self.folder().filter(|path| self.propose && !is_database(path));
+        let files = self.files.iter().map(PathBuf::as_path);
+        let mut paths: Vec<PathBuf> = first.into_iter().chain(files).map(Path::to_owned).collect();
         if let (Some(mapping), true) = (&mapping, paths.is_empty()) {
             paths.push(mapping.folder.clone());
         }
@@ -102,6 +104,14 @@ impl ImportArguments {
         options.threads = context.threads;
         options.cancel = context.cancel.clone();
         Ok(options)
+    }
+
+    /// The folder of the database, if that is one.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match &self.database {
+            Some(Target::Folder(path)) => Some(path),
+            _ => None,
+        }
     }
 
     /// Refuses a name that nothing got: who gave it expects to find it.

@@ -1,7 +1,6 @@
 //! Report: what an import did, for people and programs.
 
-use crate::loading::{LabelRow, LoadReport};
-use evergraph::import::faults::BadRows;
+use crate::loading::LabelRow;
 use evergraph::import::policy::PolicyCounts;
 use evergraph_terminal::number::{counted, size};
 use evergraph_terminal::table::visible;
@@ -28,13 +27,14 @@ impl fmt::Display for ProposedMapping {
 
 /// What an import did.
 #[derive(Debug, Serialize)]
-pub(super) struct ImportReport {
+pub(super) struct ImportReport<L> {
+    /// What was added, to a folder or on a server.
     #[serde(flatten)]
-    pub(super) load: LoadReport,
+    pub(super) load: L,
     pub(super) bad_rows: BadRowsReport,
     pub(super) settled: PolicyReport,
-    /// What `--memory` said or was.
-    pub(super) memory_bytes: u64,
+    /// What `--memory` said or was; `null` of a server.
+    pub(super) memory_bytes: Option<u64>,
     /// Bytes of rows that went through the temporary file.
     pub(super) spilled_bytes: u64,
     pub(super) notes: Vec<String>,
@@ -82,46 +82,36 @@ impl fmt::Display for PolicyReport {
     }
 }
 
-#[derive(Debug)]
+/// Rows that could not be loaded.
+#[derive(Debug, Serialize)]
 pub(super) struct BadRowsReport {
-    pub(super) bad_rows: BadRows,
+    pub(super) count: u64,
+    pub(super) first: Vec<String>,
     /// The file that has them all.
     pub(super) report: Option<String>,
 }
 
-impl Serialize for BadRowsReport {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Form<'a> {
-            count: u64,
-            first: Vec<String>,
-            report: Option<&'a str>,
-        }
-        let first = self.bad_rows.first.iter().map(ToString::to_string).collect();
-        Form { count: self.bad_rows.count, first, report: self.report.as_deref() }.serialize(serializer)
-    }
-}
-
-impl fmt::Display for ImportReport {
+impl<L: fmt::Display> fmt::Display for ImportReport<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.load)?;
         write!(f, "{}", self.settled)?;
         if self.spilled_bytes > 0 {
-            let (spilled, memory) = (size(self.spilled_bytes), size(self.memory_bytes));
-            writeln!(f, "{spilled} of rows went through a temporary file: memory was {memory} (--memory)")?;
+            let memory = self.memory_bytes.map(|bytes| format!(": memory was {} (--memory)", size(bytes)));
+            let (spilled, memory) = (size(self.spilled_bytes), memory.unwrap_or_default());
+            writeln!(f, "{spilled} of rows went through a temporary file{memory}")?;
         }
         self.notes.iter().take(NOTES_SHOWN).try_for_each(|note| writeln!(f, "{}", visible(note)))?;
         if let Some(more) = self.notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
             writeln!(f, "and {more} more notes (--json lists all)")?;
         }
-        let BadRows { count, first } = &self.bad_rows.bad_rows;
+        let BadRowsReport { count, first, report } = &self.bad_rows;
         if *count > 0 {
             let rows = counted(*count, "bad row", "bad rows");
-            match &self.bad_rows.report {
+            match report {
                 Some(report) => writeln!(f, "left out {rows}; {} lists all:", visible(report))?,
                 None => writeln!(f, "left out {rows} (--report FILE keeps them):")?,
             }
-            first.iter().try_for_each(|row| writeln!(f, "  {}", visible(&row.to_string())))?;
+            first.iter().try_for_each(|row| writeln!(f, "  {}", visible(row)))?;
             if *count > first.len() as u64 {
                 writeln!(f, "  ...")?;
             }

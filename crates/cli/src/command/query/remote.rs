@@ -4,6 +4,7 @@ use crate::command::query::execution::{MEMORY_BYTES, QueryOptions};
 use crate::command::query::output::Output;
 use crate::command::query::received_item::received;
 use evergraph::Isolation;
+use evergraph_client::admin::call::Admin;
 use evergraph_client::client::Client;
 use evergraph_client::query::Query;
 use evergraph_client::results::Results;
@@ -15,10 +16,13 @@ use evergraph_query::gremlin::read::read;
 use evergraph_terminal::console::Console;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::table::visible;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::io::Write;
 use std::time::Duration;
+
+/// How much later than a query's own time limit its plan is still awaited: the server's error says more.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// Who answers queries.
 pub enum Remote<'c> {
@@ -73,10 +77,10 @@ impl QueryOptions {
         Ok(())
     }
 
-    /// Prints the plan of `text`.
+    /// Prints the plan of `text`, or if `profile` runs it and prints what each step did.
     ///
     /// # Errors
-    /// As [`QueryOptions::answer_remote`]; `invalid` for JSON, and for a profile.
+    /// As [`QueryOptions::answer_remote`]; `invalid` for JSON and for a profile within a transaction.
     pub fn explain_remote(
         &self,
         mut remote: Remote<'_>,
@@ -84,8 +88,11 @@ impl QueryOptions {
         profile: bool,
     ) -> std::result::Result<(), Failure> {
         self.check_remote()?;
+        if let Remote::Server(client) = remote {
+            return self.print_plan_of(&client.admin(), text, profile);
+        }
         if profile {
-            let text = "a server profiles a query that ends in .profile(): write it so, and leave out what asks for it here";
+            let text = "within a transaction a server profiles a query that ends in .profile(): write it so";
             return Err(Error::invalid(text).into());
         }
         // On a line of its own, since the text may end in a comment.
@@ -95,12 +102,28 @@ impl QueryOptions {
         print_plan(results, &self.console)
     }
 
-    fn ask_remote<'c>(&self, remote: &'c mut Remote<'_>, text: &str) -> Result<Results<'c>> {
-        let mut query = Query::text(text).bindings(self.bindings.clone()).cancel(&self.cancel);
-        query = query.strict(self.strict).with_vertex_keys();
-        if self.limits.timeout != Duration::MAX {
-            query = query.timeout(self.limits.timeout);
+    fn print_plan_of(&self, admin: &Admin, text: &str, profile: bool) -> std::result::Result<(), Failure> {
+        let answer_time = self.limits.timeout.saturating_add(ANSWER_TIME);
+        let admin = admin.clone().cancel(&self.cancel).timeout(answer_time);
+        let mut query = self.query(text);
+        if self.isolation != Isolation::default() {
+            query = query.isolation(self.isolation);
         }
+        let plan = if profile { admin.profile(&query)? } else { admin.explain(&query)? };
+        self.console.result(&PlanText { text: plan.text, plan: Some(plan.plan) })
+    }
+
+    fn query(&self, text: &str) -> Query {
+        let query =
+            Query::text(text).bindings(self.bindings.clone()).cancel(&self.cancel).strict(self.strict);
+        match self.limits.timeout {
+            Duration::MAX => query,
+            timeout => query.timeout(timeout),
+        }
+    }
+
+    fn ask_remote<'c>(&self, remote: &'c mut Remote<'_>, text: &str) -> Result<Results<'c>> {
+        let mut query = self.query(text).with_vertex_keys();
         match remote {
             Remote::Server(client) => {
                 if self.isolation != Isolation::default() {
@@ -127,29 +150,53 @@ impl QueryOptions {
 
 fn print_plan(mut results: Results<'_>, console: &Console) -> std::result::Result<(), Failure> {
     if console.is_json() {
-        let text = "a server sends a plan as text: leave out --json, or name the database's folder while nobody serves it";
+        let text = "a server sends the plan of a query in a transaction, and of one that ends in .explain(), as text: leave out \
+                    --json, or ask with --explain";
         return Err(Error::invalid(text).into());
     }
     while let Some(result) = results.next_result()? {
         let ResultValue::Value(plan) = result.value else {
             return Err(Error::invalid("the server did not send a plan as text").into());
         };
-        console.result(&PlanText(plan.to_string()))?;
+        let text = plan.to_string();
+        console.result(&PlanText { plan: None, text })?;
     }
     Ok(())
 }
 
 /// A plan as a server writes it.
-struct PlanText(String);
+struct PlanText {
+    text: String,
+    /// `None` where only the text is known.
+    plan: Option<Plan>,
+}
+
+/// The members of a plan, in the order in which that of a folder has them.
+#[derive(Serialize, Deserialize)]
+struct Plan {
+    steps: Vec<PlanStep>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PlanStep {
+    depth: usize,
+    step: String,
+    index: Option<String>,
+    batches: Option<u64>,
+    rows: Option<u64>,
+    traversers: Option<u64>,
+    seconds: Option<f64>,
+}
 
 impl fmt::Display for PlanText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.lines().try_for_each(|line| writeln!(f, "{}", visible(line)))
+        self.text.lines().try_for_each(|line| writeln!(f, "{}", visible(line)))
     }
 }
 
 impl Serialize for PlanText {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        self.plan.serialize(serializer)
     }
 }

@@ -4,6 +4,7 @@ use crate::command::query::execution::QueryOptions;
 use crate::command::shell::arguments::ShellArguments;
 use crate::command::shell::backend::ShellDatabase;
 use crate::command::shell::dialogue::talk;
+use crate::command::shell::remote::RemoteDatabase;
 use crate::command::shell::runner::Runner;
 use crate::command::shell::session::Session;
 use crate::context::Context;
@@ -52,7 +53,8 @@ pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode
             meter.tell("connect", None, String::new);
             let client = arguments.access.connect(url, context)?;
             drop(meter);
-            let code = run(arguments, &client, asking, variables, script, context)?;
+            let database = RemoteDatabase::new(client.clone());
+            let code = run(arguments, &database, asking, variables, script, context)?;
             client.close();
             Ok(code)
         }

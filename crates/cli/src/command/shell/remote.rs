@@ -8,19 +8,49 @@ use evergraph::Isolation;
 use evergraph_client::client::Client;
 use evergraph_client::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Error;
+use evergraph_graph::id::{KeyId, LabelId, TypeId};
+use evergraph_graph::schema_change::SchemaChange;
+use evergraph_graph::value::ValueType;
+use evergraph_report::schema::{Property, SchemaReport};
 use evergraph_terminal::failure::Failure;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-impl ShellDatabase for Client {
+/// How long the names of a server are completed before they are asked for again.
+const NAMES_TIME: Duration = Duration::from_secs(10);
+/// How long somebody who asks for the schema waits for the server.
+const SCHEMA_WAIT: Duration = Duration::from_secs(60);
+/// How long somebody who completes a name waits for the server.
+const NAMES_WAIT: Duration = Duration::from_secs(2);
+
+/// A database of a server, and the names of its graph as they were a moment ago.
+pub struct RemoteDatabase {
+    client: Client,
+    names: Mutex<Option<(Instant, Arc<Catalogue>)>>,
+}
+
+impl RemoteDatabase {
+    /// The database that `client` is connected to.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self { client, names: Mutex::default() }
+    }
+
+    fn ask_names(&self) -> Result<Catalogue, Error> {
+        catalogue(&self.client.admin().timeout(NAMES_WAIT).schema()?)
+    }
+}
+
+impl ShellDatabase for RemoteDatabase {
     fn answer(&self, asking: &QueryOptions, text: &str, output: &mut ShellOutput) -> Result<bool, Failure> {
         // The server knows whether it wrote, and does not say so.
-        asking.answer_remote(Remote::Server(self), text, output).map(|()| false)
+        asking.answer_remote(Remote::Server(&self.client), text, output).map(|()| false)
     }
 
     fn explain(&self, asking: &QueryOptions, text: &str, profile: bool) -> Result<(), Failure> {
-        asking.explain_remote(Remote::Server(self), text, profile)
+        asking.explain_remote(Remote::Server(&self.client), text, profile)
     }
 
     fn begin(
@@ -28,21 +58,27 @@ impl ShellDatabase for Client {
         asking: &QueryOptions,
         isolation: Isolation,
     ) -> Result<Box<dyn ShellTransaction>, Failure> {
-        Ok(Box::new(self.begin(isolation, &asking.cancel)?))
+        Ok(Box::new(self.client.begin(isolation, &asking.cancel)?))
     }
 
     fn schema(&self) -> Result<SchemaText, Failure> {
-        let text = "a server does not tell its schema yet: g.V().label().groupCount() counts vertices by label, \
-                    g.E().label().groupCount() edges by type";
-        Err(Error::invalid(text).into())
+        Ok(SchemaText(self.client.admin().timeout(SCHEMA_WAIT).schema()?))
     }
 
     fn names(&self) -> Arc<Catalogue> {
-        Arc::default()
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = names.as_ref().filter(|(asked_at, _)| asked_at.elapsed() < NAMES_TIME) {
+            return Arc::clone(known);
+        }
+        // Without an answer steps are completed, and the names that were known.
+        let known = names.take().map_or_else(Arc::default, |(_, known)| known);
+        let known = self.ask_names().map_or(known, Arc::new);
+        *names = Some((Instant::now(), Arc::clone(&known)));
+        known
     }
 
     fn summary(&self) -> Result<String, Failure> {
-        Ok(self.url().to_string())
+        Ok(self.client.url().to_string())
     }
 }
 
@@ -70,5 +106,81 @@ impl ShellTransaction for Transaction {
         self.set_cancel(&asking.cancel);
         Self::commit(*self)?;
         Ok(())
+    }
+}
+
+/// The names of a schema, as completion looks for them.
+///
+/// # Errors
+/// If a name is there twice, or there are more than a catalogue takes.
+fn catalogue(schema: &SchemaReport) -> Result<Catalogue, Error> {
+    let mut catalogue = Catalogue::default();
+    let number = |at: usize| u16::try_from(at).map_err(|_| Error::invalid("a schema has too many names"));
+    for (at, entry) in schema.labels.iter().enumerate() {
+        let id = LabelId(number(at)?);
+        catalogue.replay(&SchemaChange::AddLabel { id, name: entry.label.as_str().into() })?;
+        add_keys(&mut catalogue, Owner::Label(id), &entry.properties)?;
+    }
+    for (at, entry) in schema.edge_types.iter().enumerate() {
+        let (id, name) = (TypeId(number(at)?), entry.edge_type.as_str().into());
+        catalogue.replay(&SchemaChange::AddEdgeType { id, name, simple: false })?;
+        add_keys(&mut catalogue, Owner::EdgeType(id), &entry.properties)?;
+    }
+    Ok(catalogue)
+}
+
+fn add_keys(catalogue: &mut Catalogue, owner: Owner, properties: &[Property]) -> Result<(), Error> {
+    for property in properties {
+        let key = match catalogue.key(&property.key) {
+            Some(known) => known,
+            None => {
+                let number = u16::try_from(catalogue.keys().count());
+                let id = KeyId(number.map_err(|_| Error::invalid("a schema has too many names"))?);
+                catalogue.replay(&SchemaChange::AddKey { id, name: property.key.as_str().into() })?;
+                id
+            }
+        };
+        // Nobody asks for the type.
+        let value_type = property.value_type.parse().unwrap_or(ValueType::String);
+        catalogue.replay(&SchemaChange::DefineProperty { owner, key, value_type })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::shell::complete::complete;
+    use evergraph::Database;
+    use evergraph_graph::view::GraphView as _;
+
+    #[test]
+    fn names_of_a_schema_are_completed_as_those_of_a_graph() {
+        let database = Database::in_memory().unwrap();
+        let write = "g.addV('Person').property('name', 'Ada').as('a').addV('Pet').property('name', 'x').property('nick', 'y')\
+                     .addE('OWNS').from('a').property('since', 1)";
+        database.gremlin(write).run().unwrap();
+        // As it comes from a server.
+        let sent = serde_json::to_string(&SchemaReport::new(&database).unwrap()).unwrap();
+        let catalogue = catalogue(&serde_json::from_str(&sent).unwrap()).unwrap();
+        let of_graph = database.snapshot().catalogue();
+        for text in [
+            "g.V().hasLabel('",
+            "g.V().out('",
+            "g.V().values('n",
+            "g.V().has('Pet', '",
+            "g.E().has('OWNS', '",
+        ] {
+            let found = complete(text, &catalogue);
+            assert!(!found.candidates.is_empty(), "{text}");
+            assert_eq!(found, complete(text, &of_graph), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_schema_with_a_name_twice_is_an_error() {
+        let twice = r#"{"labels": [{"label": "A", "vertices": 1, "properties": []}, {"label": "A", "vertices": 1, "properties": []}],
+            "edge_types": [], "indexes": []}"#;
+        assert!(catalogue(&serde_json::from_str(twice).unwrap()).is_err());
     }
 }

@@ -1,9 +1,8 @@
 //! Databases: lists, describes, creates, drops, opens and closes them.
 
 use crate::databases::change::DatabaseChange;
-use crate::databases::open_database::DatabaseUse;
 use crate::databases::options::CreateOptions;
-use crate::databases::served_database::{DatabaseInfo, DatabaseState};
+use crate::databases::served_database::DatabaseInfo;
 use crate::databases::target::default_name;
 use crate::failure::Failure;
 use crate::http::admin::answer::{AdminAnswer, AdminResult, path_of};
@@ -11,7 +10,6 @@ use crate::http::admin::call::AdminCall;
 use crate::http::error::HttpError;
 use crate::security::role::Role;
 use evergraph::EngineKind;
-use evergraph_graph::cancel::CancelFlag;
 use evergraph_report::statistics::StatisticsReport;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -33,16 +31,6 @@ struct DatabaseEntry {
     /// Why it failed, for its administrators: it may name files of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-}
-
-/// A database and what it holds.
-#[derive(Serialize)]
-struct DatabaseDescription {
-    #[serde(flatten)]
-    entry: DatabaseEntry,
-    /// As `evergraph stats --json` prints it; missing if the database is not open.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    statistics: Option<StatisticsReport>,
 }
 
 #[derive(Serialize)]
@@ -74,26 +62,28 @@ pub async fn list(call: AdminCall) -> AdminResult {
     Ok(AdminAnswer::json(&DatabaseList { databases }))
 }
 
-/// `GET /databases/NAME`: what is known of it, and what it holds and takes, if it is open.
-///
-/// Cost: that of [`StatisticsReport::count`].
+/// `GET /databases/NAME`: what is known of it.
 ///
 /// # Errors
 /// 404 for an unknown one.
 pub async fn describe(call: AdminCall) -> AdminResult {
-    let served = call.served()?;
-    let info = served.info();
-    let statistics = match info.state {
-        DatabaseState::Open => Some(call.with_database(count).await?),
-        _ => None,
-    };
-    Ok(AdminAnswer::json(&DatabaseDescription { entry: entry(&call, info)?, statistics }))
+    let info = call.served()?.info();
+    Ok(AdminAnswer::json(&entry(&call, info)?))
 }
 
-fn count(using: &DatabaseUse, cancel: &CancelFlag) -> Result<StatisticsReport, HttpError> {
-    let counted =
-        StatisticsReport::count(using.database(), using.name().to_string(), None, cancel, &|_, _| {});
-    counted.map_err(|error| HttpError::from(&error))
+/// `GET /databases/NAME/statistics`: what it holds and takes, as `evergraph stats --json` prints it.
+///
+/// Cost: that of [`StatisticsReport::count`].
+///
+/// # Errors
+/// 404 for an unknown one; 503 if it is not open.
+pub async fn statistics(call: AdminCall) -> AdminResult {
+    let report = call.with_database(|using, cancel| {
+        let name = using.name().to_string();
+        let counted = StatisticsReport::count(using.database(), name, None, cancel, &|_, _| {});
+        counted.map_err(|error| HttpError::from(&error))
+    });
+    Ok(AdminAnswer::json(&report.await?))
 }
 
 /// `PUT /databases/NAME`: makes an empty one below the root.

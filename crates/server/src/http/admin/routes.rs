@@ -23,6 +23,7 @@ pub const ROUTES: &[AdminRoute] = &[
         Box::pin(databases::close(call))
     }),
     // What is in one.
+    get("/databases/{database}/statistics", OnDatabase(Reader), |call| Box::pin(databases::statistics(call))),
     get("/databases/{database}/schema", OnDatabase(Reader), |call| Box::pin(schema::describe(call))),
     get("/databases/{database}/indexes", OnDatabase(Reader), |call| Box::pin(schema::list_indexes(call))),
     post("/databases/{database}/indexes", OnDatabase(Admin), "create an index", |call| {

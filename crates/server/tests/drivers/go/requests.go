@@ -87,9 +87,11 @@ func timeOuts(c context) {
 	no(tx.Commit())
 }
 
-func manyAtOnce(c context) {
+func manyAtOnce(c context) { atOnce(c, 1000) }
+
+func atOnce(c context, count int) {
 	var pending []gremlingo.ResultSet
-	for number := range 1000 {
+	for number := range count {
 		pending = append(pending, must(c.client.Submit("g.inject(x)", map[string]any{"x": int32(number)})))
 	}
 	for number, results := range pending {

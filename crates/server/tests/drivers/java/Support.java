@@ -2,6 +2,8 @@
 
 import static org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource.traversal;
 
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.List;
@@ -18,6 +20,7 @@ import org.apache.tinkerpop.gremlin.util.ser.GraphBinaryMessageSerializerV1;
 import org.apache.tinkerpop.gremlin.util.ser.GraphSONMessageSerializerV3;
 
 class Support {
+    static final BufferedReader ANSWERS = new BufferedReader(new InputStreamReader(System.in));
     static final String ENDLESS = "g.inject(1).repeat(__.identity()).until(__.is(2))";
 
     enum Format {
@@ -106,6 +109,6 @@ class Support {
     /** Prints a line, and waits for the answer of the program that runs this. */
     static void say(String line) throws Exception {
         System.out.println(line);
-        System.in.read(new byte[100]);
+        ANSWERS.readLine();
     }
 }

@@ -1,0 +1,56 @@
+//! Write health: whether an open database takes commits, and whether its checkpoints succeed.
+
+use evergraph::Database;
+
+/// Whether an open database takes commits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteHealth {
+    /// It does.
+    Writable,
+    /// A write or a sync of the log failed: nothing more is committed until it is opened again.
+    LogFailed,
+    /// A bulk load could not be made durable, or a thread of its own panicked: the same.
+    StoreFailed,
+}
+
+impl WriteHealth {
+    /// That of `database`.
+    ///
+    /// Cost: the lock of commits, which a large one holds while it is installed: not for a network thread.
+    #[must_use]
+    pub fn of(database: &Database) -> Self {
+        if database.store().log().is_poisoned() {
+            return Self::LogFailed;
+        }
+        match database.store().timeline().latch().poisoned {
+            Some(_) => Self::StoreFailed,
+            None => Self::Writable,
+        }
+    }
+
+    /// Whether it takes no commits.
+    #[must_use]
+    pub fn is_read_only(self) -> bool {
+        self != Self::Writable
+    }
+
+    /// Why it takes no commits, without names of files or databases.
+    #[must_use]
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Writable => None,
+            Self::LogFailed => Some(
+                "a write to the disk failed: a database is read-only until it is opened again, and its log says which file",
+            ),
+            Self::StoreFailed => Some(
+                "a load could not be made durable, or a thread of a database failed: it is read-only until it is opened again",
+            ),
+        }
+    }
+}
+
+/// Whether the last checkpoint that `database` made by itself failed. It is tried again, and until one succeeds the log grows.
+#[must_use]
+pub fn has_failed_checkpoint(database: &Database) -> bool {
+    database.open_store().checkpoint_state().failure.is_some()
+}

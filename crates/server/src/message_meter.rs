@@ -1,0 +1,306 @@
+//! Message meter: memory of the messages that WebSockets are receiving, and of those that are not answered.
+//!
+//! ```text
+//! a connection   |= 64 KiB of its own =|==== what is beyond counts for all ====|
+//! all            |==== before a log-in: 64 MiB ====|============ together 256 MiB ============|
+//! ```
+//!
+//! Small messages never count for all, so that those who send large ones cannot keep them out. A connection reads no
+//! further message while those that it has not answered take more than 16 MiB, and one whose message finds no room is
+//! closed. Bytes are counted as they arrive, whatever lengths their frames tell.
+
+use evergraph_storage::planted::{Bug, planted};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+
+/// Bytes of a connection that count for nobody else.
+const OWN_BYTES: usize = 64 << 10;
+/// Bytes of all connections beyond their own.
+const ALL_BYTES_MAX: usize = 256 << 20;
+/// Those of clients that have not logged in.
+const STRANGERS_BYTES_MAX: usize = 64 << 20;
+/// Bytes of messages of a connection that are not answered, above which it reads no further one.
+const UNANSWERED_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the head of a control frame of a client: two, and its mask.
+const CONTROL_HEAD_BYTES: usize = 6;
+
+/// Room for the messages of all connections.
+#[derive(Default)]
+pub struct MessageRoom(Mutex<TakenBytes>);
+
+#[derive(Default)]
+struct TakenBytes {
+    all: usize,
+    strangers: usize,
+}
+
+/// Who sends messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sender {
+    /// Somebody who has not logged in, and has to.
+    Stranger,
+    /// Anybody else.
+    Known,
+}
+
+impl MessageRoom {
+    /// Bytes that are taken, beyond those that each connection has.
+    #[must_use]
+    pub fn taken_bytes(&self) -> usize {
+        self.taken().all
+    }
+
+    fn take(&self, bytes: usize, sender: Sender) -> bool {
+        let mut taken = self.taken();
+        let strangers = taken.strangers + if sender == Sender::Stranger { bytes } else { 0 };
+        let has_room = taken.all + bytes <= ALL_BYTES_MAX && strangers <= STRANGERS_BYTES_MAX;
+        if has_room || planted(Bug::MessagesUncounted) {
+            taken.all += bytes;
+            taken.strangers = strangers;
+        }
+        has_room || planted(Bug::MessagesUncounted)
+    }
+
+    fn give_back(&self, bytes: usize, sender: Sender) {
+        let mut taken = self.taken();
+        taken.all -= bytes;
+        if sender == Sender::Stranger {
+            taken.strangers -= bytes;
+        }
+    }
+
+    fn log_in(&self, bytes: usize) {
+        self.taken().strangers -= bytes;
+    }
+
+    fn taken(&self) -> MutexGuard<'_, TakenBytes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the messages of one connection take.
+///
+/// Concurrency: one lock, within which that of the room is taken.
+pub struct MessageMeter {
+    room: Arc<MessageRoom>,
+    state: Mutex<State>,
+    /// A message was answered.
+    answered: Notify,
+}
+
+struct State {
+    /// Whether it is a WebSocket by now.
+    is_begun: bool,
+    sender: Sender,
+    /// Bytes of the message that is being received, with all between its frames.
+    arriving_bytes: usize,
+    arriving_since: Option<Instant>,
+    unanswered_bytes: usize,
+    /// Bytes that count for all.
+    counted_bytes: usize,
+    is_refused: bool,
+}
+
+impl State {
+    fn recount(&mut self, room: &MessageRoom) -> bool {
+        let counted = (self.arriving_bytes + self.unanswered_bytes).saturating_sub(OWN_BYTES);
+        if counted > self.counted_bytes && !room.take(counted - self.counted_bytes, self.sender) {
+            return false;
+        }
+        if counted < self.counted_bytes {
+            room.give_back(self.counted_bytes - counted, self.sender);
+        }
+        self.counted_bytes = counted;
+        true
+    }
+}
+
+impl MessageMeter {
+    /// Of a connection that is no WebSocket yet: nothing counts.
+    #[must_use]
+    pub fn new(room: &Arc<MessageRoom>) -> Arc<Self> {
+        let state = State {
+            is_begun: false,
+            sender: Sender::Known,
+            arriving_bytes: 0,
+            arriving_since: None,
+            unanswered_bytes: 0,
+            counted_bytes: 0,
+            is_refused: false,
+        };
+        Arc::new(Self { room: Arc::clone(room), state: Mutex::new(state), answered: Notify::new() })
+    }
+
+    /// Counts from now on: the connection is a WebSocket.
+    pub fn begin(&self, sender: Sender) {
+        let mut state = self.state();
+        (state.is_begun, state.sender) = (true, sender);
+    }
+
+    /// Notes that its client has logged in.
+    pub fn logged_in(&self) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.sender, Sender::Known) == Sender::Stranger {
+            self.room.log_in(state.counted_bytes);
+        }
+    }
+
+    /// Counts bytes that arrived.
+    ///
+    /// # Errors
+    /// If there is no room for them: the connection has to end.
+    pub fn received(&self, bytes: usize) -> io::Result<()> {
+        let mut state = self.state();
+        if !state.is_begun || bytes == 0 {
+            return Ok(());
+        }
+        state.arriving_bytes += bytes;
+        state.arriving_since.get_or_insert_with(Instant::now);
+        if state.recount(&self.room) {
+            return Ok(());
+        }
+        state.is_refused = true;
+        Err(io::Error::other("the messages that are being received take too much memory together"))
+    }
+
+    /// A ping or pong with so many bytes is whole: it is no part of a message, within which it may come.
+    pub fn received_control(&self, bytes: usize) {
+        let mut state = self.state();
+        state.arriving_bytes = state.arriving_bytes.saturating_sub(bytes + CONTROL_HEAD_BYTES);
+        if state.arriving_bytes == 0 {
+            state.arriving_since = None;
+        }
+        state.recount(&self.room);
+    }
+
+    /// The message that was being received is whole; it counts until what this returns is dropped.
+    #[must_use]
+    pub fn received_message(self: &Arc<Self>) -> UnansweredMessage {
+        let mut state = self.state();
+        let bytes = std::mem::take(&mut state.arriving_bytes);
+        state.arriving_since = None;
+        state.unanswered_bytes += bytes;
+        UnansweredMessage { meter: Arc::clone(self), bytes }
+    }
+
+    /// Waits until another message may be read. That of a log-in always may: others wait for it.
+    pub async fn has_room(&self) {
+        loop {
+            let answered = self.answered.notified();
+            {
+                let state = self.state();
+                if state.unanswered_bytes <= UNANSWERED_BYTES_MAX || state.sender == Sender::Stranger {
+                    return;
+                }
+            }
+            answered.await;
+        }
+    }
+
+    /// Whether a message has been arriving for `time_max`.
+    #[must_use]
+    pub fn is_overdue(&self, time_max: Duration) -> bool {
+        let since = self.state().arriving_since;
+        since.is_some_and(|since| since.elapsed() >= time_max) && !planted(Bug::EndlessMessages)
+    }
+
+    /// Whether there was no room for what it received.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.state().is_refused
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for MessageMeter {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.room.give_back(state.counted_bytes, state.sender);
+    }
+}
+
+/// A message that was received and is not answered.
+pub struct UnansweredMessage {
+    meter: Arc<MessageMeter>,
+    bytes: usize,
+}
+
+impl Drop for UnansweredMessage {
+    fn drop(&mut self) {
+        let mut state = self.meter.state();
+        state.unanswered_bytes -= self.bytes;
+        state.recount(&self.meter.room);
+        drop(state);
+        self.meter.answered.notify_one();
+    }
+}
+
+/// The place of a request among those of its connection that are not answered, and what its message takes.
+pub struct RequestPlace {
+    /// Among the connection's.
+    pub permit: OwnedSemaphorePermit,
+    /// Its message.
+    pub message: UnansweredMessage,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(room: &Arc<MessageRoom>, sender: Sender) -> Arc<MessageMeter> {
+        let meter = MessageMeter::new(room);
+        meter.begin(sender);
+        meter
+    }
+
+    #[test]
+    fn messages_of_all_have_a_limit_and_small_ones_find_room_all_the_same() {
+        let room = Arc::new(MessageRoom::default());
+        let large: Vec<_> = (0..30).map(|_| meter(&room, Sender::Known)).collect();
+        let fitting = large.iter().filter(|meter| meter.received(10 << 20).is_ok()).count();
+        assert_eq!(fitting, 25);
+        assert!(large[29].is_refused() && !large[0].is_refused());
+        assert!(
+            meter(&room, Sender::Known).received(OWN_BYTES).is_ok(),
+            "a small one counts for nobody else"
+        );
+        drop(large);
+        assert_eq!(room.taken_bytes(), 0);
+    }
+
+    #[test]
+    fn those_who_have_not_logged_in_have_a_part_of_the_room() {
+        let room = Arc::new(MessageRoom::default());
+        let strangers: Vec<_> = (0..7).map(|_| meter(&room, Sender::Stranger)).collect();
+        let fitting = strangers.iter().filter(|meter| meter.received(10 << 20).is_ok()).count();
+        assert_eq!(fitting, 6);
+        assert!(meter(&room, Sender::Known).received(10 << 20).is_ok());
+        strangers[0].logged_in();
+        assert!(meter(&room, Sender::Stranger).received(10 << 20).is_ok(), "one of them has logged in");
+    }
+
+    #[test]
+    fn a_message_counts_until_it_is_answered_and_pings_are_no_part_of_it() {
+        let room = Arc::new(MessageRoom::default());
+        let meter = meter(&room, Sender::Known);
+        let now = Duration::ZERO;
+        meter.received(4 + CONTROL_HEAD_BYTES).unwrap();
+        assert!(meter.is_overdue(now));
+        meter.received_control(4);
+        assert!(!meter.is_overdue(now), "nothing arrives between a ping and the next message");
+        meter.received(1 << 20).unwrap();
+        meter.received(4 + CONTROL_HEAD_BYTES).unwrap();
+        meter.received_control(4);
+        assert!(meter.is_overdue(now), "the ping came within the message");
+        let unanswered = meter.received_message();
+        assert!(!meter.is_overdue(now));
+        assert_eq!(room.taken_bytes(), (1 << 20) - OWN_BYTES);
+        drop(unanswered);
+        assert_eq!(room.taken_bytes(), 0);
+    }
+}

@@ -9,7 +9,6 @@
 //! cancelled closes its connection, which stops the algorithm on the server.
 
 use crate::admin::answer::Answer;
-use crate::admin::call::path_of;
 use crate::arrow_stream::read_table;
 use crate::client::Client;
 use crate::connection::RequestFailure;
@@ -35,8 +34,6 @@ use ureq::http::Method;
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 /// Bytes of an answer that is an error.
 const ERROR_BYTES_MAX: u64 = 64 << 10;
-/// What a server calls the database that a URL does not name.
-const DEFAULT_DATABASE: &str = "g";
 
 /// An algorithm, and what was chosen about it.
 #[derive(Clone, Debug)]
@@ -123,8 +120,8 @@ impl Client {
     /// role on the database; `limit` at the server's limits of time and memory, and for more than
     /// [`table_bytes_max`](crate::options::ClientOptions::table_bytes_max) bytes; `busy`, `io`, `cancelled`.
     pub fn algorithm(&self, request: &AlgorithmRequest) -> Result<AlgorithmTable> {
-        let database = self.url().database.as_deref().unwrap_or(DEFAULT_DATABASE);
-        let path = path_of(&["databases", database, "algorithms", request.algorithm.name]);
+        let admin = self.admin().cancel(&request.interrupt);
+        let path = admin.database_path(&["algorithms", request.algorithm.name])?;
         let body = request.json().to_string();
         let sent = HttpRequest {
             method: Method::POST,

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | bytes of the stream | within the caller's limit, and there before memory is taken for them |
 //! | types | those that tables of this database have: no dictionaries, views, unions |
-//! | batches | not compressed; buffers within the body, bits of nulls for all rows |
+//! | batches | not compressed; buffers within the body, bits of nulls for all rows, whole offsets |
 //! | end | said: a connection that is lost is no end |
 //!
 //! Source: the Arrow columnar format, "IPC Streaming Format".
@@ -224,6 +224,14 @@ fn batch(message: Message<'_>, body: &Buffer, schema: &SchemaRef) -> Result<Reco
     decoded.map_err(|error| wrong(&error.to_string()))
 }
 
+/// Whether a buffer of offsets, so many bytes each, has whole ones only.
+fn check_offsets(bytes: usize, width: usize) -> Result<()> {
+    match bytes % width {
+        0 => Ok(()),
+        _ => Err(wrong("a column whose offsets end within one")),
+    }
+}
+
 /// What is left of the parts of a batch, in the order of its columns.
 struct BatchParts<'a, N, L> {
     nodes: &'a mut N,
@@ -245,12 +253,21 @@ impl<'a, N: Iterator<Item = &'a FieldNode>, L: Iterator<Item = &'a usize>> Batch
         }
         match field.data_type() {
             DataType::Struct(fields) => fields.iter().try_for_each(|field| self.check(field, Some(length))),
-            DataType::LargeList(item) | DataType::Map(item, _) => {
-                buffer()?;
+            DataType::LargeList(item) => {
+                check_offsets(*buffer()?, size_of::<i64>())?;
                 self.check(item, None)
             }
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+            DataType::Map(item, _) => {
+                check_offsets(*buffer()?, size_of::<i32>())?;
+                self.check(item, None)
+            }
+            DataType::LargeUtf8 | DataType::LargeBinary => {
+                check_offsets(*buffer()?, size_of::<i64>())?;
                 buffer()?;
+                Ok(())
+            }
+            DataType::Utf8 | DataType::Binary => {
+                check_offsets(*buffer()?, size_of::<i32>())?;
                 buffer()?;
                 Ok(())
             }

@@ -232,7 +232,7 @@ fn a_hostile_answer_is_an_error() {
     ] {
         assert_eq!(refused(&answering(arrow, body.to_vec())).kind(), ErrorKind::Io, "{body:?}");
     }
-    let text = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
+    let text = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nhello world";
     assert!(refused(&answering(text, Vec::new())).to_string().contains("no Arrow stream"));
     for (head, kind) in [
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nnginx", ErrorKind::Invalid),

@@ -263,13 +263,18 @@ impl<'a, N: Iterator<Item = &'a FieldNode>, L: Iterator<Item = &'a usize>> Batch
             }
             DataType::LargeUtf8 | DataType::LargeBinary => {
                 check_offsets(*buffer()?, size_of::<i64>())?;
-                buffer().map(drop)
+                buffer()?;
+                Ok(())
             }
             DataType::Utf8 | DataType::Binary => {
                 check_offsets(*buffer()?, size_of::<i32>())?;
-                buffer().map(drop)
+                buffer()?;
+                Ok(())
             }
-            _ => buffer().map(drop),
+            _ => {
+                buffer()?;
+                Ok(())
+            }
         }
     }
 }

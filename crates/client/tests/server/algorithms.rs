@@ -198,9 +198,10 @@ fn a_cancelled_algorithm_stops_on_the_server() {
     assert!(client.algorithm(&request("wcc", &[])).is_ok());
 }
 
-/// A server that answers each request with `head` and `body`, and hangs up.
+/// A server that answers each request with `head` and `body`, and hangs up. The URL names a database, so that nobody asks for
+/// its name first.
 fn answering(head: &'static str, body: Vec<u8>) -> ServerUrl {
-    serve_script(move |mut stream| {
+    let mut url = serve_script(move |mut stream| {
         let (mut got, mut byte) = (Vec::new(), [0]);
         while !got.ends_with(b"}") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
             got.push(byte[0]);
@@ -209,7 +210,9 @@ fn answering(head: &'static str, body: Vec<u8>) -> ServerUrl {
         let _ = stream.write_all(&body);
         let _ = stream.shutdown(Shutdown::Write);
         while let Ok(1..) = stream.read(&mut [0; 1000]) {}
-    })
+    });
+    url.database = Some("social".to_owned());
+    url
 }
 
 fn refused(url: &ServerUrl) -> Error {

@@ -8,7 +8,7 @@ const READERS: usize = 1000;
 const TLS_READERS: usize = 200;
 /// Of the server's memory, in MiB: without readers, and for 100 of them.
 const MEMORY_MAX: u64 = 100;
-const READERS_MEMORY_MAX: u64 = 120;
+const READERS_MEMORY_MAX: u64 = 160;
 
 fn leave_unread(transport: Transport, readers: usize) {
     let site = Site::serve(transport, 3000, &[]);

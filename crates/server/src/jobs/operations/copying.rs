@@ -72,6 +72,10 @@ fn back_up(control: &JobControl<'_>, path: &Path, is_checked: bool) -> Result<se
         let options = Options { create: false, memory_limit_bytes, ..Options::default() };
         let found = Database::check_files_with(path, &options, &mut |part, done, total| {
             control.tell_on(part, done, (total > 0).then_some(total), "groups")
+        })
+        .inspect_err(|_| {
+            // A copy of which nobody knows whether it is whole is none; one that is damaged stays, to be looked at.
+            let _ = std::fs::remove_dir_all(path);
         })?;
         if let Some(first) = found.findings.first() {
             let text =

@@ -357,8 +357,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         ),
         GoneClientsUnnoticed => (
             "websocket",
-            "leavers::a_thousand_clients_that_leave_in_six_ways_leave_nothing_behind",
-            &["clients that are gone leave nothing"],
+            "sessions::a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free",
+            &["the session of a client that is gone is free"],
         ),
         MessagesUncounted => (
             "websocket",
@@ -411,7 +411,8 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         CommitsWithinLoads => (
             "admin",
             "job_stops::while_an_import_is_built_reads_go_on_and_commits_are_refused_as_busy",
-            &["commits are refused while an import is built"],
+            // A commit that was let in shows itself, or breaks the import.
+            &["commits are refused while an import is built", "an import that no commit disturbs is done"],
         ),
         UploadsUnlimited => (
             "admin",

@@ -194,7 +194,7 @@ async fn while_an_import_is_built_reads_go_on_and_commits_are_refused_as_busy() 
             assert!(people == 0 || people == PEOPLE as i64, "an import is read as a whole: {people}");
             assert_eq!(reader.query("g.V().hasLabel('Late').count()").await.number(), written);
             if !job["endedAt"].is_null() {
-                assert_eq!(job["state"], "done", "{job}");
+                assert_eq!(job["state"], "done", "an import that no commit disturbs is done: {job}");
                 break;
             }
         }

@@ -127,7 +127,7 @@ async fn a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free() {
     drop(gone);
     let began = Instant::now();
     while client.eval_in("a", "g.V().property('at', 2)").await.code != 200 {
-        assert!(began.elapsed() < Duration::from_secs(10));
+        assert!(began.elapsed() < Duration::from_secs(30), "the session of a client that is gone is free");
         client.ask(close("a")).await;
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -251,6 +251,8 @@ def test_a_server_that_is_killed_while_it_computes_is_an_error(complete: Served)
         def kill() -> None:
             until(complete, 1)
             complete.process.kill()
+            # Until it has ended its port still takes connections, and breaks them off.
+            complete.process.wait()
 
         thread = threading.Thread(target=kill)
         thread.start()

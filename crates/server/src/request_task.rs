@@ -215,8 +215,8 @@ impl RequestTask {
             .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         let memory_bytes = self.context.options.query_memory_bytes;
         let limits = Limits { timeout, memory_bytes, batch_rows: RESULTS_MAX, ..Limits::default() };
-        let terms =
-            QueryTerms { bindings: bindings.clone(), limits, cancel: &self.context.cancel, strict, notes };
+        let cancel = &self.context.cancel.considerate();
+        let terms = QueryTerms { bindings: bindings.clone(), limits, cancel, strict, notes };
         let task = match open {
             Some(open) => open.task(source, terms),
             None => terms.of(self.database()?.ask(source)).task(),

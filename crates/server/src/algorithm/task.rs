@@ -108,9 +108,10 @@ impl AlgorithmTask {
         target.database.check()?;
         target.access.role()?;
         let snapshot = target.database.database().snapshot();
+        let cancel = self.context.cancel.considerate();
         let cancel = match self.context.deadline {
-            Some(deadline) => self.context.cancel.until(deadline),
-            None => self.context.cancel.clone(),
+            Some(deadline) => cancel.until(deadline),
+            None => cancel,
         };
         let computed = self.threads.get()?.install(|| {
             let catalogue = snapshot.catalogue();

@@ -30,6 +30,12 @@ fn promise(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     match parse(text) {
         Ok(users) => assert_eq!(parse(&to_text(&users)), Ok(users)),
-        Err(why) => assert!(!why.is_empty() && !why.contains(HASH)),
+        Err(why) => {
+            assert!(!why.is_empty());
+            // Where a name belongs it is taken for one, and shown.
+            let is_password =
+                text.matches(HASH).count() == text.matches(&format!("\"password\": \"{HASH}")).count();
+            assert!(!is_password || !why.contains(HASH), "{why}");
+        }
     }
 }

@@ -43,7 +43,7 @@ const DECIMAL_DIGITS_MAX: i32 = 38;
 ///
 /// # Errors
 /// `limit` for a longer stream; `io` for what is no such stream, or ends too early; those of `fill`.
-pub(crate) fn read_table(
+pub fn read_table(
     fill: impl FnMut(&mut [u8]) -> Result<usize>,
     bytes_max: u64,
 ) -> Result<(SchemaRef, Vec<RecordBatch>)> {

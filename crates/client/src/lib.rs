@@ -33,7 +33,7 @@
 
 pub mod admin;
 pub mod algorithm;
-pub(crate) mod arrow_stream;
+pub mod arrow_stream;
 pub mod client;
 pub(crate) mod connection;
 pub(crate) mod credentials;

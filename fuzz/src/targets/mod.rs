@@ -2,6 +2,9 @@
 
 use crate::target::Target;
 
+pub mod algorithm_call;
+pub mod arrow_table;
+pub mod basic_login;
 pub mod body;
 pub mod body_file;
 pub mod bytecode;
@@ -37,11 +40,14 @@ pub mod protocol_http;
 pub mod protocol_request;
 pub mod protocol_response;
 pub mod salvage;
+pub mod sasl;
+pub mod server_url;
+pub mod users_file;
 pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 37] = [
+pub const ALL: [(&str, Target); 43] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -49,6 +55,12 @@ pub const ALL: [(&str, Target); 37] = [
     ("protocol_request", protocol_request::TARGET),
     ("protocol_http", protocol_http::TARGET),
     ("protocol_response", protocol_response::TARGET),
+    ("sasl", sasl::TARGET),
+    ("basic_login", basic_login::TARGET),
+    ("users_file", users_file::TARGET),
+    ("algorithm_call", algorithm_call::TARGET),
+    ("server_url", server_url::TARGET),
+    ("arrow_table", arrow_table::TARGET),
     ("limits", limits::TARGET),
     ("cells", cells::TARGET),
     ("csv", csv::TARGET),

@@ -74,7 +74,10 @@ impl Peers {
                 ServerPeer::Janusgraph => ("janusgraph", janusgraph),
                 ServerPeer::Neo4j => ("neo4j", neo4j),
             };
-            let jars = jars.join(name);
+            // A server runs in a folder of its own.
+            let jars = std::path::absolute(jars.join(name)).map_err(|error| {
+                Error::new(ErrorKind::Io, format!("the folder of {name}'s jars: {error}"))
+            })?;
             if !jars.is_dir() {
                 let text = format!("left out: {name}, whose jars are not in {}", jars.display());
                 eprintln!("{text}");

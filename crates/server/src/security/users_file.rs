@@ -12,6 +12,7 @@ use crate::security::role::Role;
 use crate::security::user::Users;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -147,9 +148,15 @@ pub fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
 /// # Errors
 /// What is wrong with it.
 pub fn parse(text: &str) -> std::result::Result<Users, String> {
-    let document: Document = serde_json::from_str(text).map_err(|error| {
-        let what = if error.is_eof() { "it is cut off" } else { "it is damaged" };
-        format!("{what}: {error}")
+    let document: Document = serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Eof => format!("it is cut off: {error}"),
+        // The text of the error would show a value, which may be the hash of a password in a wrong place.
+        Category::Data => format!(
+            "it is damaged: a member is unknown, missing, there twice or of a wrong type at line {} column {}",
+            error.line(),
+            error.column()
+        ),
+        Category::Syntax | Category::Io => format!("it is damaged: {error}"),
     })?;
     if document.version != VERSION {
         return Err(format!("it has version {}, and {VERSION} is expected", document.version));
@@ -277,6 +284,19 @@ mod tests {
             format!("{text}{text}"),
         ] {
             assert!(parse(&wrong).is_err(), "{wrong}");
+        }
+    }
+    #[test]
+    fn what_is_wrong_with_a_file_is_told_without_its_hashes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.json");
+        with_ann(&path);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let misplaced = format!("\"version\": \"{HASH}\"");
+        let unknown = format!("\"{HASH}\"");
+        for wrong in [text.replace("\"version\": 1", &misplaced), text.replace("\"password\"", &unknown)] {
+            let error = parse(&wrong).unwrap_err();
+            assert!(error.contains("line ") && !error.contains("argon2"), "{error}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, R
 use crate::request_content::{RequestContent, query_timeout, read_request};
 use crate::request_context::{Job, RequestContext, WriteRule};
 use crate::request_task::RequestTask;
-use crate::scheduler::{OwnerId, TaskHandle};
+use crate::scheduler::TaskHandle;
 use crate::security::access::Principal;
 use crate::security::audit::{AuditEvent, AuditRecord};
 use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
@@ -33,6 +33,7 @@ use crate::security::sasl::read_plain;
 use crate::server_core::ServerCore;
 use crate::session::Session;
 use crate::session_owners::Ownership;
+use crate::turns::OwnerId;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, Request};

@@ -62,4 +62,5 @@ pub mod session;
 pub mod session_owners;
 pub mod shared;
 pub mod spool;
+pub mod turns;
 pub mod websocket;

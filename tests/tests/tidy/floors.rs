@@ -202,6 +202,7 @@ pub const MODULES: &[(&str, Floors)] = &[
                 "options",
                 "result_chunk",
                 "scheduler",
+                "turns",
                 "server_phase",
                 "http::error",
                 "message_meter",

@@ -618,6 +618,10 @@ mod tests {
     #[test]
     fn a_spare_thread_takes_the_place_of_one_that_is_not_given_back() {
         let scheduler = Scheduler::start(OPTIONS).unwrap();
+        // The monitor is asleep before there is anything for it to do.
+        while !lock(&scheduler.shared.queue).monitor_sleeps {
+            thread::sleep(Duration::from_millis(1));
+        }
         let (release, blocked) = channel::<()>();
         let (sender, receiver) = channel();
         let (blocks, _) = work(move |_, _| {

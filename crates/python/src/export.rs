@@ -88,8 +88,7 @@ pub fn export(
 ) -> Result<ExportSummary> {
     options.cancel = watch.cancel.clone();
     database.export(&options, &|now: &ExportProgress<'_>| {
-        let phase = if now.file.is_empty() { "look" } else { "write" };
-        watch.tell(phase, Some(now.fraction()), || now.file.to_owned());
+        watch.tell(now.phase.name(), Some(now.fraction()), || now.file.to_owned());
     })
 }
 

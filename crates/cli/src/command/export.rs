@@ -132,9 +132,8 @@ pub fn execute(arguments: &ExportArguments, context: &Context) -> std::result::R
     let database = context.open(path)?;
     let began = Instant::now();
     let exported = database.export(&options, &|now: &ExportProgress<'_>| {
-        let phase = if now.file.is_empty() { "look" } else { "write" };
-        meter.tell(phase, Some(now.fraction()), || {
-            let rate = rate(now.rows, began.elapsed(), "rows");
+        meter.tell(now.phase.name(), Some(now.fraction()), || {
+            let rate = rate(now.rows, now.elapsed, "rows");
             if now.file.is_empty() { rate } else { format!("{}, {rate}", visible(now.file)) }
         });
     });

@@ -1,7 +1,8 @@
 //! Places: files appear in whole or not at all, and nothing is replaced by mistake.
 
-use evergraph::export::options::{ExportFormat, ExportOptions};
+use evergraph::export::options::{ExportFormat, ExportOptions, ExportPhase, ExportProgress};
 use evergraph::{Database, Error, ErrorKind};
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
@@ -85,13 +86,38 @@ fn an_export_that_fails_or_is_stopped_leaves_nothing_behind() {
 
     let options = ExportOptions::new(ExportFormat::Csv, folder.path().join("out"));
     let cancel = options.cancel.clone();
-    let stop = |now: &evergraph::export::options::ExportProgress<'_>| {
-        if !now.file.is_empty() {
+    let stop = |now: &ExportProgress<'_>| {
+        if now.phase == ExportPhase::Write {
             cancel.cancel();
         }
     };
     assert_eq!(small().export(&options, &stop).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn progress_counts_each_row_once_while_it_looks_and_once_while_it_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Database::in_memory().unwrap();
+    db.transact(|tx| {
+        let ada = tx.add_vertex("Person", &[("name", "Ada".into())])?;
+        let bob = tx.add_vertex("Person", &[("name", "Bob".into())])?;
+        tx.add_edge(ada, "knows", bob, &[])
+    })
+    .unwrap();
+    let written = [(ExportFormat::Csv, "csv"), (ExportFormat::GraphSon, "a.json"), (ExportFormat::GraphMl, "a.graphml")];
+    for (format, name) in written {
+        let told = RefCell::new(Vec::new());
+        let tell = |now: &ExportProgress<'_>| {
+            told.borrow_mut().push((now.phase, now.rows, now.rows_total, now.fraction()));
+        };
+        db.export(&ExportOptions::new(format, folder.path().join(name)), &tell).unwrap();
+        let told = told.into_inner();
+        let last_of = |phase| *told.iter().rfind(|now| now.0 == phase).unwrap();
+        assert_eq!(last_of(ExportPhase::Look), (ExportPhase::Look, 3, 3, 0.5), "{name}");
+        assert_eq!(last_of(ExportPhase::Write), (ExportPhase::Write, 3, 3, 1.0), "{name}");
+        assert!(told.is_sorted_by(|left, right| left.3 <= right.3), "{name}: {told:?}");
+    }
 }
 
 #[test]

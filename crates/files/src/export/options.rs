@@ -3,6 +3,7 @@
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, Result};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What an export writes, and how. [`ExportOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
@@ -192,22 +193,51 @@ impl Packing {
     }
 }
 
+/// What an export does: it reads the graph twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExportPhase {
+    /// Surveys the graph: what there is, and whether the format can hold it.
+    Look,
+    /// Writes the files.
+    Write,
+}
+
+impl ExportPhase {
+    /// Its name: `look` or `write`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Look => "look",
+            Self::Write => "write",
+        }
+    }
+}
+
 /// Progress of an export.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ExportProgress<'a> {
-    /// The file that is being written; empty while the graph is surveyed.
+    /// What it does now.
+    pub phase: ExportPhase,
+    /// The file that is being written; empty while the graph is surveyed, and for standard output.
     pub file: &'a str,
-    /// Vertices and edges read so far, each counted twice: surveyed and written.
+    /// Vertices and edges surveyed so far, or written so far.
     pub rows: u64,
-    /// The total, or somewhat more.
+    /// Vertices and edges to survey and then to write, or somewhat more.
     pub rows_total: u64,
+    /// How long the phase has lasted.
+    pub elapsed: Duration,
 }
 
 impl ExportProgress<'_> {
-    /// The share that is done, from 0 to 1.
+    /// The share of the whole export that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
-        if self.rows_total == 0 { 1.0 } else { (self.rows as f64 / self.rows_total as f64).min(1.0) }
+        let of_phase =
+            if self.rows_total == 0 { 1.0 } else { (self.rows as f64 / self.rows_total as f64).min(1.0) };
+        match self.phase {
+            ExportPhase::Look => of_phase / 2.0,
+            ExportPhase::Write => f64::midpoint(1.0, of_phase),
+        }
     }
 }
 

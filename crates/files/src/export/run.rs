@@ -44,6 +44,7 @@ pub fn export(
     let rows = vertices.map(|entry| entry.1).chain(edges.map(|entry| entry.1)).sum();
     let meter = Meter::new(progress, options.cancel.clone(), rows);
     let survey = Survey::new(view, &scope, &meter)?;
+    meter.begin_writing();
     let mut reader = None;
     let files = match options.format {
         ExportFormat::Csv => csv::write(view, &survey, options, &meter)?,

@@ -100,9 +100,9 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Reads a value that may be an argument.
+    /// Reads the value of a variable.
     pub(crate) fn read_argument(&mut self) -> Result<Argument, ReadError> {
-        self.read_value(ValueContext::Anything)
+        self.read_value(ValueContext::of_variable())
     }
 
     fn finish(&self) -> Result<(), ReadError> {

@@ -123,9 +123,9 @@ impl ArgumentReader {
         })
     }
 
-    /// Reads a value that may be an argument.
+    /// Reads the value of a variable.
     pub(crate) fn read_argument(&mut self, json: &mut JsonReader<'_>) -> Result<Argument, ReaderError> {
-        self.read_value(json, ValueContext::Anything)
+        self.read_value(json, ValueContext::of_variable())
     }
 
     fn read_bytecode(&mut self, json: &mut JsonReader<'_>) -> Result<Bytecode, ReaderError> {
@@ -533,6 +533,28 @@ mod tests {
     }
 
     #[test]
+    fn an_element_is_its_id_where_elements_are_found_and_refused_elsewhere() {
+        let vertex = r#"{"@type": "g:Vertex", "@value": {"id": {"@type": "g:Int64", "@value": 7}}}"#;
+        let list = format!(r#"{{"@type": "g:List", "@value": [{vertex}]}}"#);
+        let limits = ParseLimits::default();
+        for (json, text) in [
+            (format!(r#"["V", {vertex}]"#), "g.V(7L)"),
+            (format!(r#"["V", {list}]"#), "g.V([7L])"),
+            (format!(r#"["V"], ["hasId", {vertex}, {vertex}]"#), "g.V().hasId(7L, 7L)"),
+            (format!(r#"["V"], ["addE", "e"], ["to", {vertex}]"#), "g.V().addE('e').to(__.V(7L))"),
+        ] {
+            let expected = read_text(text, &limits, &Bindings::new()).expect(text);
+            assert_eq!(read(steps(&json).as_bytes(), &limits).expect(text).query(), &expected, "{text}");
+        }
+        for step in ["is", "inject", "constant"] {
+            for argument in [vertex, &list] {
+                let error = refused(&steps(&format!(r#"["V"], ["{step}", {argument}]"#)));
+                assert!(error.contains("an element can't be an argument here: give its id"), "{error}");
+            }
+        }
+    }
+
+    #[test]
     fn what_no_calls_can_hold_is_named_with_its_instruction() {
         let typed = |name: &str, value: &str| format!(r#"{{"@type": "{name}", "@value": {value}}}"#);
         for (json, reason) in [
@@ -552,6 +574,11 @@ mod tests {
                     &format!(r#"{{"predicate": "eq", "value": {}}}"#, typed("g:Vertex", r#"{"id": 1}"#)),
                 ),
                 "a predicate doesn't compare elements: compare their ids, as with `hasId`",
+            ),
+            (
+                typed("g:Edge", r#"{"id": 1}"#),
+                "an element can't be an argument here: give its id, or find it, as with `V`, `E` and `hasId`, which \
+                 take elements",
             ),
             (typed("g:Vertex", "{}"), "byte 96: the object before this place has no `id`"),
             (

@@ -77,6 +77,8 @@ impl Levels {
 pub enum ValueContext {
     /// An instruction of which it is an argument, a collection, a strategy.
     Anything,
+    /// An instruction that finds elements by their ids, of which it is an argument, or a collection in one.
+    Ids,
     /// `from` or `to`, of which it is an argument.
     End,
     /// A predicate.
@@ -89,7 +91,17 @@ impl ValueContext {
     /// What is around the arguments of the instruction `name`.
     #[must_use]
     pub fn of_instruction(name: &str) -> Self {
-        if matches!(name, "from" | "to") { ValueContext::End } else { ValueContext::Anything }
+        match name {
+            "from" | "to" => ValueContext::End,
+            "V" | "E" | "hasId" | "mergeV" | "mergeE" | "option" | "call" | "with" => ValueContext::Ids,
+            _ => ValueContext::Anything,
+        }
+    }
+
+    /// What is around the value of a variable, which may stand anywhere in a text.
+    #[must_use]
+    pub fn of_variable() -> Self {
+        ValueContext::Ids
     }
 
     /// What is around the items of a collection that this is around.
@@ -278,7 +290,7 @@ fn simple_name(class: &str) -> &str {
 /// A vertex.
 ///
 /// # Errors
-/// If it isn't told by its id where it stands.
+/// If no element can stand there.
 pub fn vertex(id: Argument, around: ValueContext, span: Span) -> Result<ArgumentKind, String> {
     match around {
         ValueContext::End => {
@@ -291,10 +303,18 @@ pub fn vertex(id: Argument, around: ValueContext, span: Span) -> Result<Argument
 /// An edge.
 ///
 /// # Errors
-/// If it isn't told by its id where it stands.
+/// If no element can stand there.
 pub fn edge(id: Argument, around: ValueContext) -> Result<ArgumentKind, String> {
-    if around == ValueContext::Predicate {
-        return Err("a predicate doesn't compare elements: compare their ids, as with `hasId`".to_owned());
+    match around {
+        ValueContext::Predicate => {
+            return Err("a predicate doesn't compare elements: compare their ids, as with `hasId`".to_owned());
+        }
+        ValueContext::Anything => {
+            return Err("an element can't be an argument here: give its id, or find it, as with `V`, `E` and \
+                        `hasId`, which take elements"
+                .to_owned());
+        }
+        ValueContext::Ids | ValueContext::End | ValueContext::Element => {}
     }
     match id.kind {
         ArgumentKind::Null | ArgumentKind::Scalar(_) => Ok(id.kind),

@@ -129,8 +129,7 @@ impl ExportRequest {
                 ..ExportOptions::new(format, &output.path)
             };
             let tell = |now: &ExportProgress<'_>| {
-                let phase = if now.file.is_empty() { "look" } else { "write" };
-                control.tell(phase, now.rows, Some(now.rows_total), "rows");
+                control.tell(now.phase.name(), now.rows, Some(now.rows_total), "rows");
             };
             let made = control.database().export(&options, &tell).map_err(|error| output.shown(error))?;
             let file = |file: &evergraph::export::options::ExportedFile| json!({"name": file.name, "rows": file.rows, "bytes": file.bytes});

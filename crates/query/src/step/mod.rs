@@ -10,6 +10,7 @@ pub mod bulk;
 pub mod by;
 pub mod call;
 pub mod chance;
+pub mod checked_sort;
 pub mod dedup;
 pub mod element;
 pub mod expand;

@@ -8,6 +8,7 @@ use crate::execute::pipeline::Step;
 use crate::plan::operator::Sorting;
 use crate::randomness::Chance;
 use crate::step::by::Projection;
+use crate::step::checked_sort;
 use crate::value::item::{Item, Property};
 use crate::value::relation;
 use evergraph_graph::error::Result;
@@ -58,7 +59,7 @@ impl Order {
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
         let (all, _holding) = self.waiting.together(&mut cx.charge)?;
         let mut growth = GrowingShare::default();
-        growth.add_bytes(all.len() * size_of::<u32>(), &mut cx.charge)?;
+        growth.add_bytes(2 * all.len() * size_of::<u32>(), &mut cx.charge)?;
         let mut columns = Vec::with_capacity(self.by.len());
         for (by, sorting) in &mut self.by {
             let column = match sorting {
@@ -71,8 +72,7 @@ impl Order {
         }
         // A row that has nothing to be sorted by is left out.
         let productive = |row: usize| columns.iter().all(|(column, _)| column[row].is_some());
-        let mut rows: Vec<u32> =
-            (0..all.len()).filter(|row| productive(*row)).map(|row| row as u32).collect();
+        let rows: Vec<u32> = (0..all.len()).filter(|row| productive(*row)).map(|row| row as u32).collect();
         let compare = |left: usize, right: usize| {
             let by_column = columns.iter().map(|(column, sorting)| {
                 let [left, right] = [left, right].map(|row| column[row].as_ref().unwrap_or(&Item::Null));
@@ -83,7 +83,8 @@ impl Order {
             });
             by_column.fold(all.origin[left].cmp(&all.origin[right]), Ordering::then)
         };
-        rows.sort_by(|left, right| compare(*left as usize, *right as usize));
+        let by_columns = |left: u32, right: u32| compare(left as usize, right as usize);
+        let rows = checked_sort::sort(rows, by_columns, || cx.charge.check())?;
         Ok(all.gather(&rows.into()))
     }
 }

@@ -63,8 +63,12 @@ async fn read(
             permit = Arc::clone(&room).acquire_owned() => permit.expect("nobody closes the semaphore"),
             () = closing(&mut phase) => return Some(going_away()),
         };
+        let has_room = async {
+            messages.has_room().await;
+            connection.outbox().has_room_for_requests().await;
+        };
         tokio::select! {
-            () = messages.has_room() => {}
+            () = has_room => {}
             () = closing(&mut phase) => return Some(going_away()),
         }
         let message = tokio::select! {

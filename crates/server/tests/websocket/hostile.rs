@@ -136,3 +136,45 @@ async fn messages_that_are_being_received_have_a_limit_together() {
     let large = format!("g.inject('{}').count()", "x".repeat(900_000));
     eventually("there is room again", async || client.eval(&large).await.code == 200).await;
 }
+
+#[tokio::test]
+async fn requests_are_read_no_further_while_their_client_reads_no_answers() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut client = upgraded(server.address()).await;
+    // Each is answered by an error that is as long.
+    let language = "x".repeat(1000);
+    let payload = format!(
+        r#"{{"requestId":"41d2e28a-20a4-4ab0-b379-d810dede3786","op":"eval","args":{{"gremlin":"g","language":"{language}"}}}}"#
+    );
+    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    let request = [&[0x81, 0x80 | 126][..], &length, &[0; 4], payload.as_bytes()].concat();
+    client.write_all(&request).await.unwrap();
+    let (head, length) = (client.read_u16().await.unwrap(), client.read_u16().await.unwrap());
+    assert_eq!(head, 0x817e, "a text of less than 64 KiB");
+    let mut first = vec![0; length.into()];
+    client.read_exact(&mut first).await.unwrap();
+    assert!(String::from_utf8_lossy(&first).contains("499"));
+    let answer_bytes = 4 + first.len();
+    // Buffers of the system take some MiB of both.
+    let mut sent_bytes = 0;
+    let is_stopped = loop {
+        let rest = &request[sent_bytes % request.len()..];
+        match tokio::time::timeout(Duration::from_secs(2), client.write(rest)).await {
+            Ok(written) => sent_bytes += written.unwrap(),
+            Err(_) => break true,
+        }
+        if sent_bytes > 64 << 20 {
+            break false;
+        }
+    };
+    assert!(is_stopped, "who reads no answers is read no further");
+    let mut other = Client::connect(server.address()).await;
+    assert_eq!(other.eval("g.inject(1)").await.number(), 1);
+    // Nothing is lost: once the client reads, all of its requests are answered.
+    let (mut left_bytes, mut buffer) = (sent_bytes / request.len() * answer_bytes, vec![0; 1 << 20]);
+    while left_bytes > 0 {
+        let reading = tokio::time::timeout(Duration::from_secs(10), client.read(&mut buffer)).await;
+        let read = reading.expect("the rest is answered").unwrap();
+        left_bytes = left_bytes.checked_sub(read).expect("each request has one answer");
+    }
+}

@@ -32,6 +32,7 @@ pub mod answer;
 pub mod blocking;
 pub mod client;
 pub mod connection;
+mod connection_login;
 pub mod databases;
 mod disk_error;
 pub mod end_reason;

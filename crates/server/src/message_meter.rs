@@ -25,7 +25,6 @@ const STRANGERS_BYTES_MAX: usize = 64 << 20;
 const UNANSWERED_BYTES_MAX: usize = 16 << 20;
 /// Bytes of the head of a control frame of a client: two, and its mask.
 const CONTROL_HEAD_BYTES: usize = 6;
-
 /// Room for the messages of all connections.
 #[derive(Default)]
 pub struct MessageRoom(Mutex<TakenBytes>);
@@ -230,6 +229,28 @@ pub struct UnansweredMessage {
     bytes: usize,
 }
 
+impl UnansweredMessage {
+    /// From now on it takes so many bytes: those of an entry among others that wait.
+    ///
+    /// # Errors
+    /// If there is no room for so many: it takes as many as before.
+    pub fn resize(&mut self, bytes: usize) -> Result<(), NoRoomError> {
+        let mut state = self.meter.state();
+        let before = state.unanswered_bytes;
+        state.unanswered_bytes = before - self.bytes + bytes;
+        if state.recount(&self.meter.room) {
+            self.bytes = bytes;
+            return Ok(());
+        }
+        state.unanswered_bytes = before;
+        Err(NoRoomError)
+    }
+}
+
+/// Messages and requests of all connections take as much memory as they may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoomError;
+
 impl Drop for UnansweredMessage {
     fn drop(&mut self) {
         let mut state = self.meter.state();
@@ -240,11 +261,11 @@ impl Drop for UnansweredMessage {
     }
 }
 
-/// The place of a request among those of its connection that are not answered, and what its message takes.
+/// The place of a request among those of its connection that are not answered, and what it takes.
 pub struct RequestPlace {
-    /// Among the connection's.
-    pub permit: OwnedSemaphorePermit,
-    /// Its message.
+    /// Among the connection's; `None` if its client has not logged in: then nothing runs.
+    pub permit: Option<OwnedSemaphorePermit>,
+    /// What it takes.
     pub message: UnansweredMessage,
 }
 

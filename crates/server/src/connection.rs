@@ -17,7 +17,7 @@ use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::ResolvedDatabase;
 use crate::end_reason::EndReason;
 use crate::failure::Failure;
-use crate::message_meter::{MessageMeter, RequestPlace, Sender};
+use crate::message_meter::{MessageMeter, NO_ROOM, RequestPlace, Sender};
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, RunningRequest};
@@ -238,9 +238,14 @@ impl Connection {
         self: &Arc<Self>,
         reply: Reply,
         operation: Operation,
-        place: Option<RequestPlace>,
+        mut place: Option<RequestPlace>,
         principal: &Principal,
     ) -> Result<(), Failure> {
+        // A close is no larger than its message.
+        let bytes = operation.heap_bytes();
+        if place.as_mut().is_some_and(|place| place.message.resize(bytes).is_err()) {
+            return Err(Failure::busy(NO_ROOM));
+        }
         let cancel = CancelFlag::default();
         let (job, session, alias) = match RequestContent::read(operation)? {
             RequestContent::Job { job, session, alias } => (job, session, alias),

@@ -88,6 +88,7 @@ async fn read(
             receive();
         } else {
             // In order: the next message is read when this one was.
+            let _decoder = messages.decoder().await;
             tokio::task::spawn_blocking(receive).await.ok()?;
         }
     }

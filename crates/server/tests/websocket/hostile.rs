@@ -1,9 +1,14 @@
 //! Hostile: messages that are no requests, pages of other sites, and the end of the server.
 
 use crate::leavers::upgraded;
+use crate::support::http_client::Client as HttpClient;
 use crate::support::served::{add_points, eventually, serve};
 use crate::support::web_socket_client::{Client, eval};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::List;
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{Operation, QueryOptions};
+use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use std::time::Duration;
@@ -177,4 +182,40 @@ async fn requests_are_read_no_further_while_their_client_reads_no_answers() {
         let read = reading.expect("the rest is answered").unwrap();
         left_bytes = left_bytes.checked_sub(read).expect("each request has one answer");
     }
+}
+
+#[tokio::test]
+async fn requests_that_are_not_answered_are_counted_as_they_are_decoded() {
+    let (database, server) = serve(ServerOptions::default());
+    add_points(&database, 1000);
+    // Of 3 bytes each in the message, and 60 when they are decoded.
+    let values = List::new(vec![Value::Bool(true); 1_000_000]).unwrap();
+    let mut bindings = Bindings::new();
+    bindings.bind("x", Value::List(values));
+    // Who does not read the answer leaves it unanswered.
+    let gremlin = "g.V().V().V()".into();
+    let many = Operation::Eval { gremlin, language: None, bindings, options: QueryOptions::default() };
+    let (mut clients, mut refused) = (Vec::new(), None);
+    while refused.is_none() && clients.len() < 12 {
+        let mut client = Client::connect(server.address()).await;
+        client.send(Format::GraphBinary, many.clone()).await;
+        let first = client.response(Format::GraphBinary).await;
+        match first.code {
+            206 => clients.push(client),
+            _ => refused = Some(first),
+        }
+    }
+    let refused = refused.expect("decoded requests have a limit together");
+    assert_eq!(refused.code, 596, "{}", refused.message);
+    assert!((2..=6).contains(&clients.len()), "{}", clients.len());
+    assert!(refused.message.contains("run it again"), "{}", refused.message);
+    // Small ones find room all the same, by HTTP as well, and large ones when others are answered.
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.eval("g.V().count()").await.number(), 1000);
+    let mut http = HttpClient::connect(server.address()).await;
+    let body = |values| format!(r#"{{"gremlin":"g.V().count()","bindings":{{"x":[1{}]}}}}"#, ",1".repeat(values));
+    assert_eq!(http.ask("POST", "/gremlin", body(100)).await.status, 200);
+    assert_eq!(http.ask("POST", "/gremlin", body(900_000)).await.status, 503);
+    drop(clients);
+    eventually("there is room again", async || http.ask("POST", "/gremlin", body(900_000)).await.status == 200).await;
 }

@@ -29,6 +29,7 @@
 
 pub mod algorithm;
 pub mod answer;
+mod answer_stream;
 pub mod blocking;
 pub mod client;
 pub mod connection;

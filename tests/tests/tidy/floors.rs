@@ -216,7 +216,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["outbox", "blocking", "spool"],
             &["answer", "algorithm"],
             &["security"],
-            &["session", "http::accept", "http::keep_alive"],
+            &["answer_stream", "session", "http::accept", "http::keep_alive"],
             &[
                 "databases::options",
                 "databases::change",

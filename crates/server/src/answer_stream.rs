@@ -105,7 +105,7 @@ impl AnswerStream {
         self.room == Room::Found
     }
 
-    /// Whether a part was sent, and the next one may have to wait until its client reads.
+    /// Whether nothing of the next part was written, and it may have to wait until its client reads.
     pub(crate) fn is_between_parts(&self) -> bool {
         matches!(self.room, Room::Next | Room::None)
     }

@@ -35,6 +35,7 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::Committed;
 use evergraph_graph::value::Value;
+use evergraph_graph::view::GraphView as _;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
@@ -328,7 +329,13 @@ impl RequestTask {
         }
         let published = Instant::now();
         let metrics = Arc::clone(self.context.meter.metrics());
-        let pending = transaction.publish()?;
+        let began = transaction.by_id_ref().timestamp();
+        let outcome = transaction.publish();
+        // A commit without writes is at the moment that its transaction saw, and needs no room.
+        if !outcome.as_ref().is_ok_and(|pending| pending.committed().timestamp == began) {
+            self.target()?.database.note_commit(outcome.as_ref().map(|_| ()));
+        }
+        let pending = outcome?;
         let renamed = pending.committed().renamed.clone();
         let outcome = Arc::new(Mutex::new(None));
         let stream = stream.map(|(stream, chunks)| stream.with_chunks(chunks, &renamed));

@@ -108,7 +108,9 @@ impl Listener {
         let accepted = Instant::now();
         // Small answers are not held back.
         let _ = stream.set_nodelay(true);
-        probe(&stream);
+        if !planted(Bug::VanishedClientsStay) {
+            probe(&stream);
+        }
         let Some(tls) = &self.tls else { return self.serve(stream, peer, client, router, accepted).await };
         let time = if planted(Bug::EndlessHandshakes) { Duration::MAX } else { self.limits.head_time_max };
         match tokio::time::timeout(time, TlsAcceptor::from(tls.config()).accept(stream)).await {
@@ -178,7 +180,8 @@ impl Listener {
 
 /// Has the system ask whether the client is still there while it is silent: one whose machine is gone says nothing, ever.
 fn probe(stream: &TcpStream) {
-    let probes = TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_INTERVAL).with_retries(PROBES);
+    let probes =
+        TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_INTERVAL).with_retries(PROBES);
     // A system that refuses has longer times of its own.
     let _ = SockRef::from(stream).set_tcp_keepalive(&probes);
 }

@@ -35,8 +35,7 @@ const CONTROL_HEAD_BYTES: usize = 6;
 const DECODERS: usize = 4;
 
 /// Why a request was refused whose content found no room.
-pub(crate) const NO_ROOM: &str =
-    "the requests that are not answered take too much memory, and nothing was done for this one: run it again";
+pub(crate) const NO_ROOM: &str = "the requests that are not answered take too much memory, and nothing was done for this one: run it again";
 
 /// Room for the messages of all connections.
 pub struct MessageRoom {
@@ -76,7 +75,7 @@ impl MessageRoom {
     /// bytes of its own as a connection.
     #[must_use]
     pub fn hold(self: &Arc<Self>, bytes: usize) -> Option<HeldRoom> {
-        let bytes = bytes.saturating_sub(OWN_BYTES);
+        let bytes = if planted(Bug::ReadRequestsUncounted) { 0 } else { bytes.saturating_sub(OWN_BYTES) };
         self.take(bytes, Sender::Known).then(|| HeldRoom { room: Arc::clone(self), bytes })
     }
 
@@ -287,6 +286,7 @@ impl UnansweredMessage {
     /// If there is no room for so many: it takes as many as before.
     pub fn resize(&mut self, bytes: usize) -> Result<(), NoRoomError> {
         let mut state = self.meter.state();
+        let bytes = if planted(Bug::ReadRequestsUncounted) { bytes.min(self.bytes) } else { bytes };
         let before = state.unanswered_bytes;
         state.unanswered_bytes = before - self.bytes + bytes;
         if state.recount(&self.meter.room) {
@@ -384,7 +384,8 @@ mod tests {
         let mut request = meter.received_message();
         request.resize(60 << 20).unwrap();
         assert_eq!(room.taken_bytes(), (60 << 20) - OWN_BYTES);
-        let others: Vec<_> = (0..3).map(|_| room.hold((60 << 20) + OWN_BYTES).expect("there is room")).collect();
+        let others: Vec<_> =
+            (0..3).map(|_| room.hold((60 << 20) + OWN_BYTES).expect("there is room")).collect();
         assert!(room.hold(60 << 20).is_none() && room.hold(OWN_BYTES).is_some());
         assert_eq!(request.resize(120 << 20), Err(NoRoomError));
         assert_eq!(room.taken_bytes(), (240 << 20) - OWN_BYTES, "it takes what it took");

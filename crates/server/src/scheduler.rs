@@ -20,6 +20,7 @@
 //! Threads are those of the standard library; nothing here knows a network.
 
 use crate::turns::{OwnerId, Turns};
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -400,7 +401,7 @@ impl Shared {
                 return;
             }
             Progress::Ready => {
-                task.is_long.store(true, Ordering::Relaxed);
+                task.is_long.store(!planted(Bug::LongTasksUnknown), Ordering::Relaxed);
                 true
             }
             Progress::Waiting => *state == TaskState::RunningAndWoken,
@@ -468,7 +469,7 @@ impl Queue {
     }
 
     fn take(&mut self) -> Option<Arc<Task>> {
-        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW;
+        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW && !planted(Bug::LongTasksStarve);
         if (prefers_long || self.short.is_empty())
             && let Some(task) = self.long.take()
         {

@@ -96,7 +96,13 @@ impl OpenDatabase {
     /// `database`, which nobody uses yet.
     #[must_use]
     pub fn new(name: Arc<str>, database: Arc<Database>) -> Self {
-        Self { name, database, state: Mutex::default(), changed: Condvar::new(), is_disk_full: AtomicBool::new(false) }
+        Self {
+            name,
+            database,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            is_disk_full: AtomicBool::new(false),
+        }
     }
 
     /// The database.
@@ -219,7 +225,7 @@ impl DatabaseUse {
     /// Whether the last commit that needed room found none on the disk. Reads go on, and so do commits once there is some.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
-        self.open.is_disk_full.load(Ordering::Relaxed)
+        self.open.is_disk_full.load(Ordering::Relaxed) && !planted(Bug::FullDisksUntold)
     }
 
     /// Notes what it is for, so that whoever closes the database hears what it waits for.

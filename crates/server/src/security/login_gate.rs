@@ -124,7 +124,9 @@ impl LoginGate {
     #[must_use]
     pub fn is_overdue(&self, time_max: Duration) -> bool {
         match self.state().phase {
-            Phase::Closed { is_verifying: false, since, .. } => since.elapsed() >= time_max,
+            Phase::Closed { is_verifying: false, since, .. } => {
+                since.elapsed() >= time_max && !planted(Bug::EndlessLogins)
+            }
             _ => false,
         }
     }
@@ -255,7 +257,7 @@ impl State {
         request: impl FnOnce() -> WaitingRequest,
     ) -> Result<(), &'static str> {
         let bytes = message_bytes + REQUEST_OVERHEAD_BYTES;
-        if self.waiting_bytes + bytes > WAITING_BYTES_MAX {
+        if self.waiting_bytes + bytes > WAITING_BYTES_MAX && !planted(Bug::WaitingUnlimited) {
             return Err("log in first: 16 MiB of requests of this connection wait for that");
         }
         let mut request = request();

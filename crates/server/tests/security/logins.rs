@@ -90,7 +90,8 @@ async fn requests_that_wait_for_a_log_in_are_limited_by_their_bytes() {
     assert_eq!(client.response(Format::GraphBinary).await.code, 407);
     let refused = ids.split_off(18);
     for id in refused {
-        let answer = tokio::time::timeout(Duration::from_secs(20), client.response(Format::GraphBinary)).await;
+        let answer =
+            tokio::time::timeout(Duration::from_secs(20), client.response(Format::GraphBinary)).await;
         let answer = answer.expect("what is above the bound is refused");
         assert_eq!((answer.code, answer.id), (401, Some(id)), "{}", answer.message);
         assert!(answer.message.contains("16 MiB"), "{}", answer.message);
@@ -262,6 +263,9 @@ async fn log_ins_that_are_cached_take_no_time() {
         log_in().await;
     }
     assert!(began.elapsed() < first * 20, "forty took {:?}, and the first alone {first:?}", began.elapsed());
+    let mut wrong = Client::connect(server.address()).await;
+    let refused = wrong.ask_as("reader", "wrong horse", eval("g.V()", QueryOptions::default())).await;
+    assert_eq!(refused.code, 401, "a wrong password is refused, whoever is remembered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

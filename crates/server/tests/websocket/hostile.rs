@@ -213,11 +213,15 @@ async fn requests_that_are_not_answered_are_counted_as_they_are_decoded() {
     let mut client = Client::connect(server.address()).await;
     assert_eq!(client.eval("g.V().count()").await.number(), 1000);
     let mut http = HttpClient::connect(server.address()).await;
-    let body = |values| format!(r#"{{"gremlin":"g.V().count()","bindings":{{"x":[1{}]}}}}"#, ",1".repeat(values));
+    let body =
+        |values| format!(r#"{{"gremlin":"g.V().count()","bindings":{{"x":[1{}]}}}}"#, ",1".repeat(values));
     assert_eq!(http.ask("POST", "/gremlin", body(100)).await.status, 200);
     assert_eq!(http.ask("POST", "/gremlin", body(900_000)).await.status, 503);
     drop(clients);
-    eventually("there is room again", async || http.ask("POST", "/gremlin", body(900_000)).await.status == 200).await;
+    eventually("there is room again", async || {
+        http.ask("POST", "/gremlin", body(900_000)).await.status == 200
+    })
+    .await;
 }
 
 #[cfg(target_os = "linux")]
@@ -226,13 +230,16 @@ async fn the_system_asks_after_a_minute_whether_a_silent_client_is_still_there()
     let (_database, server) = serve(ServerOptions::default());
     let silent = upgraded(server.address()).await;
     // The table of the kernel: addresses end with the port, `02` is the timer of these probes, in hundredths of a second.
-    let ports = [server.address(), silent.local_addr().unwrap()].map(|address| format!(":{:04X}", address.port()));
+    let ports =
+        [server.address(), silent.local_addr().unwrap()].map(|address| format!(":{:04X}", address.port()));
     eventually("a silent client is asked whether it is still there", async || {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
         table.lines().any(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let time = fields[5].strip_prefix("02:").and_then(|time| u64::from_str_radix(time, 16).ok());
-            fields[1].ends_with(&ports[0]) && fields[2].ends_with(&ports[1]) && time.is_some_and(|time| time <= 6100)
+            fields[1].ends_with(&ports[0])
+                && fields[2].ends_with(&ports[1])
+                && time.is_some_and(|time| time <= 6100)
         })
     })
     .await;

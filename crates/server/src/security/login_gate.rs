@@ -74,11 +74,10 @@ enum Phase {
     /// There are no users.
     NotNeeded,
     Closed {
-        is_asked: bool,
+        /// When the client was asked to log in.
+        asked: Option<Instant>,
         is_verifying: bool,
         failures: u32,
-        /// When the client was asked, or came.
-        since: Instant,
     },
     Open(Arc<Login>),
     Refused,
@@ -94,7 +93,7 @@ impl LoginGate {
     /// A gate that opens by a log-in.
     #[must_use]
     pub fn closed() -> Self {
-        Self::new(Phase::Closed { is_asked: false, is_verifying: false, failures: 0, since: Instant::now() })
+        Self::new(Phase::Closed { asked: None, is_verifying: false, failures: 0 })
     }
 
     fn new(phase: Phase) -> Self {
@@ -124,8 +123,8 @@ impl LoginGate {
     #[must_use]
     pub fn is_overdue(&self, time_max: Duration) -> bool {
         match self.state().phase {
-            Phase::Closed { is_verifying: false, since, .. } => {
-                since.elapsed() >= time_max && !planted(Bug::EndlessLogins)
+            Phase::Closed { asked: Some(asked), is_verifying: false, .. } => {
+                asked.elapsed() >= time_max && !planted(Bug::EndlessLogins)
             }
             _ => false,
         }
@@ -155,24 +154,18 @@ impl LoginGate {
     /// has to wait.
     pub fn admit(&self, message_bytes: usize, request: impl FnOnce() -> WaitingRequest) -> Admission {
         let mut state = self.state();
-        let is_first = match &mut state.phase {
+        let is_first = match &state.phase {
             Phase::NotNeeded => return Admission::Runs(None),
             Phase::Open(login) => return Admission::Runs(Some(Arc::clone(login))),
             Phase::Closed { .. } if planted(Bug::RequestsBeforeLogin) => return Admission::Runs(None),
             Phase::Refused => return Admission::Refused("too many log-ins have failed".into()),
-            Phase::Closed { is_asked, since, .. } => {
-                if !*is_asked {
-                    *since = Instant::now();
-                }
-                !std::mem::replace(is_asked, true)
-            }
+            Phase::Closed { asked, .. } => asked.is_none(),
         };
         if let Err(why) = state.add(message_bytes, request) {
-            // Whoever was not asked is asked again by the next request.
-            if let Phase::Closed { is_asked, .. } = &mut state.phase {
-                *is_asked = !is_first;
-            }
             return Admission::Refused(why.into());
+        }
+        if let Phase::Closed { asked, .. } = &mut state.phase {
+            asked.get_or_insert_with(Instant::now);
         }
         if is_first { Admission::AsksForLogin } else { Admission::Waits }
     }
@@ -211,8 +204,8 @@ impl LoginGate {
     /// A log-in failed, for this reason.
     pub fn fail(&self, why: Cow<'static, str>) {
         let mut state = self.state();
-        if let Phase::Closed { is_asked, is_verifying, failures, .. } = &mut state.phase {
-            (*is_asked, *is_verifying) = (false, false);
+        if let Phase::Closed { asked, is_verifying, failures } = &mut state.phase {
+            (*asked, *is_verifying) = (None, false);
             *failures += 1;
             if *failures >= FAILURES_MAX {
                 state.phase = Phase::Refused;
@@ -364,7 +357,7 @@ mod tests {
         let gate = LoginGate::closed();
         let time_max = Duration::from_millis(50);
         std::thread::sleep(time_max);
-        assert!(gate.is_overdue(time_max));
+        assert!(!gate.is_overdue(time_max), "nobody was asked");
         assert!(matches!(admit(&gate, 1), Admission::AsksForLogin));
         assert!(!gate.is_overdue(time_max));
         std::thread::sleep(time_max);

@@ -10,13 +10,14 @@
 
 use crate::answer::message::Reply;
 use crate::client::Client;
+use crate::connection_login::ConnectionLogin;
 use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::open_database::UsePurpose;
 use crate::databases::served_database::ServedDatabase;
 use crate::databases::target::ResolvedDatabase;
 use crate::end_reason::EndReason;
 use crate::failure::Failure;
-use crate::message_meter::{MessageMeter, RequestPlace, Sender};
+use crate::message_meter::{MessageMeter, NO_ROOM, RequestPlace, Sender};
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
 use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, RunningRequest};
@@ -25,11 +26,8 @@ use crate::request_context::{Job, RequestContext, WriteRule};
 use crate::request_task::RequestTask;
 use crate::scheduler::TaskHandle;
 use crate::security::access::Principal;
-use crate::security::audit::{AuditEvent, AuditRecord};
-use crate::security::authenticator::{Login, LoginAttempt, LoginRefusal};
-use crate::security::login_gate::{Admission, AfterFailure, LoginGate, WaitingRequest};
-use crate::security::quota::{Quota, QuotaGuard};
-use crate::security::sasl::read_plain;
+use crate::security::login_gate::{Admission, WaitingRequest};
+use crate::security::quota::Quota;
 use crate::server_core::ServerCore;
 use crate::session::Session;
 use crate::session_owners::Ownership;
@@ -51,13 +49,14 @@ use uuid::Uuid;
 /// The requests and sessions of one client.
 ///
 /// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and
-/// of the owners of sessions and of the log-in gate are taken.
+/// of the owners of sessions and of the log-in gate are taken. One task reads requests: it waits for [`Connection::may_read`], and takes those
+/// that have waited for a log-in ([`Connection::next_released`]) before others.
 pub struct Connection {
     core: Arc<ServerCore>,
     number: u64,
     client: Arc<Client>,
     outbox: Arc<Outbox>,
-    gate: LoginGate,
+    login: Arc<ConnectionLogin>,
     state: Mutex<State>,
     end: watch::Sender<Option<EndReason>>,
 }
@@ -65,8 +64,6 @@ pub struct Connection {
 struct State {
     requests: HashMap<u64, RunningRequest>,
     sessions: HashMap<Box<str>, OrderedSession>,
-    /// Its place among the connections of its user.
-    quota: Option<QuotaGuard>,
     /// When the client sent something last.
     last_used: Instant,
     is_closed: bool,
@@ -78,20 +75,16 @@ impl Connection {
     pub fn new(core: &Arc<ServerCore>, client: Arc<Client>) -> Arc<Self> {
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::new(Outbox::new(core.options.outbox_bytes_max));
-        let gate = match &core.authenticator {
-            Some(_) => LoginGate::closed(Arc::clone(&core.login_waiting_bytes)),
-            None => LoginGate::open(),
-        };
-        client.messages().begin(if gate.is_open() { Sender::Known } else { Sender::Stranger });
+        let login = ConnectionLogin::new(core, &client, &outbox);
+        client.messages().begin(if login.gate().is_open() { Sender::Known } else { Sender::Stranger });
         let state = Mutex::new(State {
             requests: HashMap::new(),
             sessions: HashMap::new(),
-            quota: None,
             last_used: Instant::now(),
             is_closed: false,
         });
         let (end, _) = watch::channel(None);
-        Arc::new(Self { core: Arc::clone(core), number, client, outbox, gate, state, end })
+        Arc::new(Self { core: Arc::clone(core), number, client, outbox, login, state, end })
     }
 
     /// Where its answers are.
@@ -118,40 +111,66 @@ impl Connection {
         self.state().last_used = Instant::now();
     }
 
-    /// Takes a message. `place` is given back when its request is answered.
-    pub fn receive(self: &Arc<Self>, message: &[u8], kind: FrameKind, place: Option<RequestPlace>) {
-        self.touch();
-        self.take(message, kind, place, None);
+    /// Waits until another request may be read: the client has read answers, those before are answered as far as they
+    /// take much memory, and no log-in is being verified. One caller at a time.
+    pub async fn may_read(&self) {
+        self.login.gate().is_decided().await;
+        self.messages().has_room().await;
+        self.outbox.has_room_for_requests().await;
     }
 
-    /// Takes a message of a client, who is known to be `admitted` or is asked to log in.
-    fn take(
+    /// Whether its client has logged in, or need not: its requests run, and take places.
+    #[must_use]
+    pub fn is_logged_in(&self) -> bool {
+        self.login.gate().is_open()
+    }
+
+    /// The next request that has waited for a log-in, before another one is read. Once those are answered that have waited
+    /// for the last log-in that may fail, the connection ends.
+    #[must_use]
+    pub fn next_released(&self) -> Option<(WaitingRequest, Admission)> {
+        let gate = self.login.gate();
+        let next = gate.next_released();
+        if next.is_none() && gate.is_refused() {
+            self.end(EndReason::LoginFailed);
+        }
+        next
+    }
+
+    /// Takes a message. `place` is given back when its request is answered. It is `admitted` if it has waited for a log-in.
+    pub fn receive(
         self: &Arc<Self>,
         message: &[u8],
         kind: FrameKind,
-        mut place: Option<RequestPlace>,
-        admitted: Option<Arc<Login>>,
+        place: RequestPlace,
+        admitted: Option<Admission>,
     ) {
+        if admitted.is_none() {
+            self.touch();
+        }
         let (format, read) = read_request(message, kind);
         let answered = match read {
             Ok(Request { id, operation: Operation::Authentication { sasl, mechanism } }) => {
                 let reply = Reply { id, format, kind };
-                self.authenticate(reply, &sasl, mechanism.as_deref()).map_err(|failure| (Some(id), failure))
+                let begun = self.login.authenticate(reply, &sasl, mechanism.as_deref());
+                begun.map_err(|failure| (Some(id), failure))
             }
             Ok(Request { id, operation }) => {
                 let reply = Reply { id, format, kind };
                 let is_close = matches!(operation, Operation::Close { .. });
-                let admission = match admitted {
-                    Some(login) => Admission::Runs(Some(login)),
-                    None => self.gate.admit(|| WaitingRequest {
-                        id,
+                let mut place = Some(place);
+                let admission = admitted.unwrap_or_else(|| {
+                    self.login.gate().admit(message.len(), || WaitingRequest {
                         message: message.to_vec(),
                         kind,
-                        place: place.take(),
-                    }),
-                };
+                        memory: place.take().expect("it is asked for once").message,
+                    })
+                });
                 let answered = match admission {
-                    Admission::Runs(login) => self.accept(reply, operation, place, &self.principal(login)),
+                    Admission::Runs(login) => {
+                        let principal = self.core.principal(self.client.address(), login);
+                        self.accept(reply, operation, place, &principal)
+                    }
                     Admission::AsksForLogin => {
                         self.outbox.push(reply.frame(Status::Authenticate, None, &Attributes::new()));
                         Ok(())
@@ -196,83 +215,6 @@ impl Connection {
         self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
     }
 
-    fn principal(&self, login: Option<Arc<Login>>) -> Principal {
-        self.core.principal(self.client.address(), login)
-    }
-
-    fn authenticate(
-        self: &Arc<Self>,
-        reply: Reply,
-        sasl: &[u8],
-        mechanism: Option<&str>,
-    ) -> Result<(), Failure> {
-        self.gate.begin().map_err(Failure::arguments)?;
-        let Some(authenticator) = &self.core.authenticator else {
-            return Err(Failure::arguments("this server has no users: connect without user and password"));
-        };
-        match read_plain(sasl, mechanism) {
-            Ok(credentials) => {
-                let connection = Arc::downgrade(self);
-                let answer = move |outcome: Result<Login, LoginRefusal>| {
-                    let Some(connection) = connection.upgrade() else { return };
-                    match outcome {
-                        Ok(login) => connection.logged_in(reply, login),
-                        Err(refusal) => connection.refuse_login(reply, refusal.message()),
-                    }
-                };
-                authenticator.log_in(LoginAttempt {
-                    user: credentials.user,
-                    password: credentials.password,
-                    address: self.client.address(),
-                    is_known: false,
-                    answer: Box::new(answer),
-                });
-            }
-            Err(why) => {
-                let record = AuditRecord::new(AuditEvent::Login, "refused").address(self.client.address());
-                self.core.audit.write(&record.detail(why));
-                self.refuse_login(reply, why);
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs what waited for the log-in. Their answers are that of the log-in, which has an id of its own in the Java driver;
-    /// that fails at an answer to it.
-    fn logged_in(self: &Arc<Self>, reply: Reply, login: Login) {
-        self.touch();
-        match self.core.quotas.take(&login.user, Quota::Connections) {
-            Ok(quota) => self.state().quota = Some(quota),
-            Err(why) => return self.refuse_login(reply, &why),
-        }
-        self.client.logged_in();
-        if !self.gate.succeed(login) {
-            self.outbox.push(reply.frame(Status::NoContent, None, &Attributes::new()));
-        }
-        while let Some(waiting) = self.gate.next_waiting() {
-            self.take(&waiting.message, waiting.kind, waiting.place, self.gate.login());
-        }
-    }
-
-    fn refuse_login(&self, reply: Reply, why: &str) {
-        self.touch();
-        let failure = Failure::unauthorized(why);
-        let (waited, after) = self.gate.fail();
-        if waited.is_empty() {
-            self.outbox.push(reply.failure(&failure));
-        }
-        for request in waited {
-            let reply = Reply { id: request.id, ..reply };
-            match read_request(&request.message, request.kind).1 {
-                Ok(Request { operation: Operation::Close { .. }, .. }) => self.answer_close(reply),
-                _ => self.outbox.push(reply.failure(&failure)),
-            }
-        }
-        if after == AfterFailure::Ends {
-            self.end(EndReason::LoginFailed);
-        }
-    }
-
     /// Ends the connection once what is to be sent was sent.
     fn end(&self, reason: EndReason) {
         self.end.send_if_modified(|end| end.is_none() && end.replace(reason).is_none());
@@ -296,9 +238,14 @@ impl Connection {
         self: &Arc<Self>,
         reply: Reply,
         operation: Operation,
-        place: Option<RequestPlace>,
+        mut place: Option<RequestPlace>,
         principal: &Principal,
     ) -> Result<(), Failure> {
+        // A close is no larger than its message.
+        let bytes = operation.heap_bytes();
+        if place.as_mut().is_some_and(|place| place.message.resize(bytes).is_err()) {
+            return Err(Failure::busy(NO_ROOM));
+        }
         let cancel = CancelFlag::default();
         let (job, session, alias) = match RequestContent::read(operation)? {
             RequestContent::Job { job, session, alias } => (job, session, alias),
@@ -423,7 +370,7 @@ impl Connection {
             if next.is_none() && session.is_unused() {
                 state.sessions.remove(id);
                 self.core.session_owners.end(id);
-                self.principal(self.gate.login()).log_session("ended", &name, id);
+                self.login.principal().log_session("ended", &name, id);
             }
             next
         };
@@ -519,7 +466,7 @@ impl Connection {
         let now = Instant::now();
         let (late, sessions, idle_time) = {
             let state = self.state();
-            let is_idle = state.requests.is_empty() && !self.gate.is_verifying();
+            let is_idle = state.requests.is_empty() && !self.login.gate().is_verifying();
             let idle_time = is_idle.then(|| now.saturating_duration_since(state.last_used));
             let late =
                 state.requests.values().filter(|request| request.deadline.is_some_and(|end| end <= now));
@@ -533,14 +480,15 @@ impl Connection {
         };
         late.iter().for_each(TaskHandle::wake);
         let options = &self.core.options;
-        let idle_max = if self.gate.is_open() { options.idle_max } else { options.login_idle_max };
-        if idle_time.is_some_and(|time| time >= idle_max) {
+        let gate = self.login.gate();
+        let idle_max = if gate.is_open() { options.idle_max } else { options.login_idle_max };
+        if idle_time.is_some_and(|time| time >= idle_max) || gate.is_overdue(options.login_idle_max) {
             self.end(EndReason::Idle);
         }
         if self.client.messages().is_overdue(options.body_time_max) {
             self.end(EndReason::EndlessMessage);
         }
-        if self.gate.login().is_some() && self.principal(self.gate.login()).has_ended() {
+        if gate.login().is_some() && self.login.principal().has_ended() {
             self.end(EndReason::LoginEnded);
         }
         for (session, is_busy) in sessions {
@@ -561,7 +509,6 @@ impl Connection {
         let (requests, sessions) = {
             let mut state = self.state();
             state.is_closed = true;
-            state.quota = None;
             let requests: Vec<(TaskHandle, CancelFlag)> = state
                 .requests
                 .values()
@@ -573,7 +520,8 @@ impl Connection {
             cancel.cancel();
             task.wake();
         }
-        let principal = self.principal(self.gate.login());
+        self.login.end();
+        let principal = self.login.principal();
         for (id, ordered) in sessions {
             // Whether a commit that runs succeeds, nobody knows yet.
             match ordered.is_ending {

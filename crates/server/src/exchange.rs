@@ -16,6 +16,7 @@ use crate::databases::name::DEFAULT_ALIAS;
 use crate::databases::open_database::UsePurpose;
 use crate::databases::target::ResolvedDatabase;
 use crate::failure::Failure;
+use crate::message_meter::{HeldRoom, NO_ROOM};
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::Outbox;
 use crate::query_registry::RunningText;
@@ -53,6 +54,8 @@ pub struct Exchange {
 struct Running {
     task: TaskHandle,
     _quota: Option<QuotaGuard>,
+    /// What it takes, decoded.
+    _room: Option<HeldRoom>,
 }
 
 /// What is agreed about a request before it begins.
@@ -65,6 +68,7 @@ struct ExchangeTerms<'a> {
     time_max: Duration,
     write_rule: WriteRule,
     quota: Option<QuotaGuard>,
+    room: Option<HeldRoom>,
 }
 
 impl Exchange {
@@ -72,7 +76,7 @@ impl Exchange {
     ///
     /// # Errors
     /// What is wrong with its arguments; 403 without a role on the database that it names; `busy` if that is not open, or if
-    /// its user has too many requests.
+    /// its user has too many requests, or requests take too much memory.
     pub fn start(
         core: &ServerCore,
         principal: Principal,
@@ -82,6 +86,7 @@ impl Exchange {
     ) -> Result<Arc<Self>, Failure> {
         let quota = principal.user().map(|user| core.quotas.take(user, Quota::Requests)).transpose();
         let quota = quota.map_err(Failure::busy)?;
+        let room = core.messages.hold(operation.heap_bytes()).ok_or_else(|| Failure::busy(NO_ROOM))?;
         let (query, options, alias) = match RequestContent::read(operation)? {
             RequestContent::Job { job: Job::Query { query, options }, session: None, alias } => {
                 (query, options, alias)
@@ -101,6 +106,7 @@ impl Exchange {
             time_max,
             write_rule,
             quota,
+            room: Some(room),
         };
         Self::launch(core, principal, terms, |context| Box::new(RequestTask::new(context, answer, job, None)))
     }
@@ -126,6 +132,7 @@ impl Exchange {
             time_max: core.options.query_timeout,
             write_rule: WriteRule::Never,
             quota: None,
+            room: None,
         };
         let threads = Arc::clone(&core.algorithm_threads);
         Self::launch(core, principal, terms, |context| {
@@ -136,7 +143,7 @@ impl Exchange {
     fn launch(
         core: &ServerCore,
         principal: Principal,
-        ExchangeTerms { id, text, alias, time_max, write_rule, quota }: ExchangeTerms<'_>,
+        ExchangeTerms { id, text, alias, time_max, write_rule, quota, room }: ExchangeTerms<'_>,
         make: impl FnOnce(RequestContext) -> Box<dyn Work>,
     ) -> Result<Arc<Self>, Failure> {
         let cancel = CancelFlag::default();
@@ -174,7 +181,7 @@ impl Exchange {
         });
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let task = core.scheduler.create(OwnerId(number), work);
-        *exchange.running() = Some(Running { task: task.clone(), _quota: quota });
+        *exchange.running() = Some(Running { task: task.clone(), _quota: quota, _room: room });
         let own: Weak<Self> = Arc::downgrade(&exchange);
         database_use.on_interrupt(move || {
             if let Some(exchange) = own.upgrade() {

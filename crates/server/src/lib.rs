@@ -29,9 +29,11 @@
 
 pub mod algorithm;
 pub mod answer;
+mod answer_stream;
 pub mod blocking;
 pub mod client;
 pub mod connection;
+mod connection_login;
 pub mod databases;
 mod disk_error;
 pub mod end_reason;

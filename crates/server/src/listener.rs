@@ -24,6 +24,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -38,6 +39,11 @@ use tokio_rustls::TlsAcceptor;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes of the head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
+/// How long a client is silent before the system asks whether its machine is still there, how often it asks then, and how
+/// many times until the connection is lost.
+const PROBE_AFTER: Duration = Duration::from_secs(60);
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
+const PROBES: u32 = 3;
 /// How often the logs say that connections are refused for want of room.
 const FULL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -102,6 +108,9 @@ impl Listener {
         let accepted = Instant::now();
         // Small answers are not held back.
         let _ = stream.set_nodelay(true);
+        if !planted(Bug::VanishedClientsStay) {
+            probe(&stream);
+        }
         let Some(tls) = &self.tls else { return self.serve(stream, peer, client, router, accepted).await };
         let time = if planted(Bug::EndlessHandshakes) { Duration::MAX } else { self.limits.head_time_max };
         match tokio::time::timeout(time, TlsAcceptor::from(tls.config()).accept(stream)).await {
@@ -167,4 +176,12 @@ impl Listener {
         self.audit.write(&record.detail(why));
         tracing::info!(target: target::CONNECTION, address = %peer.ip().to_canonical(), "a connection was refused: {why}");
     }
+}
+
+/// Has the system ask whether the client is still there while it is silent: one whose machine is gone says nothing, ever.
+fn probe(stream: &TcpStream) {
+    let probes =
+        TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_INTERVAL).with_retries(PROBES);
+    // A system that refuses has longer times of its own.
+    let _ = SockRef::from(stream).set_tcp_keepalive(&probes);
 }

@@ -1,19 +1,25 @@
-//! Message meter: memory of the messages that WebSockets are receiving, and of those that are not answered.
+//! Message meter: memory of the messages that WebSockets are receiving, and of requests that are not answered.
 //!
 //! ```text
 //! a connection   |= 64 KiB of its own =|==== what is beyond counts for all ====|
 //! all            |==== before a log-in: 64 MiB ====|============ together 256 MiB ============|
+//!
+//! a message      bytes as they arrive ──> its request, decoded ──> answered
+//!                no room: the             no room: 596, and
+//!                connection is closed     nothing was done
 //! ```
 //!
 //! Small messages never count for all, so that those who send large ones cannot keep them out. A connection reads no
-//! further message while those that it has not answered take more than 16 MiB, and one whose message finds no room is
-//! closed. Bytes are counted as they arrive, whatever lengths their frames tell.
+//! further message while those that it has not answered take more than 16 MiB. Bytes are counted as they arrive, whatever
+//! lengths their frames tell. A request of 10 MiB can take six times as much once it is decoded, so few long ones are
+//! decoded at once, and what they take is counted until they are answered; that of requests by HTTP as well, whose bodies
+//! have a limit of their own.
 
 use evergraph_storage::planted::{Bug, planted};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// Bytes of a connection that count for nobody else.
 const OWN_BYTES: usize = 64 << 10;
@@ -25,10 +31,23 @@ const STRANGERS_BYTES_MAX: usize = 64 << 20;
 const UNANSWERED_BYTES_MAX: usize = 16 << 20;
 /// Bytes of the head of a control frame of a client: two, and its mask.
 const CONTROL_HEAD_BYTES: usize = 6;
+/// Long requests that are decoded at once: what each is going to take is known when it is decoded.
+const DECODERS: usize = 4;
+
+/// Why a request was refused whose content found no room.
+pub(crate) const NO_ROOM: &str = "the requests that are not answered take too much memory, and nothing was done for this one: run it again";
 
 /// Room for the messages of all connections.
-#[derive(Default)]
-pub struct MessageRoom(Mutex<TakenBytes>);
+pub struct MessageRoom {
+    taken: Mutex<TakenBytes>,
+    decoders: Semaphore,
+}
+
+impl Default for MessageRoom {
+    fn default() -> Self {
+        Self { taken: Mutex::default(), decoders: Semaphore::new(DECODERS) }
+    }
+}
 
 #[derive(Default)]
 struct TakenBytes {
@@ -50,6 +69,19 @@ impl MessageRoom {
     #[must_use]
     pub fn taken_bytes(&self) -> usize {
         self.taken().all
+    }
+
+    /// Room for a request by HTTP that takes so many bytes now that it is decoded; `None` if there is none. It has as many
+    /// bytes of its own as a connection.
+    #[must_use]
+    pub fn hold(self: &Arc<Self>, bytes: usize) -> Option<HeldRoom> {
+        let bytes = if planted(Bug::ReadRequestsUncounted) { 0 } else { bytes.saturating_sub(OWN_BYTES) };
+        self.take(bytes, Sender::Known).then(|| HeldRoom { room: Arc::clone(self), bytes })
+    }
+
+    /// A place among the long requests that are being decoded.
+    pub async fn decoder(&self) -> SemaphorePermit<'_> {
+        self.decoders.acquire().await.expect("nobody closes the semaphore")
     }
 
     fn take(&self, bytes: usize, sender: Sender) -> bool {
@@ -76,7 +108,19 @@ impl MessageRoom {
     }
 
     fn taken(&self) -> MutexGuard<'_, TakenBytes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Room that a request has until it is answered.
+pub struct HeldRoom {
+    room: Arc<MessageRoom>,
+    bytes: usize,
+}
+
+impl Drop for HeldRoom {
+    fn drop(&mut self) {
+        self.room.give_back(self.bytes, Sender::Known);
     }
 }
 
@@ -199,6 +243,11 @@ impl MessageMeter {
         }
     }
 
+    /// A place among the long requests that are being decoded, of all connections.
+    pub async fn decoder(&self) -> SemaphorePermit<'_> {
+        self.room.decoder().await
+    }
+
     /// Whether a message has been arriving for `time_max`.
     #[must_use]
     pub fn is_overdue(&self, time_max: Duration) -> bool {
@@ -230,6 +279,29 @@ pub struct UnansweredMessage {
     bytes: usize,
 }
 
+impl UnansweredMessage {
+    /// From now on it takes so many bytes: those of its request, decoded, or those of an entry among others that wait.
+    ///
+    /// # Errors
+    /// If there is no room for so many: it takes as many as before.
+    pub fn resize(&mut self, bytes: usize) -> Result<(), NoRoomError> {
+        let mut state = self.meter.state();
+        let bytes = if planted(Bug::ReadRequestsUncounted) { bytes.min(self.bytes) } else { bytes };
+        let before = state.unanswered_bytes;
+        state.unanswered_bytes = before - self.bytes + bytes;
+        if state.recount(&self.meter.room) {
+            self.bytes = bytes;
+            return Ok(());
+        }
+        state.unanswered_bytes = before;
+        Err(NoRoomError)
+    }
+}
+
+/// Messages and requests of all connections take as much memory as they may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoomError;
+
 impl Drop for UnansweredMessage {
     fn drop(&mut self) {
         let mut state = self.meter.state();
@@ -240,11 +312,11 @@ impl Drop for UnansweredMessage {
     }
 }
 
-/// The place of a request among those of its connection that are not answered, and what its message takes.
+/// The place of a request among those of its connection that are not answered, and what it takes.
 pub struct RequestPlace {
-    /// Among the connection's.
-    pub permit: OwnedSemaphorePermit,
-    /// Its message.
+    /// Among the connection's; `None` if its client has not logged in: then nothing runs.
+    pub permit: Option<OwnedSemaphorePermit>,
+    /// What it takes.
     pub message: UnansweredMessage,
 }
 
@@ -302,5 +374,26 @@ mod tests {
         assert_eq!(room.taken_bytes(), (1 << 20) - OWN_BYTES);
         drop(unanswered);
         assert_eq!(room.taken_bytes(), 0);
+    }
+
+    #[test]
+    fn a_request_counts_as_it_was_decoded_if_there_is_room() {
+        let room = Arc::new(MessageRoom::default());
+        let meter = meter(&room, Sender::Known);
+        meter.received(10 << 20).unwrap();
+        let mut request = meter.received_message();
+        request.resize(60 << 20).unwrap();
+        assert_eq!(room.taken_bytes(), (60 << 20) - OWN_BYTES);
+        let others: Vec<_> =
+            (0..3).map(|_| room.hold((60 << 20) + OWN_BYTES).expect("there is room")).collect();
+        assert!(room.hold(60 << 20).is_none() && room.hold(OWN_BYTES).is_some());
+        assert_eq!(request.resize(120 << 20), Err(NoRoomError));
+        assert_eq!(room.taken_bytes(), (240 << 20) - OWN_BYTES, "it takes what it took");
+        drop(others);
+        request.resize(120 << 20).unwrap();
+        request.resize(10).unwrap();
+        assert_eq!(room.taken_bytes(), 0, "a small one counts for nobody else");
+        drop(request);
+        assert_eq!(meter.state().unanswered_bytes, 0);
     }
 }

@@ -3,16 +3,24 @@
 //! ```text
 //! tasks ── push ──> frames ── next ──> network, one frame at a time
 //!   ^                  │
+//!   │                  └── above 1 MiB: no further request of the connection is read
 //!   └── woken when half of the room is free again
 //! ```
 //!
 //! A task asks for room before it makes a frame, so that at most one frame a task lies above the bound. Errors and
-//! answers without results are small, and always taken.
+//! answers without results are small, and always taken; but while 1 MiB of frames waits for the client, it has no
+//! further requests that they could answer.
 
 use crate::scheduler::TaskHandle;
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
+
+/// Bytes that a frame takes beside its own: its entry here, and what the allocator adds.
+const FRAME_OVERHEAD_BYTES: usize = 64;
+/// Bytes of frames from which on no further request is read.
+const REQUESTS_BYTES_MAX: usize = 1 << 20;
 
 /// A message to a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,12 +62,14 @@ pub struct Outbox {
     state: Mutex<State>,
     /// A frame was added, or the outbox was closed.
     changed: Notify,
+    /// Another request may be read.
+    drained: Notify,
 }
 
 #[derive(Default)]
 struct State {
     frames: VecDeque<Frame>,
-    /// Of the frames here, and of the one that is being sent.
+    /// Of the frames here, and of the one that is being sent, with their overhead.
     bytes: usize,
     waiting: Vec<TaskHandle>,
     /// Whether there will be no frame after those that are here.
@@ -71,7 +81,7 @@ impl Outbox {
     /// An outbox in which tasks find room below `bytes_max`.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        Self { bytes_max, state: Mutex::default(), changed: Notify::new() }
+        Self { bytes_max, state: Mutex::default(), changed: Notify::new(), drained: Notify::new() }
     }
 
     /// Whether a task may add a frame now; if not, `task` is woken when it may.
@@ -93,7 +103,7 @@ impl Outbox {
         if state.is_closed || state.is_finishing {
             return;
         }
-        state.bytes += frame.bytes.len();
+        state.bytes += frame.bytes.len() + FRAME_OVERHEAD_BYTES;
         state.frames.push_back(frame);
         drop(state);
         self.changed.notify_one();
@@ -119,10 +129,28 @@ impl Outbox {
         }
     }
 
+    /// Waits until another request may be read: whoever reads no answers gets no further ones. One caller at a time.
+    pub async fn has_room_for_requests(&self) {
+        loop {
+            let drained = self.drained.notified();
+            {
+                let state = self.state();
+                let has_room = state.bytes < REQUESTS_BYTES_MAX || planted(Bug::UnreadAnswersUnlimited);
+                if state.is_closed || has_room {
+                    return;
+                }
+            }
+            drained.await;
+        }
+    }
+
     /// A frame of so many bytes is on its way: what waited for room goes on when half of it is free.
     pub fn sent(&self, bytes: usize) {
         let mut state = self.state();
-        state.bytes = state.bytes.saturating_sub(bytes);
+        state.bytes = state.bytes.saturating_sub(bytes + FRAME_OVERHEAD_BYTES);
+        if state.bytes < REQUESTS_BYTES_MAX {
+            self.drained.notify_one();
+        }
         if state.bytes > self.bytes_max / 2 {
             return;
         }
@@ -154,6 +182,7 @@ impl Outbox {
         drop(frames);
         woken.iter().for_each(TaskHandle::wake);
         self.changed.notify_one();
+        self.drained.notify_one();
     }
 
     /// Whether it was closed.
@@ -164,5 +193,49 @@ impl Outbox {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt as _;
+
+    fn frame(bytes: usize) -> Frame {
+        Frame { bytes: vec![0; bytes], kind: FrameKind::Binary }
+    }
+
+    #[test]
+    fn requests_are_read_until_a_mebibyte_of_answers_waits_and_again_when_some_were_sent() {
+        let outbox = Outbox::new(64 << 10);
+        let answers_count = (0..).take_while(|_| {
+            outbox.push(frame(100));
+            outbox.has_room_for_requests().now_or_never().is_some()
+        });
+        let answers_count = answers_count.count();
+        assert!(
+            (5_000..10_500).contains(&answers_count),
+            "small answers count with what they take: {answers_count}"
+        );
+        let mut waiting = std::pin::pin!(outbox.has_room_for_requests());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(outbox.next().now_or_never().is_some_and(|frame| frame.is_some()));
+        outbox.sent(100);
+        assert!(waiting.now_or_never().is_some());
+        outbox.push(frame(10 << 20));
+        assert!(outbox.has_room_for_requests().now_or_never().is_none());
+        outbox.close();
+        assert!(outbox.has_room_for_requests().now_or_never().is_some());
+    }
+
+    #[test]
+    fn an_outbox_is_empty_once_all_frames_were_sent() {
+        let outbox = Outbox::new(64 << 10);
+        for bytes in [0, 7] {
+            outbox.push(frame(bytes));
+            assert!(!outbox.is_empty());
+            outbox.sent(bytes);
+            assert!(outbox.is_empty());
+        }
     }
 }

@@ -9,14 +9,15 @@
 //! It waits without a thread in two places: for its client to read, and for the disk. Results of a write outside of a
 //! session are sent once their commit is durable, so that what a client has seen is never taken back.
 
-use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::format::{AnswerEncoder, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer_stream::{AnswerStream, StreamStep, try_out};
 use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
 use crate::outbox::Frame;
 use crate::query_registry::QueryState;
 use crate::request_context::{Job, QueryText, RequestContext, WriteRule};
 use crate::request_log::{LoggedQuery, RequestLog, RequestUsage};
-use crate::result_chunk::{ChunkDetail, ChunkState, RESULTS_MAX, ResultChunk, renamed_attribute};
+use crate::result_chunk::{ChunkDetail, RESULTS_MAX, ResultChunk, renamed_attribute};
 use crate::scheduler::{Progress, Slice, TaskHandle, Work};
 use crate::security::access::Access;
 use crate::security::role::Role;
@@ -34,8 +35,7 @@ use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::Committed;
 use evergraph_graph::value::Value;
-use evergraph_graph::value::collection::{List, Map};
-use evergraph_protocol::error::EncodeError;
+use evergraph_graph::view::GraphView as _;
 use evergraph_protocol::request::operation::{MaterializeProperties, QueryOptions};
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
@@ -61,27 +61,16 @@ pub struct RequestTask {
 
 enum State {
     Begun,
-    Streaming(Box<Stream>),
+    Streaming(Box<Streaming>),
     Collecting(Box<Collection>),
     Committing(Box<Commit>),
     Ended,
 }
 
-/// Results on their way into the answer.
-struct Stream {
-    /// `None` for results that were collected.
-    results: Option<Results<'static>>,
-    chunks: VecDeque<ResultChunk>,
-    detail: ChunkDetail,
-    encoder: Box<dyn AnswerEncoder>,
-    /// What the next part says beside its results.
-    warnings: Vec<Value>,
-    vertex_keys: Vec<(Value, Value)>,
-    /// Whether the part can take no more.
-    is_full: bool,
-    /// Whether all results were written, and more than a part of them may be left to send.
-    is_ending: bool,
-    /// Of a query of a session that writes: it breaks the transaction if it fails.
+/// Results that are sent as they are found.
+struct Streaming {
+    stream: AnswerStream,
+    /// Whether its query, of a session, writes: it breaks the transaction if it fails.
     writes: bool,
 }
 
@@ -93,13 +82,13 @@ struct Collection {
     bytes: u64,
     /// Finds results that cannot be sent while nothing is committed yet.
     trial: Box<dyn AnswerEncoder>,
-    stream: Stream,
+    stream: AnswerStream,
 }
 
 struct Commit {
     outcome: Arc<Mutex<Option<evergraph_graph::error::Result<Committed>>>>,
     /// What is sent when it is durable; `None` for a commit of a session.
-    stream: Option<Stream>,
+    stream: Option<AnswerStream>,
     renamed: Vec<(EdgeId, EdgeId)>,
 }
 
@@ -108,25 +97,6 @@ enum Step {
     Continue,
     Wait,
     End,
-}
-
-impl Stream {
-    /// What the next part says beside its results.
-    fn take_attributes(&mut self) -> Attributes {
-        let mut attributes = Attributes::new();
-        // Texts, and keys that are no collections: neither is too deep.
-        if !self.warnings.is_empty()
-            && let Ok(warnings) = List::new(std::mem::take(&mut self.warnings))
-        {
-            attributes = attributes.with(Attributes::WARNINGS, warnings);
-        }
-        if !self.vertex_keys.is_empty()
-            && let Ok(keys) = Map::new(std::mem::take(&mut self.vertex_keys))
-        {
-            attributes = attributes.with(Attributes::VERTEX_KEYS, keys);
-        }
-        attributes
-    }
 }
 
 impl RequestTask {
@@ -146,7 +116,7 @@ impl RequestTask {
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Begun => self.begin(task),
-            State::Streaming(stream) => self.stream(stream, task),
+            State::Streaming(streaming) => self.stream(streaming, task),
             State::Collecting(collection) => self.collect(collection, task),
             State::Committing(commit) => Ok(self.await_commit(commit)),
             State::Ended => Ok(Step::End),
@@ -162,7 +132,7 @@ impl RequestTask {
                 target.database.check()?;
                 let role = target.access.role()?;
                 let notes = Notes::default();
-                let prepared = self.plan(query, options.strict, &notes)?;
+                let prepared = self.plan(query, &options, &notes)?;
                 self.check_writes(&prepared)?;
                 self.begin_query(&prepared, &options, role, &notes)
             }
@@ -199,7 +169,7 @@ impl RequestTask {
         Ok(self.target()?.database.database())
     }
 
-    fn plan(&self, query: &QueryText, strict: bool, notes: &Notes) -> Result<Task, Failure> {
+    fn plan(&self, query: &QueryText, options: &QueryOptions, notes: &Notes) -> Result<Task, Failure> {
         let open = match &self.session {
             Some(session) => session.open_view(self.database()?)?,
             None => None,
@@ -214,9 +184,11 @@ impl RequestTask {
             .deadline
             .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
         let memory_bytes = self.context.options.query_memory_bytes;
-        let limits = Limits { timeout, memory_bytes, batch_rows: RESULTS_MAX, ..Limits::default() };
+        let first_batch_rows = self.answer.chunk_results(options.batch_size);
+        let limits =
+            Limits { timeout, memory_bytes, batch_rows: RESULTS_MAX, first_batch_rows, ..Limits::default() };
         let cancel = &self.context.cancel.considerate();
-        let terms = QueryTerms { bindings: bindings.clone(), limits, cancel, strict, notes };
+        let terms = QueryTerms { bindings: bindings.clone(), limits, cancel, strict: options.strict, notes };
         let task = match open {
             Some(open) => open.task(source, terms),
             None => terms.of(self.database()?.ask(source)).task(),
@@ -260,22 +232,18 @@ impl RequestTask {
         };
         let result_options = ResultOptions { form, batch_size: options.batch_size, properties: parts };
         let encoder = |purpose| self.answer.encoder(result_options, purpose);
-        let stream = |results, writes| Stream {
-            results,
-            chunks: VecDeque::new(),
-            detail,
-            encoder: encoder(EncoderPurpose::Answer),
-            warnings: warnings.clone(),
-            vertex_keys: Vec::new(),
-            is_full: false,
-            is_ending: false,
-            writes,
+        let chunk_results = self.answer.chunk_results(options.batch_size);
+        let stream = |results| {
+            let encoder = encoder(EncoderPurpose::Answer);
+            AnswerStream::new(results, detail, chunk_results, encoder, warnings.clone())
         };
+        let streaming =
+            |results, writes| State::Streaming(Box::new(Streaming { stream: stream(Some(results)), writes }));
         let manages = options.session.as_ref().is_some_and(|session| session.manages_transactions);
         if let Some(session) = self.session.as_ref().filter(|_| !manages) {
             self.target()?.database.add_session(session);
             let results = session.view(self.database()?, isolation, role)?.results(task)?;
-            self.state = State::Streaming(Box::new(stream(Some(results), task.writes())));
+            self.state = streaming(results, task.writes());
         } else if task.writes() {
             let transaction = self.database()?.begin_with(transaction_options(isolation));
             let transaction = SharedTransaction::new(transaction);
@@ -286,25 +254,25 @@ impl RequestTask {
                 chunks: VecDeque::new(),
                 bytes: 0,
                 trial: encoder(EncoderPurpose::Trial),
-                stream: stream(None, false),
+                stream: stream(None),
             }));
         } else {
             let snapshot = Arc::new(self.database()?.snapshot());
             let results = SharedSnapshotTarget::new(snapshot).results(task)?;
-            self.state = State::Streaming(Box::new(stream(Some(results), false)));
+            self.state = streaming(results, false);
         }
         Ok(Step::Continue)
     }
 
-    fn stream(&mut self, mut stream: Box<Stream>, task: &TaskHandle) -> Result<Step, Failure> {
-        let writes = stream.writes;
-        let streamed = self.stream_on(&mut stream, task);
+    fn stream(&mut self, mut streaming: Box<Streaming>, task: &TaskHandle) -> Result<Step, Failure> {
+        let writes = streaming.writes;
+        let streamed = self.stream_on(&mut streaming.stream, task);
         match &streamed {
             Ok(Step::End) => {}
-            Ok(_) => self.state = State::Streaming(stream),
+            Ok(_) => self.state = State::Streaming(streaming),
             Err(failure) => {
                 // The transaction is given back before anybody rolls it back.
-                drop(stream);
+                drop(streaming);
                 if let Some(session) = self.session.as_ref().filter(|_| writes) {
                     session.break_off(&format!("a query failed while writing in it ({})", failure.message));
                 }
@@ -313,63 +281,26 @@ impl RequestTask {
         streamed
     }
 
-    fn stream_on(&mut self, stream: &mut Stream, task: &TaskHandle) -> Result<Step, Failure> {
-        if stream.is_full || stream.is_ending {
-            if !self.context.outbox.has_room(task) {
-                return Ok(Step::Wait);
-            }
-            if stream.is_ending {
-                return self.end_stream(stream);
-            }
-            let attributes = stream.take_attributes();
-            let part = stream.encoder.part(&attributes)?;
-            self.send(Status::PartialContent, part);
-            stream.is_full = false;
+    fn stream_on(&mut self, stream: &mut AnswerStream, task: &TaskHandle) -> Result<Step, Failure> {
+        if !stream.has_room(&self.context.outbox, task) {
+            return Ok(Step::Wait);
         }
-        if stream.chunks.is_empty()
-            && let Some(results) = &mut stream.results
-            && let Some(chunk) = ResultChunk::next(results, stream.detail)?
-        {
-            stream.chunks.push_back(chunk);
-        }
-        let Some(chunk) = stream.chunks.front_mut() else {
-            // The transaction of a session is given back before the client asks for more.
-            stream.results = None;
-            return self.end_stream(stream);
-        };
-        stream.vertex_keys.append(&mut chunk.take_vertex_keys());
-        let (encoder, usage) = (&mut stream.encoder, &mut self.usage);
-        let written = chunk.write(|item, bulk, elements| {
-            let left = encoder.push(item, bulk, elements)?;
-            usage.add_rows(bulk - left);
-            Ok::<u64, EncodeError>(left)
-        })?;
-        match written {
-            ChunkState::Empty => drop(stream.chunks.pop_front()),
-            ChunkState::PartIsFull => stream.is_full = true,
-        }
-        Ok(Step::Continue)
-    }
-
-    /// Sends what comes behind the last result.
-    fn end_stream(&mut self, stream: &mut Stream) -> Result<Step, Failure> {
-        let attributes = stream.take_attributes();
-        match stream.encoder.end(&attributes)? {
-            AnswerEnd::Last(frame) => {
-                self.send(Status::Success, frame);
-                Ok(Step::End)
-            }
-            AnswerEnd::More(frame) => {
-                self.send(Status::PartialContent, frame);
-                stream.is_ending = true;
+        match stream.step(|rows| self.usage.add_rows(rows))? {
+            StreamStep::Continue => Ok(Step::Continue),
+            StreamStep::Part(part) => {
+                self.send(Status::PartialContent, part);
                 Ok(Step::Continue)
+            }
+            StreamStep::Last(part) => {
+                self.send(Status::Success, part);
+                Ok(Step::End)
             }
         }
     }
 
     fn collect(&mut self, mut collection: Box<Collection>, task: &TaskHandle) -> Result<Step, Failure> {
-        let detail = collection.stream.detail;
-        if let Some(chunk) = ResultChunk::next(&mut collection.results, detail)? {
+        let detail = collection.stream.detail();
+        if let Some(chunk) = ResultChunk::next(&mut collection.results, detail, RESULTS_MAX)? {
             try_out(&chunk, &mut *collection.trial)?;
             collection.bytes += chunk.size_bytes();
             if collection.bytes > self.context.options.query_memory_bytes {
@@ -381,16 +312,15 @@ impl RequestTask {
             self.state = State::Collecting(collection);
             return Ok(Step::Continue);
         }
-        let Collection { transaction, results, chunks, mut stream, .. } = *collection;
+        let Collection { transaction, results, chunks, stream, .. } = *collection;
         drop(results);
-        stream.chunks = chunks;
-        self.commit(transaction.take()?, Some(stream), task)
+        self.commit(transaction.take()?, Some((stream, chunks)), task)
     }
 
     fn commit(
         &mut self,
         transaction: Transaction,
-        stream: Option<Stream>,
+        stream: Option<(AnswerStream, VecDeque<ResultChunk>)>,
         task: &TaskHandle,
     ) -> Result<Step, Failure> {
         // The role may be another one than when the transaction began.
@@ -399,13 +329,16 @@ impl RequestTask {
         }
         let published = Instant::now();
         let metrics = Arc::clone(self.context.meter.metrics());
-        let pending = transaction.publish()?;
+        let began = transaction.by_id_ref().timestamp();
+        let outcome = transaction.publish();
+        // A commit without writes is at the moment that its transaction saw, and needs no room.
+        if !outcome.as_ref().is_ok_and(|pending| pending.committed().timestamp == began) {
+            self.target()?.database.note_commit(outcome.as_ref().map(|_| ()));
+        }
+        let pending = outcome?;
         let renamed = pending.committed().renamed.clone();
         let outcome = Arc::new(Mutex::new(None));
-        let stream = stream.map(|stream| {
-            let chunks = stream.chunks.into_iter().map(|chunk| chunk.renamed(&renamed)).collect();
-            Stream { chunks, ..stream }
-        });
+        let stream = stream.map(|(stream, chunks)| stream.with_chunks(chunks, &renamed));
         self.state = State::Committing(Box::new(Commit { outcome: Arc::clone(&outcome), stream, renamed }));
         let task = task.clone();
         pending.when_acknowledged(move |committed| {
@@ -433,7 +366,7 @@ impl RequestTask {
                 Some(stream) => {
                     // All that is left to do is to send what was collected, whatever becomes of the database.
                     self.context.target = None;
-                    self.state = State::Streaming(Box::new(stream));
+                    self.state = State::Streaming(Box::new(Streaming { stream, writes: false }));
                     Step::Continue
                 }
                 None => {
@@ -527,7 +460,7 @@ impl RequestTask {
             }
             let step = match &self.state {
                 // Its own limits speak first, in words that say which query it was.
-                State::Streaming(stream) if stream.is_full || stream.is_ending => {
+                State::Streaming(streaming) if streaming.stream.is_between_parts() => {
                     self.check_time().and_then(|()| self.step(task))
                 }
                 _ => self.step(task),
@@ -567,7 +500,7 @@ impl RequestTask {
 
     fn fail(&mut self, failure: &Failure) {
         let breaks = match &self.state {
-            State::Streaming(stream) => stream.writes,
+            State::Streaming(streaming) => streaming.writes,
             _ => false,
         };
         self.state = State::Ended;
@@ -584,16 +517,4 @@ impl Drop for RequestTask {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-/// Whether all results of `chunk` can be sent, with `trial`, which sends nothing.
-fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), EncodeError> {
-    chunk.try_each(|item, elements| {
-        if trial.push(item, 1, elements)? > 0 {
-            trial.part(&Attributes::new())?;
-            trial.push(item, 1, elements)?;
-        }
-        Ok::<(), EncodeError>(())
-    })?;
-    trial.part(&Attributes::new()).map(drop)
 }

@@ -14,9 +14,11 @@ use evergraph_query::value::item::Item;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Results in a chunk: their elements are read together, by column. Rows of a batch, too: a query that waits for its client
+/// Results in a chunk, whose elements are read together, by column, and rows of a batch: a query that waits for its client
 /// holds what is left of one, with its texts.
 pub(crate) const RESULTS_MAX: usize = 256;
+/// The same if an answer has fewer in a part, and of the first batches: computing few at a time costs more for each.
+pub(crate) const RESULTS_MIN: usize = 64;
 /// Bytes of a unique key that is sent.
 const KEY_BYTES_MAX: usize = 1024;
 
@@ -44,12 +46,12 @@ pub struct ChunkDetail {
 }
 
 impl ResultChunk {
-    /// The next results; `None` if there are no more. At most one batch is computed.
+    /// The next results, at most `most`; `None` if there are no more. At most one batch is computed.
     ///
     /// # Errors
     /// Errors of the query.
-    pub fn next(results: &mut Results<'_>, detail: ChunkDetail) -> Result<Option<Self>> {
-        let traversers = results.next_traversers(RESULTS_MAX)?;
+    pub fn next(results: &mut Results<'_>, detail: ChunkDetail, most: usize) -> Result<Option<Self>> {
+        let traversers = results.next_traversers(most)?;
         if traversers.is_empty() {
             return Ok(None);
         }

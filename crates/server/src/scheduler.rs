@@ -20,6 +20,7 @@
 //! Threads are those of the standard library; nothing here knows a network.
 
 use crate::turns::{OwnerId, Turns};
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -418,7 +419,7 @@ impl Shared {
 
     fn settle(&self, task: &Arc<Task>, progress: Progress) {
         if progress == Progress::Ready {
-            task.is_long.store(true, Ordering::Relaxed);
+            task.is_long.store(!planted(Bug::LongTasksUnknown), Ordering::Relaxed);
         }
         if lock(&task.state).settle(progress) {
             // This thread takes the next task now, and wakes another one if it leaves some.
@@ -481,7 +482,7 @@ impl Queue {
     }
 
     fn take(&mut self) -> Option<Arc<Task>> {
-        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW;
+        let prefers_long = self.short_in_a_row >= SHORT_IN_A_ROW && !planted(Bug::LongTasksStarve);
         if (prefers_long || self.short.is_empty())
             && let Some(task) = self.long.take()
         {

@@ -172,7 +172,6 @@ impl Server {
             audit,
             metrics: Arc::default(),
             quotas: Arc::new(Quotas::new(options.user_connections_max, options.user_requests_max)),
-            login_waiting_bytes: Arc::default(),
             messages: Arc::default(),
         });
         let (phase, phase_seen) = watch::channel(ServerPhase::Serving);

@@ -16,7 +16,7 @@ use crate::security::quota::Quotas;
 use crate::session_owners::SessionOwners;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicU64;
 
 /// What all connections share.
 pub struct ServerCore {
@@ -46,8 +46,6 @@ pub struct ServerCore {
     pub metrics: Arc<Metrics>,
     /// What users have open.
     pub quotas: Arc<Quotas>,
-    /// Bytes of requests that wait for a log-in. Relaxed: see [`LoginGate`](crate::security::login_gate::LoginGate).
-    pub login_waiting_bytes: Arc<AtomicUsize>,
     /// Room for messages of WebSockets.
     pub messages: Arc<MessageRoom>,
 }

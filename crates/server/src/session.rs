@@ -28,6 +28,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_graph::transaction::{Isolation, TransactionOptions};
 use evergraph_graph::value::Value;
 use evergraph_query::gremlin::bindings::Bindings;
+use evergraph_storage::planted::{Bug, planted};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -195,6 +196,9 @@ impl Session {
 
     /// Rolls back because of `why`, and takes nothing but a rollback from now on. Nothing if no transaction is open.
     pub fn break_off(&self, why: &str) {
+        if planted(Bug::BrokenTransactionsGoOn) {
+            return;
+        }
         let mut state = self.state();
         if matches!(*state, SessionTransaction::Open { .. }) {
             let open = std::mem::replace(&mut *state, SessionTransaction::Broken(why.to_owned()));
@@ -224,7 +228,7 @@ impl Session {
         if began.elapsed() >= time_max {
             return Some(format!("it was open for {} seconds", time_max.as_secs_f64()));
         }
-        let is_idle = !is_busy && last_used.elapsed() >= idle_max;
+        let is_idle = !is_busy && last_used.elapsed() >= idle_max && !planted(Bug::IdleTransactionsStay);
         is_idle.then(|| format!("it was idle for {} seconds", idle_max.as_secs_f64()))
     }
 

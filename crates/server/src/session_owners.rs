@@ -3,6 +3,7 @@
 //! Drivers for JavaScript, Java and Go connect again by themselves, and name the same session. What was done in it before
 //! is gone, so nothing may go on there as if it were not.
 
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher as _;
@@ -44,7 +45,7 @@ impl SessionOwners {
     pub fn own(&self, session: &str, connection: u64) -> Ownership {
         let mut state = self.state();
         match state.owners.get(session) {
-            Some(owner) if *owner == connection => Ownership::Own,
+            Some(owner) if *owner == connection || planted(Bug::SessionsShared) => Ownership::Own,
             Some(_) => Ownership::Another,
             None if state.lost_set.contains(&state.hasher.hash_one(session)) => Ownership::Lost,
             None => {
@@ -70,7 +71,7 @@ impl SessionOwners {
         let mut state = self.state();
         state.owners.remove(session);
         let hash = state.hasher.hash_one(session);
-        if !state.lost_set.insert(hash) {
+        if planted(Bug::LostSessionsGoOn) || !state.lost_set.insert(hash) {
             return;
         }
         state.lost.push_back(hash);

@@ -1,5 +1,6 @@
 //! Turns: what is ready, taken owner by owner.
 
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::{HashMap, VecDeque};
 
 /// Who a task belongs to: owners take turns.
@@ -22,6 +23,7 @@ impl<T> Default for Turns<T> {
 impl<T> Turns<T> {
     /// Adds a task behind the others of `owner`.
     pub fn push(&mut self, owner: OwnerId, task: T) {
+        let owner = if planted(Bug::OwnersTakeNoTurns) { OwnerId(0) } else { owner };
         let tasks = self.tasks.entry(owner).or_default();
         tasks.push_back(task);
         if tasks.len() == 1 {

@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::end_reason::EndReason;
 use crate::message_meter::RequestPlace;
 use crate::outbox::{Frame, FrameKind};
+use crate::security::login_gate::WaitingRequest;
 use crate::server_phase::ServerPhase;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
@@ -24,7 +25,7 @@ pub async fn serve(
     socket: WebSocket,
     connection: Arc<Connection>,
     requests_max: usize,
-    phase: watch::Receiver<ServerPhase>,
+    mut phase: watch::Receiver<ServerPhase>,
 ) {
     let (mut sink, mut stream) = socket.split();
     let ended = {
@@ -32,6 +33,7 @@ pub async fn serve(
         let writing = write(&mut sink, &connection);
         tokio::select! {
             ended = reading => ended,
+            () = closing(&mut phase) => Some(going_away()),
             // It has sent all that there was to send.
             () = writing => connection.end_reason().map(EndReason::close_frame),
             ended = overdue(&connection) => Some(ended.close_frame()),
@@ -54,57 +56,70 @@ async fn read(
     stream: &mut SplitStream<WebSocket>,
     connection: &Arc<Connection>,
     requests_max: usize,
-    mut phase: watch::Receiver<ServerPhase>,
+    phase: watch::Receiver<ServerPhase>,
 ) -> Option<CloseFrame> {
-    let room = Arc::new(Semaphore::new(requests_max));
+    let places = Arc::new(Semaphore::new(requests_max));
     let messages = connection.messages();
     loop {
-        let permit = tokio::select! {
-            permit = Arc::clone(&room).acquire_owned() => permit.expect("nobody closes the semaphore"),
-            () = closing(&mut phase) => return Some(going_away()),
+        connection.may_read().await;
+        // Whoever has not logged in runs nothing.
+        let permit = match connection.is_logged_in() {
+            true => Some(Arc::clone(&places).acquire_owned().await.expect("nobody closes the semaphore")),
+            false => None,
         };
-        tokio::select! {
-            () = messages.has_room() => {}
-            () = closing(&mut phase) => return Some(going_away()),
-        }
-        let message = tokio::select! {
-            message = stream.next() => message,
-            () = closing(&mut phase) => return Some(going_away()),
-        };
-        let (bytes, kind) = match message? {
-            Ok(Message::Binary(bytes)) => (bytes, FrameKind::Binary),
-            Ok(Message::Text(text)) => (Bytes::from(text), FrameKind::Text),
-            Ok(Message::Close(_)) => return None,
-            // Pings are answered below.
-            Ok(Message::Ping(bytes) | Message::Pong(bytes)) => {
-                messages.received_control(bytes.len());
-                connection.touch();
-                continue;
+        let (bytes, kind, message, admitted) = match connection.next_released() {
+            Some((WaitingRequest { message, kind, memory }, admission)) => {
+                (Bytes::from(message), kind, memory, Some(admission))
             }
-            Err(_) if messages.is_refused() => {
-                let reason = "too much memory is taken by messages: try again later";
-                return Some(CloseFrame { code: close_code::AGAIN, reason: reason.into() });
-            }
-            Err(error) => {
-                let reason = format!("{error}").chars().take(100).collect::<String>();
-                let is_too_long = reason.contains("too long") || reason.contains("Space limit");
-                let code = if is_too_long { close_code::SIZE } else { close_code::PROTOCOL };
-                return Some(CloseFrame { code, reason: reason.into() });
-            }
+            None => match next_message(stream, connection).await? {
+                Ok((bytes, kind)) => (bytes, kind, messages.received_message(), None),
+                Err(close) => return Some(close),
+            },
         };
         let is_serving = *phase.borrow() == ServerPhase::Serving;
         let receiving = Arc::clone(connection);
         let length = bytes.len();
-        let place = RequestPlace { permit, message: messages.received_message() };
+        let place = RequestPlace { permit, message };
         let receive = move || match is_serving {
-            true => receiving.receive(&bytes, kind, Some(place)),
+            true => receiving.receive(&bytes, kind, place, admitted),
             false => receiving.refuse(&bytes, kind),
         };
         if length <= SHORT_MESSAGE_BYTES {
             receive();
         } else {
             // In order: the next message is read when this one was.
+            let _decoder = messages.decoder().await;
             tokio::task::spawn_blocking(receive).await.ok()?;
+        }
+    }
+}
+
+/// The next message of the client; how the server closes the connection if there is none, and `None` if the client is gone.
+async fn next_message(
+    stream: &mut SplitStream<WebSocket>,
+    connection: &Connection,
+) -> Option<Result<(Bytes, FrameKind), CloseFrame>> {
+    let messages = connection.messages();
+    loop {
+        match stream.next().await? {
+            Ok(Message::Binary(bytes)) => return Some(Ok((bytes, FrameKind::Binary))),
+            Ok(Message::Text(text)) => return Some(Ok((Bytes::from(text), FrameKind::Text))),
+            Ok(Message::Close(_)) => return None,
+            // Pings are answered below.
+            Ok(Message::Ping(bytes) | Message::Pong(bytes)) => {
+                messages.received_control(bytes.len());
+                connection.touch();
+            }
+            Err(_) if messages.is_refused() => {
+                let reason = "too much memory is taken by messages: try again later";
+                return Some(Err(CloseFrame { code: close_code::AGAIN, reason: reason.into() }));
+            }
+            Err(error) => {
+                let reason = format!("{error}").chars().take(100).collect::<String>();
+                let is_too_long = reason.contains("too long") || reason.contains("Space limit");
+                let code = if is_too_long { close_code::SIZE } else { close_code::PROTOCOL };
+                return Some(Err(CloseFrame { code, reason: reason.into() }));
+            }
         }
     }
 }

@@ -270,6 +270,37 @@ bugs! {
     SharesBeyondLimit = "shares-beyond-limit";
     /// A slow query is logged as its client wrote it.
     SlowQueriesKeepValues = "slow-queries-keep-values";
+    /// Any password is right for a user whose log-in is remembered.
+    CachedLoginsAnyPassword = "cached-logins-any-password";
+    /// Requests that wait for a log-in have no limit.
+    WaitingUnlimited = "waiting-unlimited";
+    /// A client that was asked to log in may take any time, as long as it sends something.
+    EndlessLogins = "endless-logins";
+
+    // Sessions and limits of the server.
+
+    /// A session may be used by another connection than its own.
+    SessionsShared = "sessions-shared";
+    /// A session goes on in another connection as if its transaction had not been rolled back.
+    LostSessionsGoOn = "lost-sessions-go-on";
+    /// A transaction goes on after a write in it failed.
+    BrokenTransactionsGoOn = "broken-transactions-go-on";
+    /// An idle transaction stays open.
+    IdleTransactionsStay = "idle-transactions-stay";
+    /// Decoded requests are not counted.
+    ReadRequestsUncounted = "read-requests-uncounted";
+    /// Requests are read whether their client reads answers or not.
+    UnreadAnswersUnlimited = "unread-answers-unlimited";
+    /// A client whose machine is gone keeps its connection.
+    VanishedClientsStay = "vanished-clients-stay";
+    /// Nobody is told that a disk is full.
+    FullDisksUntold = "full-disks-untold";
+    /// Tasks have their turn in the order in which they came, whoever they belong to.
+    OwnersTakeNoTurns = "owners-take-no-turns";
+    /// Long tasks are not told from short ones.
+    LongTasksUnknown = "long-tasks-unknown";
+    /// Long tasks wait until there is no short one.
+    LongTasksStarve = "long-tasks-starve";
 
     // The server's HTTP.
 

@@ -216,7 +216,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["outbox", "blocking", "spool"],
             &["answer", "algorithm"],
             &["security"],
-            &["session", "http::accept", "http::keep_alive"],
+            &["answer_stream", "session", "http::accept", "http::keep_alive"],
             &[
                 "databases::options",
                 "databases::change",
@@ -235,7 +235,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["jobs::operations"],
             &["jobs"],
             &["client", "query_registry", "request_log", "server_core", "session_owners"],
-            &["request_context", "listener", "http::basic_login", "http::body"],
+            &["connection_login", "request_context", "listener", "http::basic_login", "http::body"],
             &["request_task", "algorithm::task"],
             &["request_content"],
             &["pending_request"],

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! sync fails    commits are refused from then on, reads go on; /readyz and a metric say so
-//! disk full     commits that need room are refused with `limit`; reads go on, and commits when there is room again
+//! disk full     commits that need room are refused with `limit`, and /readyz and a metric say so; reads go on, and commits
+//!               when there is room again
 //! ```
 
 use crate::entries::{Entries, book};
@@ -38,6 +39,7 @@ fn count(client: &Client) -> i64 {
     }
 }
 
+const DISK_FULL: &str = "evergraph_disk_full{database=\"entries\"}";
 const READ_ONLY: &str = "evergraph_read_only{database=\"entries\"}";
 
 #[test]
@@ -118,10 +120,15 @@ fn fill(engine: EngineKind, folder: &Path) {
     let is_ready = service.get("/readyz").status == 200;
     assert_eq!(is_ready, service.get("/metrics").metric(READ_ONLY) == 0.0);
     assert!(is_ready, "there may be room again");
+    let told = service.get("/readyz");
+    assert!(told.body.contains("degraded: a disk is full"), "{told:?}");
+    assert_eq!(service.get("/metrics").metric(DISK_FULL), 1.0);
     fs::remove_file(&ballast).unwrap();
     let answer = service.ask("POST", "/gremlin", &large).unwrap();
     assert_eq!(answer.status, 200, "{answer:?}");
     book(&client, 0, 1).unwrap();
+    assert_eq!(service.get("/readyz").body, "ready\n");
+    assert_eq!(service.get("/metrics").metric(DISK_FULL), 0.0);
     service.kill();
     entries.verify(&[2], false);
     println!("{engine}: {}", full.body.trim());

@@ -455,6 +455,71 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "logs::slow_queries_are_logged_without_values",
             &["no value is in a record of a slow query"],
         ),
+        CachedLoginsAnyPassword => (
+            "security",
+            "logins::log_ins_that_are_cached_take_no_time",
+            &["a wrong password is refused, whoever is remembered"],
+        ),
+        WaitingUnlimited => (
+            "security",
+            "logins::requests_that_wait_for_a_log_in_are_limited_by_their_bytes",
+            &["what is above the bound is refused"],
+        ),
+        EndlessLogins => (
+            "security",
+            "limits::idle_clients_are_disconnected_and_those_whose_query_runs_are_not",
+            &["who is asked to log in has so much time, whatever is sent meanwhile"],
+        ),
+
+        SessionsShared => (
+            "websocket",
+            "sessions::a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free",
+            &["it belongs to another connection"],
+        ),
+        LostSessionsGoOn => (
+            "websocket",
+            "sessions::a_transaction_that_was_lost_with_its_connection_does_not_go_on_in_another_one",
+            &["a lost transaction does not go on"],
+        ),
+        BrokenTransactionsGoOn => (
+            "websocket",
+            "sessions::after_a_failed_write_only_a_rollback_works",
+            &["a transaction does not go on after a failed write"],
+        ),
+        IdleTransactionsStay => (
+            "websocket",
+            "sessions::an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed",
+            &["an idle transaction is rolled back"],
+        ),
+        ReadRequestsUncounted => (
+            "websocket",
+            "hostile::requests_that_are_not_answered_are_counted_as_they_are_decoded",
+            &["decoded requests have a limit together"],
+        ),
+        UnreadAnswersUnlimited => (
+            "websocket",
+            "hostile::requests_are_read_no_further_while_their_client_reads_no_answers",
+            &["who reads no answers is read no further"],
+        ),
+        VanishedClientsStay => (
+            "websocket",
+            "hostile::the_system_asks_after_a_minute_whether_a_silent_client_is_still_there",
+            &["a silent client is asked whether it is still there"],
+        ),
+        FullDisksUntold => (
+            "http",
+            "observation::a_full_disk_is_told_until_a_commit_finds_room_and_the_server_stays_ready",
+            &["a full disk is told"],
+        ),
+        OwnersTakeNoTurns => (
+            "scheduler",
+            "owners_take_turns_whoever_has_many_tasks",
+            &["an owner of many tasks delays others by one"],
+        ),
+        LongTasksUnknown => {
+            ("scheduler", LONG_TASKS, &["short tasks go before one that has used up a slice"])
+        }
+        LongTasksStarve => ("scheduler", LONG_TASKS, &["a long task has its turn after some short ones"]),
     };
     Some(Catcher { tests, name, seed: None, says })
 }
@@ -475,6 +540,7 @@ const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_
 const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told";
 
 const CLOSING: &str = "databases::closing_cancels_what_does_not_end_in_time_and_leaves_other_databases_alone";
+const LONG_TASKS: &str = "short_tasks_go_before_long_ones_which_have_their_turn_all_the_same";
 const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
 
 const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";

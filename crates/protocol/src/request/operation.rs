@@ -143,6 +143,19 @@ impl Operation {
         }
     }
 
+    /// Bytes on the heap that what it is about takes: the query and its variables, or what a log-in sends.
+    ///
+    /// Cost: one visit to everything inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Bytecode { bytecode, .. } => bytecode.query().heap_bytes(),
+            Self::Eval { gremlin, bindings, .. } => gremlin.len() + bindings.heap_bytes(),
+            Self::Authentication { sasl, .. } => sasl.len(),
+            Self::Close { session } => session.len(),
+        }
+    }
+
     /// The processor that it is for.
     #[must_use]
     pub const fn processor(&self) -> &'static str {

@@ -21,7 +21,7 @@ use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::count::Count;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,9 @@ use std::time::{Duration, Instant};
 const FIRST_PIECE_BYTES: u64 = 1 << 16;
 /// to the largest.
 const PIECE_BYTES: u64 = 1 << 20;
+
+/// Batches of all steps that have as many rows as first batches.
+const FIRST_BATCHES: u32 = 64;
 
 /// How long a query may take, how much memory, and how many results it may have.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,9 @@ pub struct QueryLimits {
     pub result_bytes: u64,
     /// Rows of a batch, at least one. Answers don't depend on it.
     pub batch_rows: usize,
+    /// Rows of its first batches, if these are fewer: whoever fetches few results, or stops soon, has few computed in vain.
+    /// Many small batches would cost a query that runs for long up to three times its time.
+    pub first_batch_rows: usize,
     /// Threads that a heavy step may run on, of the pool that the query runs in; a short query runs on one.
     pub threads: usize,
 }
@@ -57,6 +63,7 @@ impl Default for QueryLimits {
             result_rows: u64::MAX,
             result_bytes: u64::MAX,
             batch_rows: 1024,
+            first_batch_rows: usize::MAX,
             threads: usize::MAX,
         }
     }
@@ -143,6 +150,8 @@ struct MemoryUse<'a> {
     /// What is reserved for them. Relaxed, and changed only with the lock below.
     reserved_bytes: AtomicU64,
     reserved: Mutex<Vec<Reservation>>,
+    /// First batches that were begun. Relaxed: a hint.
+    first_batches: AtomicU32,
 }
 
 impl<'a> Charge<'a> {
@@ -160,6 +169,7 @@ impl<'a> Charge<'a> {
             used_bytes: Arc::default(),
             reserved_bytes: AtomicU64::new(0),
             reserved: Mutex::new(Vec::new()),
+            first_batches: AtomicU32::new(0),
         };
         Self { started: Instant::now(), limits, cancel, held: Arc::new(held) }
     }
@@ -284,10 +294,16 @@ impl<'a> Charge<'a> {
         self.limits
     }
 
-    /// Rows of a batch.
+    /// Rows of the batch that a step begins.
     #[must_use]
     pub fn batch_rows(&self) -> usize {
-        self.limits.batch_rows.max(1)
+        let (rows, first_rows) = (self.limits.batch_rows.max(1), self.limits.first_batch_rows.max(1));
+        let begun = &self.held.first_batches;
+        if first_rows >= rows || begun.load(Ordering::Relaxed) >= FIRST_BATCHES {
+            return rows;
+        }
+        begun.fetch_add(1, Ordering::Relaxed);
+        first_rows
     }
 
     /// Threads that a heavy step may run on.
@@ -466,6 +482,19 @@ mod tests {
             );
         }
         assert_eq!(items.len(), 3);
+    }
+
+    #[test]
+    fn the_first_batches_may_have_fewer_rows_than_others() {
+        let rows = |limits| {
+            let charge = Charge::new(limits, CancelFlag::default(), &Unlimited);
+            // Copies count together.
+            (0..100).map(|_| charge.clone().batch_rows()).collect::<Vec<_>>()
+        };
+        assert_eq!(rows(QueryLimits::default()), [1024; 100]);
+        let limits = QueryLimits { batch_rows: 256, first_batch_rows: 64, ..QueryLimits::default() };
+        assert_eq!(rows(limits), [[64; 64].as_slice(), &[256; 36]].concat());
+        assert_eq!(rows(QueryLimits { first_batch_rows: 1000, ..limits }), [256; 100]);
     }
 
     #[test]

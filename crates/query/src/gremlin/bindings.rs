@@ -44,6 +44,18 @@ impl Bindings {
         self.variables.get(name).map(|value| value.as_ref().map_or(Binding::Declared, Binding::Value))
     }
 
+    /// Bytes on the heap that names and values take, about.
+    ///
+    /// Cost: one visit to everything inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let variable_bytes = size_of::<(Box<str>, Option<ArgumentKind>)>();
+        let variables = self.variables.iter();
+        let inside =
+            variables.map(|(name, value)| name.len() + value.as_ref().map_or(0, ArgumentKind::heap_bytes));
+        self.variables.len() * variable_bytes + inside.sum::<usize>()
+    }
+
     /// The names of all variables, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(|name| &**name)

@@ -192,6 +192,26 @@ pub struct Strategy {
     pub settings: Vec<(Box<str>, Argument)>,
 }
 
+impl Query {
+    /// Bytes on the heap that it takes, about.
+    ///
+    /// Cost: one visit to everything inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        heap_bytes_of_calls(&self.calls)
+    }
+}
+
+fn heap_bytes_of_calls(calls: &Vec<Call>) -> usize {
+    let inside = calls.iter().map(|call| call.name.len() + heap_bytes_of_arguments(&call.arguments));
+    calls.capacity() * size_of::<Call>() + inside.sum::<usize>()
+}
+
+fn heap_bytes_of_arguments(arguments: &Vec<Argument>) -> usize {
+    let inside = arguments.iter().map(|argument| argument.kind.heap_bytes());
+    arguments.capacity() * size_of::<Argument>() + inside.sum::<usize>()
+}
+
 impl Call {
     /// Calls `name` with `arguments`; it stands in no text.
     #[must_use]
@@ -254,6 +274,34 @@ impl ArgumentKind {
         })
     }
 
+    /// Bytes on the heap that it takes, about.
+    ///
+    /// Cost: one visit to everything inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Scalar(value) => value.heap_bytes(),
+            Self::List(values) | Self::Set(values) => heap_bytes_of_arguments(values),
+            Self::Map(entries) => {
+                let inside =
+                    entries.iter().map(|(key, value)| key.kind.heap_bytes() + value.kind.heap_bytes());
+                entries.capacity() * size_of::<(Argument, Argument)>() + inside.sum::<usize>()
+            }
+            Self::WithCardinality(_, value) => size_of::<Argument>() + value.kind.heap_bytes(),
+            Self::Traversal(calls) => heap_bytes_of_calls(calls),
+            Self::Query(query) => query.heap_bytes(),
+            Self::Predicate(predicate) => heap_bytes_of_arguments(&predicate.arguments),
+            Self::Strategy(strategy) => {
+                let inside =
+                    strategy.settings.iter().map(|(name, value)| name.len() + value.kind.heap_bytes());
+                let entries_bytes = strategy.settings.capacity() * size_of::<(Box<str>, Argument)>();
+                strategy.name.len() + entries_bytes + inside.sum::<usize>()
+            }
+            Self::Word(name) | Self::Variable(name) => name.len(),
+            Self::Null | Self::Token(_) | Self::Now | Self::NewUuid => 0,
+        }
+    }
+
     /// The text, if this is a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -299,6 +347,17 @@ mod tests {
             deep = list(deep);
         }
         assert_eq!(deep.to_value(), Err(TooDeepError));
+    }
+
+    #[test]
+    fn memory_counts_what_is_inside() {
+        let (list, words) = (|count| ArgumentKind::List(vec![text("x").into(); count]), "x".repeat(1000));
+        let bytes = |kind: ArgumentKind| Query { calls: vec![Call::new("inject", [kind])] }.heap_bytes();
+        let empty = bytes(list(0));
+        assert_eq!(bytes(list(1000)) - empty, 1000 * (size_of::<Argument>() + 1));
+        assert_eq!(bytes(text(&words)) - empty, 1000);
+        let nested = ArgumentKind::Traversal(vec![Call::new("is", [list(1000)])]);
+        assert!(bytes(nested) > bytes(list(1000)));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::http::error::HttpError;
 use crate::outbox::{BodyPart, Frame, FrameKind};
-use crate::result_chunk::ResultChunk;
+use crate::result_chunk::{RESULTS_MAX, ResultChunk};
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::response::attributes::Attributes;
@@ -35,6 +35,12 @@ pub trait AnswerFormat: Send + Sync {
     /// Whether results are sent without the properties of elements, whatever the request says.
     fn leaves_properties_out(&self) -> bool {
         false
+    }
+
+    /// Results that are computed and read together: as many as a part takes, so that a query that waits for its client
+    /// holds few, unless that are too few to be worth a batch. `batch_size` is what the request says.
+    fn chunk_results(&self, _batch_size: Option<usize>) -> usize {
+        RESULTS_MAX
     }
 
     /// An encoder of its results.

@@ -3,7 +3,7 @@
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
 use crate::failure::Failure;
 use crate::outbox::{Frame, FrameKind};
-use crate::result_chunk::ResultChunk;
+use crate::result_chunk::{RESULTS_MAX, RESULTS_MIN, ResultChunk};
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::response::attributes::Attributes;
@@ -39,6 +39,10 @@ impl Reply {
 }
 
 impl AnswerFormat for Reply {
+    fn chunk_results(&self, batch_size: Option<usize>) -> usize {
+        batch_size.unwrap_or(FrameLimits::default().results_max).clamp(RESULTS_MIN, RESULTS_MAX)
+    }
+
     fn encoder(&self, options: ResultOptions, _: EncoderPurpose) -> Box<dyn AnswerEncoder> {
         let limits = FrameLimits::default();
         let limits = FrameLimits { results_max: options.batch_size.unwrap_or(limits.results_max), ..limits };

@@ -5,12 +5,14 @@
 //!            └── interrupted          drain            uses end, or are interrupted; then sessions are broken off
 //! ```
 
+use crate::failure::is_full_disk;
 use crate::session::Session;
 use evergraph::Database;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,8 @@ pub struct OpenDatabase {
     state: Mutex<State>,
     /// A use has ended.
     changed: Condvar,
+    /// Whether its last commit found no room on the disk. Relaxed: it publishes nothing.
+    is_disk_full: AtomicBool,
 }
 
 #[derive(Default)]
@@ -92,7 +96,13 @@ impl OpenDatabase {
     /// `database`, which nobody uses yet.
     #[must_use]
     pub fn new(name: Arc<str>, database: Arc<Database>) -> Self {
-        Self { name, database, state: Mutex::default(), changed: Condvar::new() }
+        Self {
+            name,
+            database,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            is_disk_full: AtomicBool::new(false),
+        }
     }
 
     /// The database.
@@ -200,6 +210,22 @@ impl DatabaseUse {
             Some(change) => Err(being_closed(&self.open.name, change)),
             None => Ok(()),
         }
+    }
+
+    /// Notes what came of a commit: whether the disk has room is known by those that need some.
+    pub fn note_commit(&self, outcome: std::result::Result<(), &Error>) {
+        match outcome {
+            Ok(()) => self.open.is_disk_full.store(false, Ordering::Relaxed),
+            Err(error) if is_full_disk(error) => self.open.is_disk_full.store(true, Ordering::Relaxed),
+            // A conflict, say.
+            Err(_) => {}
+        }
+    }
+
+    /// Whether the last commit that needed room found none on the disk. Reads go on, and so do commits once there is some.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        self.open.is_disk_full.load(Ordering::Relaxed) && !planted(Bug::FullDisksUntold)
     }
 
     /// Notes what it is for, so that whoever closes the database hears what it waits for.

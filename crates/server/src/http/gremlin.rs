@@ -144,6 +144,7 @@ async fn read_post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<G
     let read = match body_length(headers) {
         Some(length) if length <= SHORT_BODY_BYTES => read(),
         _ => {
+            let _decoder = shared.core.messages.decoder().await;
             let reading = tokio::task::spawn_blocking(read).await;
             reading.map_err(|_| HttpError::from(Failure::internal()))?
         }

@@ -3,6 +3,7 @@
 //! Counts of a database are read when they are asked for, and only those of databases on which the user has a role.
 
 use crate::client::Client;
+use crate::databases::open_database::DatabaseUse;
 use crate::databases::write_health::{WriteHealth, has_failed_checkpoint};
 use crate::http::basic_login::log_in;
 use crate::http::error::HttpError;
@@ -12,7 +13,6 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
-use evergraph::Database;
 use evergraph_graph::cancel::CancelFlag;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::prometheus_text::{CONTENT_TYPE, encode};
@@ -50,7 +50,7 @@ fn text(shared: &Shared, client: &Client, login: Option<Arc<Login>>) -> Option<S
         samples.state(served.name(), served.is_open());
         // Of a database that is not open nothing else is known.
         if let Ok(open) = served.begin(CancelFlag::default()) {
-            samples.database(served.name(), open.database());
+            samples.database(served.name(), &open);
         }
     }
     registry.register_collector(Box::new(samples));
@@ -137,7 +137,8 @@ impl Samples {
         self.add(MetricType::Gauge, "database_open", help, labels, f64::from(u8::from(is_open)));
     }
 
-    fn database(&mut self, name: &str, database: &Database) {
+    fn database(&mut self, name: &str, open: &DatabaseUse) {
+        let database = open.database();
         let store = database.store().statistics();
         let labels = || vec![("database", name.to_owned())];
         let mut gauge =
@@ -148,6 +149,11 @@ impl Samples {
             "read_only",
             "1 if a database takes no commits until it is opened again",
             WriteHealth::of(database).is_read_only().into(),
+        );
+        gauge(
+            "disk_full",
+            "1 if the last commit that needed room found none on the disk",
+            open.is_disk_full().into(),
         );
         gauge(
             "checkpoint_failed",

@@ -33,7 +33,7 @@ pub async fn respond(guard: ExchangeGuard, content_type: &'static str) -> Result
         }
         return Ok(response);
     }
-    let parts = Parts { guard, next: Some(first), sending: 0, is_last: false };
+    let parts = Parts { guard, next: Some(first), sending: None, is_last: false };
     let body = Body::from_stream(futures_util::stream::unfold(parts, Parts::advance));
     Ok((content_type, body).into_response())
 }
@@ -42,8 +42,8 @@ pub async fn respond(guard: ExchangeGuard, content_type: &'static str) -> Result
 struct Parts {
     guard: ExchangeGuard,
     next: Option<Frame>,
-    /// Bytes of the part that was taken last.
-    sending: usize,
+    /// Bytes of the part that was taken last, until it was sent.
+    sending: Option<usize>,
     is_last: bool,
 }
 
@@ -51,8 +51,9 @@ impl Parts {
     async fn advance(mut self) -> Option<(io::Result<Bytes>, Self)> {
         let outbox = self.guard.exchange().outbox();
         // Whoever asks for another part has sent the one before, or has a place for it.
-        outbox.sent(self.sending);
-        self.sending = 0;
+        if let Some(bytes) = self.sending.take() {
+            outbox.sent(bytes);
+        }
         if self.is_last {
             return None;
         }
@@ -61,10 +62,12 @@ impl Parts {
             None => outbox.next().await,
         };
         let (bytes, kind) = match frame {
-            Some(Frame { bytes, kind }) => (bytes, kind),
+            Some(Frame { bytes, kind }) => {
+                self.sending = Some(bytes.len());
+                (bytes, kind)
+            }
             None => (Vec::new(), FrameKind::Body(BodyPart::Failed(503))),
         };
-        self.sending = bytes.len();
         self.is_last = kind != FrameKind::Body(BodyPart::Middle);
         let part = match kind {
             FrameKind::Body(BodyPart::Failed(_)) => Err(io::Error::other("the answer was broken off")),

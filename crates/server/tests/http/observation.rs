@@ -5,9 +5,12 @@ use crate::support::http_client::Client;
 use crate::support::secured_site::PASSWORD;
 use crate::support::served::eventually;
 use evergraph::{Database, Options};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 
 const PAGE: &str = include_str!("../../../../docs/guide/server.md");
@@ -81,6 +84,30 @@ async fn metrics_are_those_of_the_guide_and_count_what_happens() {
     for (name, kind) in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' ')) {
         assert_eq!(kind == "counter", name.ends_with("_total"), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_until_a_commit_finds_room_and_the_server_stays_ready() {
+    let (_site, server) = serve(ServerOptions::default());
+    let mut client = Client::log_in(server.address(), "writer", PASSWORD).await;
+    let is_full = "evergraph_disk_full{database=\"social\"}";
+    let ready = client.ask("GET", "/readyz", "").await;
+    assert_eq!((ready.status, ready.text()), (200, "ready\n"));
+    // As a commit ends for which the file system has no room (`crates/cli/tests/kills` has a real one).
+    let full =
+        Error::new(ErrorKind::Limit, "write /secret").because(io::Error::from(io::ErrorKind::StorageFull));
+    let open = server.databases().get("social").unwrap().begin(CancelFlag::default()).unwrap();
+    open.note_commit(Err(&full));
+    open.note_commit(Err(&Error::conflict("vertex 7 was changed")));
+    let ready = client.ask("GET", "/readyz", "").await;
+    assert_eq!(ready.status, 200, "reads go on, and there may be room again");
+    let degraded = ready.text().strip_prefix("ready\ndegraded: ").expect("a full disk is told");
+    assert!(degraded.contains("disk is full") && !degraded.contains("secret"), "{degraded}");
+    assert_eq!(value(client.ask("GET", "/metrics", "").await.text(), is_full), 1.0);
+    assert_eq!(client.query("g.V().count()").await.status, 200);
+    assert_eq!(client.query("g.addV('Point')").await.status, 200);
+    assert_eq!(client.ask("GET", "/readyz", "").await.text(), "ready\n");
+    assert_eq!(value(client.ask("GET", "/metrics", "").await.text(), is_full), 0.0);
 }
 
 #[tokio::test]

@@ -109,6 +109,21 @@ async fn idle_clients_are_disconnected_and_those_whose_query_runs_are_not() {
     let mut idle = Client::connect(server.address()).await;
     assert_eq!(idle.ask_as("reader", PASSWORD, count()).await.code, 200);
     let mut stranger = Client::connect(server.address()).await;
+    let mut asked = Client::connect(server.address()).await;
+    asked.send(Format::GraphBinary, count()).await;
+    assert_eq!(asked.response(Format::GraphBinary).await.code, 407);
+    // Pings are no log-in, nor are further requests.
+    let talking = async {
+        loop {
+            asked.try_send_message(Message::Ping(b"here"[..].into())).await;
+            match tokio::time::timeout(Duration::from_millis(100), asked.message()).await {
+                Ok(None | Some(Message::Close(_))) => return,
+                _ => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(10), talking).await;
+    assert!(ended.is_ok(), "who is asked to log in has so much time, whatever is sent meanwhile");
     for client in [&mut stranger, &mut idle] {
         let ended = tokio::time::timeout(Duration::from_secs(10), client.message()).await;
         assert!(matches!(ended, Ok(Some(Message::Close(_)))), "an idle client is disconnected");

@@ -54,7 +54,8 @@ async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
     for format in Format::ALL.iter().copied() {
         let mut client = Client::connect(server.address()).await;
         let mut ids = Vec::new();
-        for at in 0..20 {
+        // More than may run at once, as gremlin-go sends them.
+        for at in 0..300 {
             let session = within(&format!("{format:?}"));
             ids.push(client.send(format, eval(&format!("g.inject({at})"), session)).await);
         }
@@ -74,6 +75,36 @@ async fn the_first_requests_are_answered_once_the_client_has_logged_in() {
     let sasl = format!("\0writer\0{PASSWORD}").into_bytes();
     assert_eq!(client.ask(Operation::Authentication { sasl, mechanism: None }).await.code, 204);
     assert_eq!(client.eval("g.addV('Point')").await.code, 200);
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_a_log_in_are_limited_by_their_bytes() {
+    let site = SecuredSite::new();
+    let server = site.serve();
+    let mut client = Client::connect(server.address()).await;
+    let large = format!("g.inject('{}').count()", "x".repeat(900_000));
+    let mut ids = Vec::new();
+    for _ in 0..30 {
+        ids.push(client.send(Format::GraphBinary, eval(&large, QueryOptions::default())).await);
+    }
+    assert_eq!(client.response(Format::GraphBinary).await.code, 407);
+    let refused = ids.split_off(18);
+    for id in refused {
+        let answer =
+            tokio::time::timeout(Duration::from_secs(20), client.response(Format::GraphBinary)).await;
+        let answer = answer.expect("what is above the bound is refused");
+        assert_eq!((answer.code, answer.id), (401, Some(id)), "{}", answer.message);
+        assert!(answer.message.contains("16 MiB"), "{}", answer.message);
+    }
+    client.send_login(Format::GraphBinary, ids[0], "reader", PASSWORD).await;
+    let mut answered = Vec::new();
+    for _ in &ids {
+        let answer = client.response(Format::GraphBinary).await;
+        assert_eq!(answer.code, 200, "{}", answer.message);
+        answered.extend(answer.id);
+    }
+    answered.sort_unstable();
+    assert_eq!(answered, ids, "those that waited are answered");
 }
 
 #[tokio::test]
@@ -232,6 +263,9 @@ async fn log_ins_that_are_cached_take_no_time() {
         log_in().await;
     }
     assert!(began.elapsed() < first * 20, "forty took {:?}, and the first alone {first:?}", began.elapsed());
+    let mut wrong = Client::connect(server.address()).await;
+    let refused = wrong.ask_as("reader", "wrong horse", eval("g.V()", QueryOptions::default())).await;
+    assert_eq!(refused.code, 401, "a wrong password is refused, whoever is remembered");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -53,6 +53,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../../../cli/tests/hostile/readers.rs"),
         include_str!("../../../cli/tests/hostile/senders.rs"),
         include_str!("../../src/security/authenticator.rs"),
+        include_str!("../../src/security/login_gate.rs"),
         include_str!("../../src/security/users_file.rs"),
         include_str!("../../../cli/tests/kills/server_jobs.rs"),
         include_str!("../../../cli/tests/program/remote_files.rs"),

@@ -1,9 +1,14 @@
 //! Hostile: messages that are no requests, pages of other sites, and the end of the server.
 
 use crate::leavers::upgraded;
+use crate::support::http_client::Client as HttpClient;
 use crate::support::served::{add_points, eventually, serve};
 use crate::support::web_socket_client::{Client, eval};
+use evergraph_graph::value::Value;
+use evergraph_graph::value::collection::List;
 use evergraph_protocol::format::Format;
+use evergraph_protocol::request::operation::{Operation, QueryOptions};
+use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
 use std::time::Duration;
@@ -135,4 +140,107 @@ async fn messages_that_are_being_received_have_a_limit_together() {
     drop(senders);
     let large = format!("g.inject('{}').count()", "x".repeat(900_000));
     eventually("there is room again", async || client.eval(&large).await.code == 200).await;
+}
+
+#[tokio::test]
+async fn requests_are_read_no_further_while_their_client_reads_no_answers() {
+    let (_database, server) = serve(ServerOptions::default());
+    let mut client = upgraded(server.address()).await;
+    // Each is answered by an error that is as long.
+    let language = "x".repeat(1000);
+    let payload = format!(
+        r#"{{"requestId":"41d2e28a-20a4-4ab0-b379-d810dede3786","op":"eval","args":{{"gremlin":"g","language":"{language}"}}}}"#
+    );
+    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    let request = [&[0x81, 0x80 | 126][..], &length, &[0; 4], payload.as_bytes()].concat();
+    client.write_all(&request).await.unwrap();
+    let (head, length) = (client.read_u16().await.unwrap(), client.read_u16().await.unwrap());
+    assert_eq!(head, 0x817e, "a text of less than 64 KiB");
+    let mut first = vec![0; length.into()];
+    client.read_exact(&mut first).await.unwrap();
+    assert!(String::from_utf8_lossy(&first).contains("499"));
+    let answer_bytes = 4 + first.len();
+    // Buffers of the system take some MiB of both.
+    let mut sent_bytes = 0;
+    let is_stopped = loop {
+        let rest = &request[sent_bytes % request.len()..];
+        match tokio::time::timeout(Duration::from_secs(2), client.write(rest)).await {
+            Ok(written) => sent_bytes += written.unwrap(),
+            Err(_) => break true,
+        }
+        if sent_bytes > 64 << 20 {
+            break false;
+        }
+    };
+    assert!(is_stopped, "who reads no answers is read no further");
+    let mut other = Client::connect(server.address()).await;
+    assert_eq!(other.eval("g.inject(1)").await.number(), 1);
+    // Nothing is lost: once the client reads, all of its requests are answered.
+    let (mut left_bytes, mut buffer) = (sent_bytes / request.len() * answer_bytes, vec![0; 1 << 20]);
+    while left_bytes > 0 {
+        let reading = tokio::time::timeout(Duration::from_secs(10), client.read(&mut buffer)).await;
+        let read = reading.expect("the rest is answered").unwrap();
+        left_bytes = left_bytes.checked_sub(read).expect("each request has one answer");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_are_not_answered_are_counted_as_they_are_decoded() {
+    let (database, server) = serve(ServerOptions::default());
+    add_points(&database, 1000);
+    // Of 3 bytes each in the message, and 60 when they are decoded.
+    let values = List::new(vec![Value::Bool(true); 1_000_000]).unwrap();
+    let mut bindings = Bindings::new();
+    bindings.bind("x", Value::List(values));
+    // Who does not read the answer leaves it unanswered.
+    let gremlin = "g.V().V().V()".into();
+    let many = Operation::Eval { gremlin, language: None, bindings, options: QueryOptions::default() };
+    let (mut clients, mut refused) = (Vec::new(), None);
+    while refused.is_none() && clients.len() < 12 {
+        let mut client = Client::connect(server.address()).await;
+        client.send(Format::GraphBinary, many.clone()).await;
+        let first = client.response(Format::GraphBinary).await;
+        match first.code {
+            206 => clients.push(client),
+            _ => refused = Some(first),
+        }
+    }
+    let refused = refused.expect("decoded requests have a limit together");
+    assert_eq!(refused.code, 596, "{}", refused.message);
+    assert!((2..=6).contains(&clients.len()), "{}", clients.len());
+    assert!(refused.message.contains("run it again"), "{}", refused.message);
+    // Small ones find room all the same, by HTTP as well, and large ones when others are answered.
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.eval("g.V().count()").await.number(), 1000);
+    let mut http = HttpClient::connect(server.address()).await;
+    let body =
+        |values| format!(r#"{{"gremlin":"g.V().count()","bindings":{{"x":[1{}]}}}}"#, ",1".repeat(values));
+    assert_eq!(http.ask("POST", "/gremlin", body(100)).await.status, 200);
+    assert_eq!(http.ask("POST", "/gremlin", body(900_000)).await.status, 503);
+    drop(clients);
+    eventually("there is room again", async || {
+        http.ask("POST", "/gremlin", body(900_000)).await.status == 200
+    })
+    .await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_system_asks_after_a_minute_whether_a_silent_client_is_still_there() {
+    let (_database, server) = serve(ServerOptions::default());
+    let silent = upgraded(server.address()).await;
+    // The table of the kernel: addresses end with the port, `02` is the timer of these probes, in hundredths of a second.
+    let ports =
+        [server.address(), silent.local_addr().unwrap()].map(|address| format!(":{:04X}", address.port()));
+    eventually("a silent client is asked whether it is still there", async || {
+        let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        table.lines().any(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let time = fields[5].strip_prefix("02:").and_then(|time| u64::from_str_radix(time, 16).ok());
+            fields[1].ends_with(&ports[0])
+                && fields[2].ends_with(&ports[1])
+                && time.is_some_and(|time| time <= 6100)
+        })
+    })
+    .await;
 }

@@ -108,7 +108,7 @@ async fn after_a_failed_write_only_a_rollback_works() {
     assert_eq!(client.eval_in("a", "g.addV('Point').fail('no')").await.code, 595);
     for operation in [eval("g.V().count()", within("a")), transaction("commit", "a")] {
         let answer = client.ask(operation).await;
-        assert_eq!(answer.code, 597);
+        assert_eq!(answer.code, 597, "a transaction does not go on after a failed write");
         assert!(answer.message.contains("rolled back"), "{}", answer.message);
     }
     assert_eq!(client.ask(transaction("rollback", "a")).await.code, 204);
@@ -144,7 +144,7 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
     assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
     tokio::time::sleep(Duration::from_millis(600)).await;
     let late = client.eval_in("a", "g.addV('Point')").await;
-    assert_eq!(late.code, 597);
+    assert_eq!(late.code, 597, "an idle transaction is rolled back");
     assert!(late.message.contains("idle"), "{}", late.message);
     assert_eq!(client.ask(transaction("commit", "a")).await.code, 597);
     assert_eq!(client.ask(close("a")).await.code, 204);
@@ -196,7 +196,8 @@ async fn a_transaction_that_was_lost_with_its_connection_does_not_go_on_in_anoth
             "" => again.eval_in(session, "g.addV('Point')").await,
             ending => again.ask(transaction(ending, session)).await,
         };
-        assert_eq!((answer.code, answer.kind()), (596, Some("busy")), "{}", answer.message);
+        let told = (answer.code, answer.kind());
+        assert_eq!(told, (596, Some("busy")), "a lost transaction does not go on: {}", answer.message);
         assert!(answer.message.contains("connection was lost"), "{}", answer.message);
         assert_eq!(again.eval("g.V().count()").await.number(), 0);
         // Whoever rolls back knows it, and may begin anew.

@@ -16,6 +16,7 @@ mod engine;
 mod loading;
 mod open;
 mod remote_job;
+mod schema_catalogue;
 mod server_access;
 mod settings;
 mod target;

@@ -19,6 +19,7 @@ mod interrupts;
 mod output;
 mod packaging;
 mod queries;
+mod remote_algorithms;
 mod remote_files;
 mod safety;
 mod scripts;

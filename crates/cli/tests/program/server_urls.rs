@@ -224,8 +224,7 @@ fn commands_that_open_a_folder_say_so_of_a_url() {
     let folder = Folder::new();
     let url = "ws://localhost/social";
     for arguments in [
-        &["run", url, "pagerank"][..],
-        &["serve", url],
+        &["serve", url][..],
         &["convert", url, "new.eg", "--engine", "disk"],
         &["salvage", url, "new.eg"],
     ] {

@@ -23,6 +23,7 @@ mod remote_algorithms;
 mod remote_files;
 mod safety;
 mod scripts;
+mod secured_servers;
 mod serve;
 mod server_urls;
 mod service;

@@ -53,6 +53,7 @@ class _ConnectSettings(TypedDict):
     client_certificate: str | PathLike[str] | None
     client_key: str | PathLike[str] | None
     timeout: float | None
+    table_bytes_max: int | None
 
 class _RemoteQuerySettings(TypedDict):
     timeout: float | None

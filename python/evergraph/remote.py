@@ -32,6 +32,7 @@ def connect(
     client_certificate: StrPath | None = None,
     client_key: StrPath | None = None,
     timeout: float | None = None,
+    table_bytes_max: int | None = None,
 ) -> RemoteDatabase:
     """Connect to a database of a server: ``evergraph serve``.
 
@@ -53,6 +54,9 @@ def connect(
         The certificate that the client shows, and its key, in PEM.
     timeout : float, optional
         Seconds that connecting may take: 30 by default.
+    table_bytes_max : int, optional
+        Bytes that the table of an algorithm may have, so that a server cannot fill the memory: 4 GiB by default. A
+        larger table is a ``LimitError``.
 
     Returns
     -------
@@ -85,6 +89,7 @@ def connect(
         "client_certificate": None if client_certificate is None else os.fspath(client_certificate),
         "client_key": None if client_key is None else os.fspath(client_key),
         "timeout": timeout,
+        "table_bytes_max": table_bytes_max,
     }
     return RemoteDatabase(_native.connect(url, settings))
 

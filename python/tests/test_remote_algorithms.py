@@ -170,6 +170,16 @@ def test_a_parameter_that_cannot_be_meant_is_named(both: tuple[eg.Snapshot, eg.R
             call()
 
 
+def test_a_table_has_at_most_the_bytes_that_were_chosen(both: tuple[eg.Snapshot, eg.RemoteDatabase]) -> None:
+    _, remote = both
+    with eg.connect(remote.url, table_bytes_max=3000) as small:
+        with pytest.raises(eg.LimitError, match="3000 bytes"):
+            small.wcc()
+        assert small.wcc(where=[("name", "=", "n7")]).num_rows == 1
+    with eg.connect(remote.url, table_bytes_max=2**40) as large:
+        assert large.wcc().num_rows == 300
+
+
 ENDLESS_CYCLES: dict[str, Any] = {"length_min": 12, "length_max": 12, "limit": 2**32 - 1}
 
 

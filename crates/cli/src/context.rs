@@ -3,7 +3,7 @@
 use crate::open::refuse_file;
 use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, Result};
 use evergraph_terminal::console::Console;
 use evergraph_terminal::interrupt::Interrupt;
 use std::path::Path;
@@ -21,9 +21,23 @@ pub struct Context {
     pub threads: usize,
     /// How databases are opened: durability and memory as the user set them.
     pub options: Options,
+    /// Which options of this call itself are about a database that it opens, such as `--memory-limit`. What a settings file or a
+    /// variable says holds for many calls, and is meant for those.
+    pub opening_options: Vec<&'static str>,
 }
 
 impl Context {
+    /// Refuses options that are about a database that the call opens, for one that has a URL.
+    ///
+    /// # Errors
+    /// `invalid`, by the option.
+    pub fn refuse_opening_options(&self) -> Result<()> {
+        let Some(option) = self.opening_options.first() else { return Ok(()) };
+        Err(Error::invalid(format!(
+            "{option} has no effect on a server, which opened the database itself: leave it out, and give it to `evergraph serve`"
+        )))
+    }
+
     /// Opens the database at `path` as the user set it; a misspelt path makes no new one.
     ///
     /// # Errors

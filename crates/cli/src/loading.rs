@@ -324,6 +324,7 @@ mod tests {
             interrupt: Interrupt::default(),
             threads: 1,
             options: Options::default(),
+            opening_options: Vec::new(),
         };
         let load = || Load {
             vertices: vec![VertexTable::new("V", Vec::new(), vec![VertexBlock::bare(3)])],

@@ -16,6 +16,7 @@ mod engine;
 mod loading;
 mod open;
 mod remote_job;
+mod schema_catalogue;
 mod server_access;
 mod settings;
 mod target;
@@ -29,6 +30,7 @@ use crate::settings::print::SettingsReport;
 use crate::settings::resolve::{Resolved, resolve, with_undoing};
 use crate::usage::{command_path, in_our_words, without_switches_of_help, without_wild_guesses};
 use clap::error::ErrorKind as UsageKind;
+use clap::parser::ValueSource;
 use clap::{ArgMatches, ColorChoice, FromArgMatches};
 use evergraph::Options;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -83,7 +85,9 @@ fn main() -> ExitCode {
         console.note(format!("{why}; it is ignored"));
     }
     let elsewhere = |message: &str| resolved.told_elsewhere(&command_path(&matches), message);
-    let outcome = start(console, &arguments.global).and_then(|context| run(&arguments.command, &context));
+    let opening = opening_options(&matches);
+    let outcome =
+        start(console, &arguments.global, opening).and_then(|context| run(&arguments.command, &context));
     ended(outcome, &console, elsewhere)
 }
 
@@ -102,7 +106,20 @@ fn settle(matches: &ArgMatches) -> Result<Resolved, Failure> {
     })
 }
 
-fn start(console: Console, global: &Global) -> Result<Context, Failure> {
+/// The options of the command line itself that are about a database that the call opens: a file's and a variable's are defaults.
+fn opening_options(matches: &ArgMatches) -> Vec<&'static str> {
+    let names = [
+        ("durability", "--durability"),
+        ("memory_limit", "--memory-limit"),
+        ("io_threads", "--io-threads"),
+        ("compaction_threads", "--compaction-threads"),
+        ("threads", "--threads"),
+    ];
+    let is_said = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    names.into_iter().filter(|(name, _)| is_said(name)).map(|(_, option)| option).collect()
+}
+
+fn start(console: Console, global: &Global, opening_options: Vec<&'static str>) -> Result<Context, Failure> {
     let interrupt = interrupt::listen(&console)?;
     let threads = global.threads.map_or(0, usize::from);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
@@ -118,7 +135,7 @@ fn start(console: Console, global: &Global) -> Result<Context, Failure> {
     if let Some(threads) = global.compaction_threads {
         options.compaction_threads = threads.into();
     }
-    Ok(Context { console, cancel: interrupt.flag(), interrupt, threads, options })
+    Ok(Context { console, cancel: interrupt.flag(), interrupt, threads, options, opening_options })
 }
 
 /// Before settings are known, nothing is said of them.

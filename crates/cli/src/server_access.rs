@@ -38,10 +38,10 @@ impl ServerAccessArguments {
     /// Connects and logs in.
     ///
     /// # Errors
-    /// `invalid` for a wrong URL, password or certificate; `io` if there is no server; `cancelled`.
+    /// `invalid` for a wrong URL, password or certificate, and for options about a folder; `io` if there is no server; `cancelled`.
     pub fn connect(&self, url: &UncheckedUrl, context: &Context) -> Result<Client> {
         let url = url.check()?;
-        let mut options = self.options(context);
+        let mut options = self.options(context)?;
         options.password = self.password(&url)?;
         Client::connect(&url, options)
     }
@@ -49,10 +49,10 @@ impl ServerAccessArguments {
     /// Administration of the server; nothing is sent yet.
     ///
     /// # Errors
-    /// `invalid` for a wrong URL, password file or certificate.
+    /// `invalid` for a wrong URL, password file or certificate, and for options about a folder.
     pub fn admin(&self, url: &UncheckedUrl, context: &Context) -> Result<Admin> {
         let url = url.check()?;
-        let mut options = self.options(context);
+        let mut options = self.options(context)?;
         options.password = self.password(&url)?;
         Client::new(&url, options).map(|client| client.admin())
     }
@@ -60,9 +60,9 @@ impl ServerAccessArguments {
     /// A client that does not log in.
     ///
     /// # Errors
-    /// `invalid` for a wrong URL or certificate.
+    /// `invalid` for a wrong URL or certificate, and for options about a folder.
     pub fn stranger(&self, url: &UncheckedUrl, context: &Context) -> Result<Client> {
-        Client::new(&url.check()?, self.options(context))
+        Client::new(&url.check()?, self.options(context)?)
     }
 
     /// Refuses options that only a URL has.
@@ -84,13 +84,14 @@ impl ServerAccessArguments {
         }
     }
 
-    fn options(&self, context: &Context) -> ClientOptions {
+    fn options(&self, context: &Context) -> Result<ClientOptions> {
+        context.refuse_opening_options()?;
         let mut options = ClientOptions::default();
         options.tls.root = self.tls_root.clone();
         options.tls.certificate = self.client_certificate.clone();
         options.tls.key = self.client_key.clone();
         options.interrupt = Interrupt::from(&context.cancel);
-        options
+        Ok(options)
     }
 
     fn password(&self, url: &ServerUrl) -> Result<Option<Password>> {

@@ -42,8 +42,23 @@ pub struct AlgorithmRequest {
     arguments: Arguments,
     scope: ScopeNames,
     keys: Vec<String>,
+    names: Option<NameKey>,
+    has_summary: bool,
     interrupt: Interrupt,
 }
+
+/// By what vertices are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NameKey {
+    /// By the unique key of their label, or their number.
+    Unique,
+    /// By this property.
+    Property(String),
+}
+
+/// What vertices are called: the last columns of a table with names.
+pub(crate) const NAME_COLUMNS: [(&str, DataType); 3] =
+    [("label", DataType::LargeUtf8), ("key", DataType::LargeUtf8), ("key_number", DataType::Int64)];
 
 /// The rows of an algorithm.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,7 +74,7 @@ impl AlgorithmRequest {
     #[must_use]
     pub fn new(algorithm: &'static Algorithm, arguments: Arguments) -> Self {
         let (scope, interrupt) = (ScopeNames::default(), Interrupt::default());
-        Self { algorithm, arguments, scope, keys: Vec::new(), interrupt }
+        Self { algorithm, arguments, scope, keys: Vec::new(), names: None, has_summary: false, interrupt }
     }
 
     /// The same on a part of the graph.
@@ -72,6 +87,19 @@ impl AlgorithmRequest {
     #[must_use]
     pub fn keys(self, keys: Vec<String>) -> Self {
         Self { keys, ..self }
+    }
+
+    /// The same with what people call the vertices, their label and key, as the last columns, in place of
+    /// [`keys`](Self::keys); and with a summary of the answer. [`AlgorithmAnswer`](crate::algorithm_answer::AlgorithmAnswer) reads both.
+    #[must_use]
+    pub(crate) fn with_names_and_summary(self, by: NameKey) -> Self {
+        Self { names: Some(by), has_summary: true, keys: Vec::new(), ..self }
+    }
+
+    /// The algorithm.
+    #[must_use]
+    pub fn algorithm(&self) -> &'static Algorithm {
+        self.algorithm
     }
 
     /// The same, stopped by `interrupt`.
@@ -107,6 +135,16 @@ impl AlgorithmRequest {
             if !conditions.is_empty() {
                 members.insert(name.to_owned(), conditions.iter().map(condition).collect());
             }
+        }
+        if let Some(by) = &self.names {
+            let by = match by {
+                NameKey::Unique => true.into(),
+                NameKey::Property(name) => name.as_str().into(),
+            };
+            members.insert("names".to_owned(), by);
+        }
+        if self.has_summary {
+            members.insert("summary".to_owned(), true.into());
         }
         members.into()
     }
@@ -179,14 +217,16 @@ fn typed(value: &GraphValue) -> Value {
 
 /// Refuses a table without the columns that were asked for.
 fn check_columns(schema: &Schema, request: &AlgorithmRequest) -> Result<()> {
-    let AlgorithmRequest { algorithm, keys, .. } = request;
+    let AlgorithmRequest { algorithm, keys, names, .. } = request;
     let data_type = |kind| match kind {
         ColumnKind::Vertex | ColumnKind::U64 => DataType::UInt64,
         ColumnKind::U32 => DataType::UInt32,
         ColumnKind::F64 => DataType::Float64,
     };
     let columns = algorithm.columns.iter().map(|column| (column.name, Some(data_type(column.kind))));
-    let expected: Vec<_> = columns.chain(keys.iter().map(|key| (key.as_str(), None))).collect();
+    let columns = columns.chain(keys.iter().map(|key| (key.as_str(), None)));
+    let names = names.iter().flat_map(|_| NAME_COLUMNS).map(|(name, data_type)| (name, Some(data_type)));
+    let expected: Vec<_> = columns.chain(names).collect();
     let has = |(field, (name, data_type)): (&FieldRef, &(&str, Option<DataType>))| {
         field.name() == name && data_type.as_ref().is_none_or(|data_type| field.data_type() == data_type)
     };

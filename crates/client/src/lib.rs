@@ -33,6 +33,7 @@
 
 pub mod admin;
 pub mod algorithm;
+pub mod algorithm_answer;
 pub mod arrow_stream;
 pub mod client;
 pub(crate) mod connection;

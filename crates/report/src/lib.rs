@@ -6,6 +6,7 @@
 //! schema       labels, edge types, properties and indexes
 //! index        the indexes, with their sizes
 //! plan         the steps of a query, and what each did
+//! vertex_names what people call the vertices of an answer
 //! ```
 //!
 //! The names of members are those of `evergraph stats --json` and its like, and part of the interface. Nothing here prints.
@@ -18,3 +19,4 @@ pub mod schema;
 pub mod sizes;
 pub mod statistics;
 pub mod tree;
+pub mod vertex_names;

@@ -190,7 +190,11 @@ pub const MODULES: &[(&str, Floors)] = &[
     ),
     (
         "crates/report/src",
-        &[&["degrees", "disk_size", "index", "plan", "sizes", "tree"], &["schema"], &["statistics"]],
+        &[
+            &["degrees", "disk_size", "index", "plan", "sizes", "tree", "vertex_names"],
+            &["schema"],
+            &["statistics"],
+        ],
     ),
     (
         "crates/server/src",
@@ -262,6 +266,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["client"],
             &["health", "admin::answer"],
             &["admin", "algorithm"],
+            &["algorithm_answer"],
         ],
     ),
     (
@@ -301,7 +306,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/cli/src",
         &[
-            &["allocator", "amount", "engine", "open", "settings", "target", "welcome"],
+            &["allocator", "amount", "engine", "open", "schema_catalogue", "settings", "target", "welcome"],
             &["context"],
             &["remote_job", "server_access"],
             &["download", "loading"],

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::fs::File;
 
 /// Each algorithm with what it can't do without, and whether it has a row for every vertex.
-const ALGORITHMS: [(&[&str], bool); 19] = [
+pub const ALGORITHMS: [(&[&str], bool); 19] = [
     (&["pagerank"], true),
     (&["personalized-pagerank", "--source", "1", "--source-vertex", "2"], true),
     (&["betweenness"], true),
@@ -33,7 +33,7 @@ const ALGORITHMS: [(&[&str], bool); 19] = [
 ];
 
 /// All columns of all row groups, each value as text, null as nothing; and the types.
-fn parquet(folder: &Folder, name: &str) -> (Vec<(String, DataType)>, Vec<Vec<String>>) {
+pub fn parquet(folder: &Folder, name: &str) -> (Vec<(String, DataType)>, Vec<Vec<String>>) {
     let file = File::open(folder.path(name)).unwrap();
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let fields = builder.schema().fields().iter();

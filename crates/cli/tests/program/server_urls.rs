@@ -223,18 +223,48 @@ fn a_password_comes_from_the_variable_or_a_file_and_is_never_shown() {
 fn commands_that_open_a_folder_say_so_of_a_url() {
     let folder = Folder::new();
     let url = "ws://localhost/social";
-    for arguments in [
-        &["run", url, "pagerank"][..],
-        &["serve", url],
-        &["convert", url, "new.eg", "--engine", "disk"],
-        &["salvage", url, "new.eg"],
-    ] {
+    for arguments in
+        [&["serve", url][..], &["convert", url, "new.eg", "--engine", "disk"], &["salvage", url, "new.eg"]]
+    {
         let command = arguments[0];
         folder.run(arguments).failed(2, &[&format!("{command} opens the folder"), "evergraph help"]);
     }
     folder.run(&["query", url, "g.V()", "--memory", "1MiB"]).failed(2, &["--memory"]);
     folder.run(&["query", "ftp://localhost", "g.V()"]).failed(2, &["ws://"]);
     folder.run(&["query", "ws://127.0.0.1:9", "g.V()"]).failed(7, &["evergraph serve"]);
+}
+
+#[test]
+fn options_about_a_folder_are_refused_of_a_url_and_settings_of_them_are_not() {
+    let folder = Folder::with_social();
+    let served = folder.serve(&["social.eg"]);
+    let url = served.url();
+    let options = [
+        ["--durability", "none"],
+        // The default, but said.
+        ["--durability", "sync"],
+        ["--memory-limit", "1GiB"],
+        ["--io-threads", "2"],
+        ["--compaction-threads", "2"],
+        ["--threads", "2"],
+    ];
+    for [option, value] in options {
+        let command = ["query", &url, "g.V().count()", option, value];
+        folder.run(&command).failed(2, &[&format!("{option} has no effect on a server"), "evergraph serve"]);
+        folder.run(&[option, value, "stats", &url]).failed(2, &[option]);
+    }
+    // One of each way to connect.
+    for command in
+        [&["shell", &url, "-c", "g.V()"][..], &["check", &url], &["health", &url], &["run", &url, "wcc"]]
+    {
+        folder.run(&[command, &["--memory-limit", "1GiB"]].concat()).failed(2, &["--memory-limit"]);
+    }
+    folder.write("evergraph.toml", "durability = 'none'\nmemory-limit = '1GiB'\nthreads = 2\n");
+    let variables = [("EVERGRAPH_IO_THREADS", "2"), ("EVERGRAPH_COMPACTION_THREADS", "2")];
+    let counted = folder.run_with(&variables, &["query", &url, "g.V().count()"]).succeeded();
+    assert_eq!(counted.out, "3\n");
+    let with_file = folder.run_with(&variables, &["query", &url, "g.V().count()", "--threads", "2"]);
+    with_file.failed(2, &["--threads"]);
 }
 
 #[test]

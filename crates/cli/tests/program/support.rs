@@ -1,9 +1,11 @@
 //! Runs the binary in a folder of its own.
 
+use rcgen::{CertificateParams, KeyPair};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread::sleep;
@@ -159,6 +161,24 @@ impl Folder {
         Served { child, out, first, address }
     }
 
+    /// Starts `evergraph serve` with TLS, and with the user `ann`, who has these roles. What [`ACCESS`] names is in this folder.
+    pub fn serve_secured(&self, roles: &[(&str, &str)], arguments: &[&str]) -> Served {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        self.write("root.pem", params.self_signed(&key).unwrap().pem());
+        self.write("password", "correct horse\n");
+        self.write("key.pem", key.serialize_pem());
+        for name in ["password", "key.pem"] {
+            fs::set_permissions(self.path(name), Permissions::from_mode(0o600)).unwrap();
+        }
+        self.run_on("correct horse\n", &["user", "add", "users.json", "ann"]).succeeded();
+        for (database, role) in roles {
+            self.run(&["user", "grant", "users.json", "ann", database, role]).succeeded();
+        }
+        let security = ["--users", "users.json", "--tls-certificate", "root.pem", "--tls-key", "key.pem"];
+        self.serve(&[arguments, &security].concat())
+    }
+
     /// Runs it with `--json` besides; the document it printed.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[arguments, &["--json"]].concat());
@@ -186,7 +206,15 @@ pub struct Served {
     pub address: String,
 }
 
+/// How the user `ann` of [`Folder::serve_secured`] connects, beside [`Served::secured_url`].
+pub const ACCESS: [&str; 4] = ["--password-file", "password", "--tls-root", "root.pem"];
+
 impl Served {
+    /// Where `ann` finds a database by TLS.
+    pub fn secured_url(&self, database: &str) -> String {
+        format!("https://ann@{}/{database}", self.address)
+    }
+
     /// Where it listens, without TLS.
     pub fn url(&self) -> String {
         format!("ws://{}", self.address)

@@ -78,6 +78,10 @@ pub(crate) fn failed(destination: &Destination, error: ureq::Error) -> Error {
         ureq::Error::BodyExceedsLimit(bytes) => {
             Error::new(ErrorKind::Limit, format!("the answer of {place} has more than {bytes} bytes"))
         }
+        // What begins TLS is none of HTTP.
+        error @ ureq::Error::Protocol(_) if !destination.url.has_tls => {
+            Error::new(ErrorKind::Io, format!("ask {place}: {error}; a server with TLS is at wss://"))
+        }
         error => Error::new(ErrorKind::Io, format!("ask {place}: {error}")),
     }
 }

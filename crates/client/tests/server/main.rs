@@ -11,6 +11,7 @@ mod health;
 mod hostile;
 mod jobs;
 mod lost_connections;
+mod over_tls;
 mod queries;
 mod script;
 mod secured;

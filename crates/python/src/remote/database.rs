@@ -46,6 +46,8 @@ pub struct ConnectSettings {
     client_key: Option<PathBuf>,
     #[pyo3(item)]
     timeout: Option<f64>,
+    #[pyo3(item)]
+    table_bytes_max: Option<u64>,
 }
 
 /// Connects and logs in.
@@ -80,6 +82,9 @@ pub fn connect(py: Python<'_>, url: &str, settings: ConnectSettings) -> PyResult
     options.tls.key = settings.client_key;
     if let Some(timeout) = settings.timeout {
         options.connect_time_max = seconds(py, "timeout", timeout)?;
+    }
+    if let Some(bytes) = settings.table_bytes_max {
+        options.table_bytes_max = bytes;
     }
     let client = signals.run(py, || Client::connect(&url, options))?;
     let shown = url.to_string();

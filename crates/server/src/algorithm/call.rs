@@ -4,7 +4,8 @@
 //! {"damping": 0.9, "labels": ["Person"], "types": "KNOWS", "where": [["born", ">=", 1990]]}
 //! ```
 //!
-//! Parameters are those of the table, in camelCase; a vertex is its number. Values that JSON has no form for, such as dates in
+//! Parameters are those of the table, in camelCase; a vertex is its number. `keys` are properties to put beside the rows, and
+//! `names` what people call their vertices: by their unique keys, or by the property that it names. Values that JSON has no form for, such as dates in
 //! a condition and infinite numbers, are in GraphSON: `{"@type": "gx:LocalDate", "@value": "1990-01-31"}`.
 
 use evergraph::analysis::algorithm::Algorithm;
@@ -22,7 +23,7 @@ use evergraph_graph::value::Value as GraphValue;
 use serde_json::{Map, Value};
 
 /// Members beside the parameters.
-const SHARED: [&str; 5] = ["labels", "types", "where", "whereEdges", "keys"];
+const SHARED: [&str; 7] = ["labels", "types", "where", "whereEdges", "keys", "names", "summary"];
 
 /// An algorithm, and what was chosen about it.
 #[derive(Debug)]
@@ -35,6 +36,19 @@ pub struct AlgorithmCall {
     pub scope: ScopeNames,
     /// Properties of vertices to put beside their rows.
     pub keys: Vec<String>,
+    /// By what vertices are called beside their rows, if they are.
+    pub names: Option<NameKey>,
+    /// Whether the answer ends with what a report begins with: a sentence, and the part of the graph that it is about.
+    pub with_summary: bool,
+}
+
+/// By what vertices are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NameKey {
+    /// By the unique key of their label, or their number.
+    Unique,
+    /// By this property.
+    Property(String),
 }
 
 impl AlgorithmCall {
@@ -50,6 +64,7 @@ impl AlgorithmCall {
         })?;
         let mut scope = ScopeNames::default();
         let (mut given, mut keys) = (Vec::new(), Vec::new());
+        let (mut names, mut with_summary) = (None, false);
         for (name, value) in members {
             if value.is_null() {
                 continue;
@@ -59,6 +74,11 @@ impl AlgorithmCall {
                 "types" => scope.types = texts(&name, value)?,
                 "where" => scope.vertices = conditions(&name, value)?,
                 "keys" => keys = texts(&name, value)?,
+                "names" => names = name_key(&name, value)?,
+                "summary" => {
+                    let wrong = || Error::invalid(format!("{name}: expected true or false, found {value}"));
+                    with_summary = value.as_bool().ok_or_else(wrong)?;
+                }
                 "whereEdges" => scope.edges = conditions(&name, value)?,
                 _ => {
                     let parameters = algorithm.parameters.iter();
@@ -77,7 +97,12 @@ impl AlgorithmCall {
                 }
             }
         }
-        Ok(Self { algorithm, arguments: Arguments::new(algorithm.parameters, given)?, scope, keys })
+        if names.is_some() && !keys.is_empty() {
+            // A property may have the name of a column of theirs.
+            return Err(Error::invalid("choose either `names` or `keys`, whose columns stand in one place"));
+        }
+        let arguments = Arguments::new(algorithm.parameters, given)?;
+        Ok(Self { algorithm, arguments, scope, keys, names, with_summary })
     }
 }
 
@@ -132,6 +157,16 @@ fn texts(name: &str, value: Value) -> Result<Vec<String>> {
         _ => None,
     };
     found.ok_or_else(|| Error::invalid(format!("{name}: expected a text, or a list of texts")))
+}
+
+fn name_key(name: &str, value: Value) -> Result<Option<NameKey>> {
+    match value {
+        Value::Bool(is_unique) => Ok(is_unique.then_some(NameKey::Unique)),
+        Value::String(property) => Ok(Some(NameKey::Property(property))),
+        other => Err(Error::invalid(format!(
+            "{name}: expected true, or the name of the property by which vertices are known, found {other}"
+        ))),
+    }
 }
 
 fn conditions(name: &str, value: Value) -> Result<Vec<PropertyCondition>> {
@@ -247,6 +282,9 @@ mod tests {
             ("pagerank", json!({"where": [["born", "=", {}]]}), "where"),
             ("bfs", json!({"source": -1}), "number of a vertex"),
             ("bfs", json!({}), "source"),
+            ("wcc", json!({"names": 7}), "names"),
+            ("wcc", json!({"names": true, "keys": "email"}), "either `names` or `keys`"),
+            ("wcc", json!({"summary": "yes"}), "summary"),
         ] {
             let error = read(name, members.clone()).unwrap_err().to_string();
             assert!(error.contains(said), "{name} {members}: {error}");
@@ -254,8 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn names_are_by_the_unique_key_or_by_a_property() {
+        let names = |names: Value| read("wcc", json!({"names": names, "summary": true})).unwrap();
+        assert!(names(json!(true)).with_summary);
+        assert_eq!(names(json!(true)).names, Some(NameKey::Unique));
+        assert_eq!(names(json!("email")).names, Some(NameKey::Property("email".to_owned())));
+        assert_eq!((names(json!(false)).names, names(json!(null)).names), (None, None));
+    }
+
+    #[test]
     fn every_parameter_has_a_name_of_its_own_beside_those_of_all() {
         for algorithm in ALGORITHMS {
+            for column in algorithm.columns {
+                assert!(!["label", "key", "key_number"].contains(&column.name), "{}", column.name);
+            }
             for parameter in algorithm.parameters {
                 assert!(!SHARED.contains(&&*camel_case(parameter.name)), "{}", parameter.name);
             }

@@ -8,6 +8,7 @@ pub mod call;
 pub mod description;
 pub mod key_columns;
 mod memory;
+pub mod name_columns;
 pub mod rows;
 pub mod task;
 pub mod threads;

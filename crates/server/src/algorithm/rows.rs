@@ -6,9 +6,11 @@
 //! {"error":{...}}                            in its place if it is not
 //! ```
 //!
-//! The same figures are in the metadata of an Arrow stream, under the names that Python has.
+//! The same figures are in the metadata of an Arrow stream, under the names that Python has; the last line itself is there too,
+//! under `summary`, if a summary was asked for: it has the types of figures, which are texts in metadata.
 
 use crate::algorithm::key_columns::{KeyColumn, line_value};
+use crate::algorithm::name_columns::NameColumns;
 use crate::failure::Failure;
 use crate::http::error::HttpError;
 use crate::outbox::{BodyPart, Frame, FrameKind};
@@ -18,6 +20,7 @@ use arrow_schema::{ArrowError, Field, Schema};
 use evergraph::analysis::algorithm::Algorithm;
 use evergraph::analysis::answer::{Answer, Figure};
 use evergraph::analysis::column::{Column, ColumnKind, ColumnValues};
+use evergraph::analysis::input::Frozen;
 use evergraph::analysis::names::camel_case;
 use evergraph_arrow::answer_array::{answer_array, value_bytes};
 use evergraph_arrow::column_array::to_arrow;
@@ -45,6 +48,35 @@ pub enum RowFormat {
 /// What is told about a whole answer, by the names of the table.
 pub type Figures = Vec<(&'static str, Figure)>;
 
+/// What stands beside the rows of an answer, of their vertices.
+#[derive(Clone, Debug, Default)]
+pub struct VertexColumns {
+    /// Properties.
+    pub keys: Vec<KeyColumn>,
+    /// Names.
+    pub names: Option<NameColumns>,
+}
+
+/// What is told about a whole answer beside the figures of its algorithm.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct AnswerEnd {
+    /// More figures.
+    pub figures: Figures,
+    /// What a report begins with, if it was asked for.
+    pub summary: Option<AnswerSummary>,
+}
+
+/// What a report begins with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AnswerSummary {
+    /// The most important of the answer in a sentence.
+    pub sentence: String,
+    /// The commit that the snapshot shows.
+    pub timestamp: u64,
+    /// The part of the graph in scope, if it was frozen.
+    pub frozen: Option<Frozen>,
+}
+
 /// Rows on their way to a client.
 pub struct AnswerRows {
     names: Vec<(&'static str, ColumnKind)>,
@@ -56,7 +88,7 @@ pub struct AnswerRows {
 }
 
 enum Form {
-    Lines { columns: Vec<Column>, keys: Vec<KeyColumn>, figures: Figures },
+    Lines { columns: Vec<Column>, beside: VertexColumns, last_line: Value },
     Arrow { arrays: Vec<ArrayRef>, writer: Box<StreamWriter<Vec<u8>>>, schema: Arc<Schema> },
 }
 
@@ -68,32 +100,38 @@ pub fn rows_bytes(answer: &Answer) -> u64 {
 }
 
 impl AnswerRows {
-    /// The rows of an `answer` of `algorithm`, with the properties `keys` of their vertices and `more` figures.
+    /// The rows of an `answer` of `algorithm`, with what stands `beside` them, and at their `end`.
     ///
     /// # Errors
     /// `invalid` if Arrow does not take its own columns; `limit` for a property that Arrow has no form for.
     pub fn new(
         algorithm: &Algorithm,
         answer: Answer,
-        keys: Vec<KeyColumn>,
-        more: Figures,
+        beside: VertexColumns,
+        end: AnswerEnd,
         format: RowFormat,
     ) -> Result<Self> {
         let names: Vec<_> = algorithm.columns.iter().map(|column| (column.name, column.kind)).collect();
         let Answer { vertices, columns, figures, .. } = answer;
-        let figures: Figures = figures.into_iter().chain(more).collect();
+        let figures: Figures = figures.into_iter().chain(end.figures).collect();
+        let last_line = last_line(&figures, end.summary.as_ref());
         let form = match format {
-            RowFormat::Lines => Form::Lines { columns, keys, figures },
+            RowFormat::Lines => Form::Lines { columns, beside, last_line },
             RowFormat::Arrow => {
                 let mut arrays: Vec<ArrayRef> = columns.into_iter().map(answer_array).collect();
-                let mut key_fields = Vec::with_capacity(keys.len());
-                for KeyColumn { name, column } in keys {
+                let mut fields = Vec::with_capacity(beside.keys.len());
+                for KeyColumn { name, column } in beside.keys {
                     let made =
                         to_arrow(&column).map_err(|error| error.context(format!("property {name}")))?;
-                    key_fields.push(made.field(&name));
+                    fields.push(made.field(&name));
                     arrays.push(made.array);
                 }
-                let schema = schema(&names, &arrays, key_fields, &figures)?;
+                for (field, array) in beside.names.iter().flat_map(NameColumns::arrays) {
+                    fields.push(field);
+                    arrays.push(array);
+                }
+                let summary = end.summary.map(|_| last_line);
+                let schema = schema(&names, &arrays, fields, &figures, summary.as_ref())?;
                 let writer = StreamWriter::try_new(Vec::new(), &schema).map_err(unwritten)?;
                 Form::Arrow { arrays, writer: Box::new(writer), schema }
             }
@@ -113,7 +151,7 @@ impl AnswerRows {
     /// `invalid` if Arrow does not take its own columns.
     pub fn part(&mut self) -> Result<Frame> {
         let bytes = match &mut self.form {
-            Form::Lines { columns, keys, figures } => {
+            Form::Lines { columns, beside, last_line } => {
                 let mut text = Vec::with_capacity(PART_BYTES + 256);
                 while self.next_row < self.vertices.len() && text.len() < PART_BYTES {
                     write_line(
@@ -121,14 +159,13 @@ impl AnswerRows {
                         &self.names,
                         self.vertices[self.next_row],
                         columns,
-                        keys,
+                        beside,
                         self.next_row,
                     );
                     self.next_row += 1;
                 }
                 if self.next_row == self.vertices.len() {
-                    writeln!(text, "{}", figures_line(figures))
-                        .expect("a vector takes all that is written to it");
+                    writeln!(text, "{last_line}").expect("a vector takes all that is written to it");
                 }
                 text
             }
@@ -177,7 +214,7 @@ fn write_line(
     names: &[(&'static str, ColumnKind)],
     vertex: VertexId,
     columns: &[Column],
-    keys: &[KeyColumn],
+    beside: &VertexColumns,
     row: usize,
 ) {
     let mut others = columns.iter();
@@ -196,15 +233,16 @@ fn write_line(
         };
         written.expect("a vector takes all that is written to it");
     }
-    for KeyColumn { name, column } in keys {
-        let value = line_value(column.get(row).as_ref());
-        write!(text, ",{}:{value}", Value::from(name.as_str()))
-            .expect("a vector takes all that is written to it");
+    let keys = beside.keys.iter();
+    let keys = keys.map(|KeyColumn { name, column }| (&**name, line_value(column.get(row).as_ref())));
+    let names = beside.names.iter().flat_map(|names| names.row(row));
+    for (name, value) in keys.chain(names) {
+        write!(text, ",{}:{value}", Value::from(name)).expect("a vector takes all that is written to it");
     }
     text.extend_from_slice(b"}\n");
 }
 
-fn figures_line(figures: &Figures) -> Value {
+fn last_line(figures: &Figures, summary: Option<&AnswerSummary>) -> Value {
     let figure = |figure: &Figure| match figure {
         Figure::Nothing => Value::Null,
         Figure::Boolean(figure) => (*figure).into(),
@@ -213,14 +251,23 @@ fn figures_line(figures: &Figures) -> Value {
     };
     let members: Map<String, Value> =
         figures.iter().map(|(name, value)| (camel_case(name), figure(value))).collect();
-    serde_json::json!({"figures": members})
+    let mut line = serde_json::json!({"figures": members});
+    if let Some(AnswerSummary { sentence, timestamp, frozen }) = summary {
+        line["summary"] = sentence.as_str().into();
+        line["timestamp"] = (*timestamp).into();
+        line["vertices"] = frozen.map(|frozen| frozen.vertices).into();
+        line["edges"] = frozen.map(|frozen| frozen.edges).into();
+        line["freshShare"] = frozen.map(|frozen| frozen.fresh_share).into();
+    }
+    line
 }
 
 fn schema(
     names: &[(&'static str, ColumnKind)],
     arrays: &[ArrayRef],
-    key_fields: Vec<Field>,
+    more_fields: Vec<Field>,
     figures: &Figures,
+    summary: Option<&Value>,
 ) -> Result<Arc<Schema>> {
     // All of it without rows: whether there are nulls counts for all batches.
     let mut table = TableBuilder::default();
@@ -234,6 +281,9 @@ fn schema(
     for (name, figure) in figures.iter().filter(|(_, figure)| *figure != Figure::Nothing) {
         table.note(name, figure);
     }
+    if let Some(summary) = summary {
+        table.note("summary", summary);
+    }
     let schema = table.finish()?.schema();
     let mut others = arrays.iter();
     let fields = schema.fields().iter().zip(names).map(|(field, (_, kind))| {
@@ -243,7 +293,7 @@ fn schema(
         };
         field.as_ref().clone().with_nullable(is_nullable)
     });
-    let fields: Vec<_> = fields.chain(key_fields).collect();
+    let fields: Vec<_> = fields.chain(more_fields).collect();
     Ok(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone())))
 }
 
@@ -295,8 +345,9 @@ mod tests {
 
     fn all(rows: u32, format: RowFormat) -> (Vec<u8>, Vec<BodyPart>) {
         let algorithm = by_name("pagerank").unwrap();
-        let more = vec![("kernel_seconds", Figure::Real(0.5))];
-        let mut rows = AnswerRows::new(algorithm, answer(rows), Vec::new(), more, format).unwrap();
+        let end = AnswerEnd { figures: vec![("kernel_seconds", Figure::Real(0.5))], summary: None };
+        let mut rows =
+            AnswerRows::new(algorithm, answer(rows), VertexColumns::default(), end, format).unwrap();
         let (mut bytes, mut parts) = (Vec::new(), Vec::new());
         while !rows.is_done() {
             let Frame { bytes: more, kind: FrameKind::Body(part) } = rows.part().unwrap() else {
@@ -337,6 +388,28 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_is_the_last_line_and_in_the_metadata_of_an_arrow_stream() {
+        let frozen = Frozen { vertices: 2, edges: 7, fresh_share: 0.0 };
+        let rows = |frozen, format| {
+            let summary = AnswerSummary { sentence: "converged".to_owned(), timestamp: 9, frozen };
+            let end = AnswerEnd { figures: Vec::new(), summary: Some(summary) };
+            let algorithm = by_name("pagerank").unwrap();
+            let mut rows =
+                AnswerRows::new(algorithm, answer(2), VertexColumns::default(), end, format).unwrap();
+            rows.part().unwrap().bytes
+        };
+        let text = String::from_utf8(rows(Some(frozen), RowFormat::Lines)).unwrap();
+        let line = "{\"edges\":7,\"figures\":{\"iterations\":3,\"length\":null},\"freshShare\":0.0,\"summary\":\"converged\",\
+                    \"timestamp\":9,\"vertices\":2}";
+        assert_eq!(text.lines().last(), Some(line));
+        let metadata =
+            |bytes: Vec<u8>| StreamReader::try_new(&*bytes, None).unwrap().schema().metadata.clone();
+        assert_eq!(metadata(rows(Some(frozen), RowFormat::Arrow))["summary"], line);
+        assert!(metadata(rows(None, RowFormat::Arrow))["summary"].contains("\"vertices\":null"));
+        assert!(!metadata(all(2, RowFormat::Arrow).0).contains_key("summary"));
+    }
+
+    #[test]
     fn properties_of_the_vertices_stand_beside_their_rows() {
         let mut column = evergraph_graph::column::Column::new(ValueType::Any);
         let date = Value::parse("1815-12-10", ValueType::Date).unwrap();
@@ -346,7 +419,9 @@ mod tests {
         let keys = vec![KeyColumn { name: "ke\"y".to_owned(), column }];
         let rows = |format| {
             let algorithm = by_name("pagerank").unwrap();
-            let mut rows = AnswerRows::new(algorithm, answer(5), keys.clone(), Vec::new(), format).unwrap();
+            let beside = VertexColumns { keys: keys.clone(), names: None };
+            let mut rows =
+                AnswerRows::new(algorithm, answer(5), beside, AnswerEnd::default(), format).unwrap();
             rows.part().unwrap().bytes
         };
         let text = String::from_utf8(rows(RowFormat::Lines)).unwrap();
@@ -371,11 +446,14 @@ mod tests {
             figures: Vec::new(),
             summary: String::new(),
         };
-        let mut rows =
-            AnswerRows::new(algorithm, answer.clone(), Vec::new(), Vec::new(), RowFormat::Lines).unwrap();
+        let made = |format| {
+            let (beside, end) = (VertexColumns::default(), AnswerEnd::default());
+            AnswerRows::new(algorithm, answer.clone(), beside, end, format).unwrap()
+        };
+        let mut rows = made(RowFormat::Lines);
         let text = String::from_utf8(rows.part().unwrap().bytes).unwrap();
         assert!(text.contains("{\"vertex\":3,") && text.contains(":null}") && text.contains(":8}"), "{text}");
-        let mut rows = AnswerRows::new(algorithm, answer, Vec::new(), Vec::new(), RowFormat::Arrow).unwrap();
+        let mut rows = made(RowFormat::Arrow);
         let bytes = rows.part().unwrap().bytes;
         let batch = StreamReader::try_new(&*bytes, None).unwrap().next().unwrap().unwrap();
         assert_eq!(batch.column(1).null_count(), 1);

@@ -6,10 +6,13 @@
 //!
 //! While it computes it does not give its thread of the scheduler back: that counts it out, and others get a spare one.
 
-use crate::algorithm::call::AlgorithmCall;
+use crate::algorithm::call::{AlgorithmCall, NameKey};
 use crate::algorithm::key_columns::read_keys;
 use crate::algorithm::memory::AlgorithmMemory;
-use crate::algorithm::rows::{AnswerRows, Figures, RowFormat, failure_frame, rows_bytes};
+use crate::algorithm::name_columns::NameColumns;
+use crate::algorithm::rows::{
+    AnswerEnd, AnswerRows, AnswerSummary, RowFormat, VertexColumns, failure_frame, rows_bytes,
+};
 use crate::algorithm::threads::AlgorithmThreads;
 use crate::failure::Failure;
 use crate::outbox::Frame;
@@ -23,11 +26,12 @@ use evergraph::analysis::answer::Figure;
 use evergraph::analysis::input::{Caller, Input};
 use evergraph::analysis::names;
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::{Freeze as _, GraphView as _};
+use evergraph::{Freeze as _, GraphView as _, Snapshot};
 use evergraph_graph::budget::{Budget as _, Reservation};
 use evergraph_graph::error::Result as GraphResult;
-use evergraph_graph::id::KeyId;
+use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_protocol::response::status::Status;
+use evergraph_report::vertex_names::VertexNames;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -118,14 +122,22 @@ impl AlgorithmTask {
             let scope = self.call.scope.scope(&catalogue)?;
             let memory = AlgorithmMemory::new(snapshot.budget(), self.context.options.query_memory_bytes);
             let control = Control::new(&memory).with_cancel(&cancel);
-            let caller = NamesOfGraph(&catalogue);
+            let AlgorithmCall { algorithm, arguments, names, .. } = &self.call;
+            let names = names.as_ref().map(|by| vertex_names(&catalogue, by)).transpose()?;
+            let caller = NamesOfGraph { snapshot: &snapshot, catalogue: &catalogue, names: names.as_ref() };
             let input = Input::new(&snapshot, &scope, &caller);
-            let AlgorithmCall { algorithm, arguments, .. } = &self.call;
-            let answer = algorithm.run(&input, arguments, &control)?;
-            let more: Figures = vec![
-                ("freeze_seconds", Figure::Real(input.freezing_time().as_secs_f64())),
-                ("kernel_seconds", Figure::Real(input.kernel_time().as_secs_f64())),
-            ];
+            let mut answer = algorithm.run(&input, arguments, &control)?;
+            let end = AnswerEnd {
+                figures: vec![
+                    ("freeze_seconds", Figure::Real(input.freezing_time().as_secs_f64())),
+                    ("kernel_seconds", Figure::Real(input.kernel_time().as_secs_f64())),
+                ],
+                summary: self.call.with_summary.then(|| AnswerSummary {
+                    sentence: std::mem::take(&mut answer.summary),
+                    timestamp: snapshot.timestamp().0,
+                    frozen: input.frozen(),
+                }),
+            };
             drop(input);
             let rows = memory.reserve("rows of the answer", rows_bytes(&answer))?;
             let (keys, mut reserved) = read_keys(
@@ -137,7 +149,13 @@ impl AlgorithmTask {
                 &cancel,
             )?;
             reserved.push(rows);
-            Ok((AnswerRows::new(algorithm, answer, keys, more, self.format)?, reserved))
+            let mut beside = VertexColumns { keys, names: None };
+            if let Some(names) = &names {
+                let (read, memory) = NameColumns::read(&snapshot, names, &answer.vertices, &memory, &cancel)?;
+                beside.names = Some(read);
+                reserved.extend(memory);
+            }
+            Ok((AnswerRows::new(algorithm, answer, beside, end, self.format)?, reserved))
         });
         let computed: GraphResult<_> = computed;
         computed.map_err(|error| self.why_cancelled(Failure::from(&error)))
@@ -243,11 +261,31 @@ impl Drop for AlgorithmTask {
     }
 }
 
-/// How names of the graph are found.
-struct NamesOfGraph<'a>(&'a Catalogue);
+/// By what the vertices of an answer are called.
+fn vertex_names(catalogue: &Arc<Catalogue>, by: &NameKey) -> GraphResult<VertexNames> {
+    let key = match by {
+        NameKey::Unique => None,
+        NameKey::Property(name) => Some(names::key(catalogue, name)?),
+    };
+    Ok(VertexNames::new(Arc::clone(catalogue), key))
+}
+
+/// How names of the graph are found, and what vertices are called in errors.
+struct NamesOfGraph<'a> {
+    snapshot: &'a Snapshot,
+    catalogue: &'a Catalogue,
+    names: Option<&'a VertexNames>,
+}
 
 impl Caller for NamesOfGraph<'_> {
     fn key(&self, name: &str) -> GraphResult<KeyId> {
-        names::key(self.0, name)
+        names::key(self.catalogue, name)
+    }
+
+    fn vertex_names(&self, vertices: &[VertexId]) -> GraphResult<Vec<String>> {
+        let Some(names) = self.names else {
+            return Ok(vertices.iter().map(|vertex| format!("vertex {}", vertex.0)).collect());
+        };
+        Ok(names.names(self.snapshot, vertices)?.iter().map(ToString::to_string).collect())
     }
 }

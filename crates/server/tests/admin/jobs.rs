@@ -202,6 +202,13 @@ async fn algorithms_are_listed_and_run_as_lines_and_as_an_arrow_stream() {
     let lines: Vec<Json> = answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3, "{}", answer.text());
     assert!(lines[0]["score"].is_number() && lines[2]["figures"].is_object());
+    let named = reader.ask("POST", path, r#"{"names": true, "summary": true}"#).await;
+    let lines: Vec<Json> = named.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["label"], &lines[0]["key"]), (&json!("people"), &json!("1")), "{}", named.text());
+    let end = lines.last().unwrap();
+    assert!(end["summary"].is_string() && end["timestamp"].is_u64() && end["edges"] == 1, "{end}");
+    let unnamed = reader.ask("POST", path, r#"{"names": "nme"}"#).await.error();
+    assert!(unnamed.0 == 400 && unnamed.2.contains("nme"), "{unnamed:?}");
     let mut arrow = site.log_in("reader").await.with("accept", "application/vnd.apache.arrow.stream");
     let answer = arrow.ask("POST", path, "{}").await;
     assert_eq!(answer.header("content-type"), Some("application/vnd.apache.arrow.stream"));

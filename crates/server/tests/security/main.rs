@@ -60,6 +60,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../../../cli/tests/program/users.rs"),
         include_str!("../../../cli/tests/program/server_urls.rs"),
         include_str!("../../../client/src/admin/job_files.rs"),
+        include_str!("../../../client/src/algorithm_answer.rs"),
         include_str!("../../../client/src/arrow_stream.rs"),
         include_str!("../../../client/src/connection.rs"),
         include_str!("../../../client/src/credentials.rs"),

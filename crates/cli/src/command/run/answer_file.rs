@@ -14,9 +14,9 @@ use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
 use crate::command::run::csv_answer::CsvAnswer;
 use crate::command::run::keys::Keys;
 use crate::command::run::parquet_answer::ParquetAnswer;
+use crate::command::run::vertex_naming::VertexNaming;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::view::GraphView;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::meter::Meter;
 use evergraph_terminal::number::count;
@@ -35,10 +35,10 @@ pub fn is_parquet(name: &str) -> bool {
 /// Writes all rows of `found` to `file`, and completes it.
 ///
 /// # Errors
-/// What reading `view` or writing the file meets; `cancelled`. An unfinished file is not left behind.
+/// What `naming` or writing the file meets; `cancelled`. An unfinished file is not left behind.
 pub fn write(
     file: ResultFile,
-    view: &impl GraphView,
+    naming: &dyn VertexNaming,
     found: AnswerRows,
     keys: &Keys,
     meter: &Meter,
@@ -51,7 +51,7 @@ pub fn write(
         AnswerRows::Values(values) => {
             columns.values.push(("value", values.kind));
             let row = |(vertex, value)| Row { place: None, vertex, values: [Some(value), None] };
-            write_rows(file, view, columns, values.rows().map(row), values.count(), keys, &progress)
+            write_rows(file, naming, columns, values.rows().map(row), values.count(), &progress)
         }
         AnswerRows::Paths(paths) => {
             columns.place = true;
@@ -65,7 +65,7 @@ pub fn write(
                 vertex,
                 values: paths.amounts(at),
             });
-            write_rows(file, view, columns, rows, paths.vertex_count(), keys, &progress)
+            write_rows(file, naming, columns, rows, paths.vertex_count(), &progress)
         }
     }
 }
@@ -79,25 +79,23 @@ struct Progress<'a> {
 
 fn write_rows(
     file: ResultFile,
-    view: &impl GraphView,
+    naming: &dyn VertexNaming,
     columns: Columns,
     rows: impl Iterator<Item = Row>,
     total: u64,
-    keys: &Keys,
     progress: &Progress<'_>,
 ) -> Result<(), Failure> {
     if is_parquet(file.name()) {
-        return write_all(ParquetAnswer::begin(file, columns)?, view, rows, total, keys, progress);
+        return write_all(ParquetAnswer::begin(file, columns)?, naming, rows, total, progress);
     }
-    write_all(CsvAnswer::begin(file, columns)?, view, rows, total, keys, progress)
+    write_all(CsvAnswer::begin(file, columns)?, naming, rows, total, progress)
 }
 
 fn write_all(
     mut file: impl AnswerWriter,
-    view: &impl GraphView,
+    naming: &dyn VertexNaming,
     mut rows: impl Iterator<Item = Row>,
     total: u64,
-    keys: &Keys,
     progress: &Progress<'_>,
 ) -> Result<(), Failure> {
     let mut written = 0;
@@ -108,7 +106,7 @@ fn write_all(
             return file.finish();
         }
         let vertices: Vec<VertexId> = batch.iter().map(|row| row.vertex).collect();
-        file.write(&batch, &keys.names(view, &vertices)?)?;
+        file.write(&batch, &naming.names(&vertices)?)?;
         written += batch.len() as u64;
         let share = written as f64 / total as f64;
         progress.meter.tell(&progress.phase, Some(share), || format!("{} rows", count(written)));

@@ -1,8 +1,9 @@
 //! Answer rows: what a file of an answer has in its rows, and what a format must do to write them.
 
 use crate::command::run::answer::{Amount, Kind};
-use crate::command::run::keys::{KeyKind, Name};
+use crate::command::run::keys::KeyKind;
 use evergraph_graph::id::VertexId;
+use evergraph_report::vertex_names::VertexName;
 use evergraph_terminal::failure::Failure;
 
 /// Which columns a file has, in this order.
@@ -44,7 +45,7 @@ pub trait AnswerWriter {
     ///
     /// # Errors
     /// If the file can't be written.
-    fn write(&mut self, rows: &[Row], names: &[Name]) -> Result<(), Failure>;
+    fn write(&mut self, rows: &[Row], names: &[VertexName]) -> Result<(), Failure>;
 
     /// Completes the file and gives it its name.
     ///

@@ -2,13 +2,12 @@
 
 use crate::command::run::common_arguments::CommonArguments;
 use crate::command::run::parameters::{ParameterInput, given, with_parameters};
-use crate::target::FolderParser;
+use crate::target::Target;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 use evergraph_analysis::algorithm::{Algorithm, Group, Order};
 use evergraph_analysis::table::{ALGORITHMS, by_name};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -16,6 +15,7 @@ Examples:
   evergraph run bank.eg bfs --source 10034831 --direction both --where 'risk<0.5'
   evergraph run bank.eg shortest-path --source 10034831 --target 10012143 --weight amount_cents
   evergraph run bank.eg wcc --type TRANSFER --json
+  evergraph run wss://ann@graph.example/bank pagerank --output ranks.csv
 `evergraph generate payments bank.eg` generates the graph of these examples.
 
 The algorithm runs on a snapshot of the current database. --output writes a row for each vertex,
@@ -24,7 +24,13 @@ The algorithm runs on a snapshot of the current database. --output writes a row 
          property. With several labels in scope a column `label` comes first.
   value  the result; the algorithm's own help describes it
 Paths and cycles have a row for each vertex, `path,position,key`.
-`evergraph run DB ALGORITHM --help` describes one algorithm.";
+`evergraph run DB ALGORITHM --help` describes one algorithm.
+
+A URL:
+  The server runs the algorithm on a snapshot of its own, within its limits of
+  time (--timeout) and memory (--query-memory), and sends the rows; Ctrl-C cancels
+  it there. It needs the role reader on the database. Options of the connection,
+  such as --password-file, follow the algorithm.";
 
 /// What `evergraph run` is told.
 #[derive(Args, Debug)]
@@ -35,9 +41,9 @@ Paths and cycles have a row for each vertex, `path,position,key`.
     disable_help_subcommand = true
 )]
 pub struct RunArguments {
-    /// The database.
-    #[arg(value_parser = FolderParser)]
-    pub database: PathBuf,
+    /// The database: a folder, or the URL of a server.
+    #[arg(value_name = "DATABASE")]
+    pub database: Target,
     /// The algorithm.
     #[command(subcommand)]
     pub chosen: RunRequest,

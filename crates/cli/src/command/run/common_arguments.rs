@@ -1,5 +1,6 @@
 //! Common arguments: arguments that all algorithms of `evergraph run` share.
 
+use crate::server_access::ServerAccessArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -33,4 +34,7 @@ pub struct CommonArguments {
     /// Replace the --output file if it exists.
     #[arg(long, requires = "output")]
     pub overwrite: bool,
+    /// How to connect to a server.
+    #[command(flatten)]
+    pub access: ServerAccessArguments,
 }

@@ -3,9 +3,9 @@
 //! Numbers are written so that they read back the same; an infinite distance is `infinity`.
 
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
-use crate::command::run::keys::Name;
 use csv::{ErrorKind, Writer};
 use evergraph_graph::error::Error;
+use evergraph_report::vertex_names::VertexName;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::result_file::ResultFile;
 use std::io;
@@ -38,7 +38,7 @@ impl CsvAnswer {
 }
 
 impl AnswerWriter for CsvAnswer {
-    fn write(&mut self, rows: &[Row], names: &[Name]) -> Result<(), Failure> {
+    fn write(&mut self, rows: &[Row], names: &[VertexName]) -> Result<(), Failure> {
         for (row, name) in rows.iter().zip(names) {
             let place = row.place.map(|(path, position)| [path.to_string(), position.to_string()]);
             let label = self.columns.label.then(|| name.label.to_string());

@@ -1,26 +1,26 @@
 //! Execution: opens a database, runs the algorithm on a snapshot, and tells what came of it.
 
-use crate::command::run::answer::{AnswerRows, Path as FoundPath};
-use crate::command::run::answer_file;
 use crate::command::run::arguments::{RunArguments, RunRequest};
 use crate::command::run::keys::Keys;
 use crate::command::run::names;
-use crate::command::run::parameters::{arguments as arguments_of, figures as chosen_figures};
-use crate::command::run::report::{PathRow, PathVertex, RunReport, Seconds, TopRow, TopRows};
+use crate::command::run::outcome::RunOutcome;
+use crate::command::run::parameters::arguments as arguments_of;
+use crate::command::run::remote;
 use crate::command::run::scope::scope;
+use crate::command::run::vertex_naming::VertexNaming;
 use crate::context::Context;
+use crate::target::Target;
 use evergraph::Snapshot;
 use evergraph_algorithms::control::{Control, Progress};
-use evergraph_analysis::answer::{Answer, Figure};
-use evergraph_analysis::arguments::Arguments;
 use evergraph_analysis::input::{Caller, Input};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{KeyId, VertexId};
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{Freeze, GraphView};
+use evergraph_report::vertex_names::VertexName;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::meter::Meter;
 use evergraph_terminal::result_file::ResultFile;
-use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::time::Instant;
 
@@ -29,16 +29,33 @@ use std::time::Instant;
 /// # Errors
 /// `not_found` for an unknown name or source; those of opening, of the algorithm, and of writing.
 pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Result<(), Failure> {
-    let RunArguments { database: path, chosen: RunRequest { algorithm, given, common } } = arguments;
+    let RunArguments { database, chosen: request } = arguments;
+    let common = &request.common;
+    if let Target::Folder(_) = database {
+        common.access.refuse()?;
+    }
     // Before hours of computing: is there anything against the file?
     let file =
         common.output.as_deref().map(|path| result_file(path, common.overwrite, context)).transpose()?;
+    match database {
+        Target::Folder(path) => in_folder(path, request, file, context),
+        Target::Server(url) => remote::execute(url, request, file, context),
+    }
+}
+
+fn in_folder(
+    path: &Path,
+    request: &RunRequest,
+    file: Option<ResultFile>,
+    context: &Context,
+) -> std::result::Result<(), Failure> {
+    let RunRequest { algorithm, given, common } = request;
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("open", None, String::new);
     let database = context.open(path)?;
     let snapshot = database.snapshot();
-    let open = began.elapsed().as_secs_f64();
+    let open = began.elapsed();
     context.cancel.check()?;
 
     let catalogue = snapshot.catalogue();
@@ -46,45 +63,41 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     let keys = Keys::new(catalogue, scope.labels.as_deref(), common.key.as_deref())?;
     let tell = |progress: Progress| meter.tell(progress.phase, Some(progress.fraction), String::new);
     let control = Control::new(snapshot.budget()).with_cancel(&context.cancel).with_progress(&tell);
-    let arguments = arguments_of(algorithm.parameters, given, &keys, &snapshot)?;
+    let mut look_up = |label, key, value: &Value| {
+        let mut vertices = Vec::with_capacity(1);
+        snapshot.look_up(label, key, std::slice::from_ref(value), &mut vertices)?;
+        Ok::<_, Error>(vertices.into_iter().flatten().next())
+    };
+    let find = |option: &str, text: &str| keys.find(&mut look_up, option, text);
+    let arguments = arguments_of(algorithm.parameters, given, find)?;
     let program = Program { snapshot: &snapshot, keys: &keys, meter: &meter };
     let input = Input::new(&snapshot, &scope, &program);
     let answer = algorithm.run(&input, &arguments, &control)?;
-    let (summary, outcome) = (answer.summary.clone(), outcome(&arguments, &answer));
-    let (frozen, freeze, kernel) = (input.frozen(), input.freezing_time(), input.kernel_time());
-    let found = AnswerRows::new(algorithm, &arguments, answer, common.top);
-
-    let top = top(&found, &snapshot, &keys, common.top)?;
-    let began = Instant::now();
-    let output = file.as_ref().map(|file| file.name().to_owned());
-    let to_standard_output = output.as_deref() == Some("-");
-    if let Some(file) = file {
-        answer_file::write(file, &snapshot, found, &keys, &meter, &context.cancel)?;
-    }
-    let write = began.elapsed().as_secs_f64();
-    drop(meter);
-    let mut report = RunReport {
-        algorithm: algorithm.command(),
+    let outcome = RunOutcome {
         database: path.display().to_string(),
+        first_step: ("opened", open),
         timestamp: snapshot.timestamp().0,
-        vertices: frozen.map(|frozen| frozen.vertices),
-        edges: frozen.map(|frozen| frozen.edges),
-        fresh_share: frozen.map(|frozen| frozen.fresh_share),
-        summary,
-        outcome,
-        top,
-        output,
-        with_times: true,
-        seconds: Seconds { open, freeze: freeze.as_secs_f64(), kernel: kernel.as_secs_f64(), write },
+        frozen: input.frozen(),
+        freezing_time: input.freezing_time(),
+        kernel_time: input.kernel_time(),
+        arguments,
+        answer,
     };
-    if to_standard_output {
-        // The table would end up among the rows.
-        context.console.note(report.to_string().trim_end());
-        return Ok(());
+    drop(input);
+    let naming = SnapshotNaming { snapshot: &snapshot, keys: &keys };
+    outcome.report(request, &keys, &naming, file, meter, context)
+}
+
+/// The names of a snapshot's vertices.
+struct SnapshotNaming<'a> {
+    snapshot: &'a Snapshot,
+    keys: &'a Keys,
+}
+
+impl VertexNaming for SnapshotNaming<'_> {
+    fn names(&self, vertices: &[VertexId]) -> Result<Vec<VertexName>> {
+        self.keys.names().names(self.snapshot, vertices)
     }
-    // The answer was asked for; how long each step took is a summary.
-    report.with_times = !context.console.is_quiet();
-    context.console.result(&report)
 }
 
 /// How the program names things, and where it tells what it does.
@@ -100,27 +113,13 @@ impl Caller for Program<'_> {
     }
 
     fn vertex_names(&self, vertices: &[VertexId]) -> Result<Vec<String>> {
-        let names = self.keys.names(self.snapshot, vertices)?;
-        Ok(names.into_iter().map(|name| format!("{} {}", name.label, name.key)).collect())
+        let names = self.keys.names().names(self.snapshot, vertices)?;
+        Ok(names.iter().map(ToString::to_string).collect())
     }
 
     fn freezing(&self) {
         self.meter.tell("freeze", None, String::new);
     }
-}
-
-/// What was chosen and what came of it, as figures.
-fn outcome(arguments: &Arguments, answer: &Answer) -> Value {
-    let figures = answer.figures.iter().map(|(name, figure)| {
-        let figure = match figure {
-            Figure::Nothing => Value::Null,
-            Figure::Boolean(figure) => json!(figure),
-            Figure::Whole(figure) => json!(figure),
-            Figure::Real(figure) => json!(figure),
-        };
-        ((*name).to_owned(), figure)
-    });
-    Value::Object(chosen_figures(arguments).chain(figures).collect::<Map<_, _>>())
 }
 
 fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::Result<ResultFile, Failure> {
@@ -129,40 +128,4 @@ fn result_file(path: &Path, overwrite: bool, context: &Context) -> std::result::
         return Err(Error::invalid(text).into());
     }
     ResultFile::create(path, overwrite)
-}
-
-/// What is worth a look, with names.
-fn top(found: &AnswerRows, view: &Snapshot, keys: &Keys, count: usize) -> Result<TopRows> {
-    match found {
-        AnswerRows::Values(values) => {
-            let ids: Vec<VertexId> = values.top.iter().map(|(vertex, _)| *vertex).collect();
-            let names = keys.names(view, &ids)?;
-            // Groups are numbered in the order in which they are worth a look.
-            let group = |place: u64| values.group_name.map(|_| place);
-            let rows = values.top.iter().zip(names).zip(0..);
-            let row = |(((vertex, value), name), place): ((&(VertexId, _), _), _)| TopRow {
-                group: group(place),
-                vertex: vertex.0,
-                name,
-                value: *value,
-            };
-            Ok(TopRows::Values {
-                top_value: values.top_name,
-                group_name: values.group_name,
-                top: rows.map(row).collect(),
-            })
-        }
-        AnswerRows::Paths(paths) => {
-            let row = |path: FoundPath<'_>| {
-                let names = keys.names(view, path.vertices)?.into_iter();
-                let vertices = path.vertices.iter().zip(names);
-                Ok(PathRow {
-                    length: path.length(),
-                    vertices: vertices.map(|(vertex, name)| PathVertex { vertex: vertex.0, name }).collect(),
-                })
-            };
-            let rows = paths.iter().take(count).map(row).collect::<Result<_>>()?;
-            Ok(TopRows::Paths { closed: paths.are_cycles(), paths: rows })
-        }
-    }
 }

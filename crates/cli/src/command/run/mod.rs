@@ -1,9 +1,9 @@
 //! `evergraph run`: an algorithm on a live snapshot, and its answer as a table, JSON, CSV or Parquet.
 //!
 //! ```text
-//! arguments, parameters -> names, keys, conditions -> the table's algorithm on a snapshot
-//! answer -> top rows -> report
-//!        └> answer_file -> csv_answer, parquet_answer
+//! arguments, parameters -> names, keys, conditions -> the table's algorithm on a snapshot, here or on a server (remote)
+//! outcome: answer -> top rows -> report
+//!                 └> answer_file -> csv_answer, parquet_answer
 //! ```
 
 pub mod answer;
@@ -16,7 +16,10 @@ pub mod csv_answer;
 pub mod execute;
 pub mod keys;
 pub mod names;
+pub mod outcome;
 pub mod parameters;
 pub mod parquet_answer;
+pub mod remote;
 pub mod report;
 pub mod scope;
+pub mod vertex_naming;

@@ -7,7 +7,6 @@
 //! | `source`, a vertex | `--source KEY` or `--source-vertex N` |
 //! | `sources`, vertices | the same, as often as one likes |
 
-use crate::command::run::keys::Keys;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, value_parser};
 use evergraph_algorithms::range::WholeRange;
@@ -15,7 +14,6 @@ use evergraph_analysis::arguments::{Argument, Arguments};
 use evergraph_analysis::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::VertexId;
-use evergraph_graph::view::GraphView;
 
 /// What was given for a parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -167,15 +165,14 @@ fn given_one(parameter: &Parameter, matches: &ArgMatches) -> Option<ParameterInp
     }))
 }
 
-/// The values of `parameters` that `given` stands for: vertices are looked up by their keys in `view`.
+/// The values of `parameters` that `given` stands for: `find` gives the vertex of an option's key.
 ///
 /// # Errors
-/// Those of [`Keys::find`], and of [`Arguments::new`].
+/// Those of `find`, and of [`Arguments::new`].
 pub fn arguments(
     parameters: &'static [Parameter],
     given: &[(&'static str, ParameterInput)],
-    keys: &Keys,
-    view: &impl GraphView,
+    mut find: impl FnMut(&str, &str) -> Result<VertexId>,
 ) -> Result<Arguments> {
     let found = given.iter().map(|(name, given)| {
         let argument = match given {
@@ -183,7 +180,7 @@ pub fn arguments(
             ParameterInput::Vertices(named, numbers) => {
                 let option =
                     parameters.iter().find(|parameter| parameter.name == *name).map_or(*name, singular);
-                let named = named.iter().map(|key| keys.find(view, option, key));
+                let named = named.iter().map(|key| find(option, key));
                 let numbered = numbers.iter().map(|number| Ok(VertexId(*number)));
                 Argument::Vertices(named.chain(numbered).collect::<Result<_>>()?)
             }

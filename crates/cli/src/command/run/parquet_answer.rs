@@ -12,10 +12,11 @@
 
 use crate::command::run::answer::{Amount, Kind};
 use crate::command::run::answer_rows::{AnswerWriter, Columns, Row};
-use crate::command::run::keys::{KeyKind, Name};
+use crate::command::run::keys::KeyKind;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_report::vertex_names::VertexName;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::result_file::{ResultFile, failure};
 use parquet::arrow::ArrowWriter;
@@ -74,7 +75,7 @@ fn failed(error: ParquetError, name: &str) -> Failure {
 }
 
 impl AnswerWriter for ParquetAnswer {
-    fn write(&mut self, rows: &[Row], names: &[Name]) -> Result<(), Failure> {
+    fn write(&mut self, rows: &[Row], names: &[VertexName]) -> Result<(), Failure> {
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.schema.fields().len());
         if self.columns.place {
             let places = || rows.iter().filter_map(|row| row.place);

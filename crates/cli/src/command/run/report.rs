@@ -1,8 +1,8 @@
 //! The report of `evergraph run`: what was found, and how long it took.
 
 use crate::command::run::answer::Amount;
-use crate::command::run::keys::Name;
 use evergraph_analysis::real_text::reals;
+use evergraph_report::vertex_names::VertexName;
 use evergraph_terminal::number::{count, counted, percent, time};
 use evergraph_terminal::table::{Side, Table, output_name, visible};
 use serde::Serialize;
@@ -37,6 +37,9 @@ pub struct RunReport {
     /// Whether the text tells how long it took, and what was written.
     #[serde(skip)]
     pub with_times: bool,
+    /// What the first of the steps did, which its text tells: `opened`, or `connected`.
+    #[serde(skip)]
+    pub first_step: &'static str,
     /// How long it took.
     pub seconds: Seconds,
 }
@@ -81,7 +84,7 @@ pub struct PathVertex {
     pub vertex: u32,
     /// Its label and key.
     #[serde(flatten)]
-    pub name: Name,
+    pub name: VertexName,
 }
 
 /// A vertex or a group worth a look.
@@ -94,7 +97,7 @@ pub struct TopRow {
     pub vertex: u32,
     /// Its label and key.
     #[serde(flatten)]
-    pub name: Name,
+    pub name: VertexName,
     /// Its value.
     pub value: Amount,
 }
@@ -102,7 +105,7 @@ pub struct TopRow {
 /// Seconds that each part took.
 #[derive(Debug, Serialize)]
 pub struct Seconds {
-    /// Opening the database.
+    /// Opening the database, or connecting to its server.
     pub open: f64,
     /// Freezing the snapshot for the algorithm.
     pub freeze: f64,
@@ -138,7 +141,7 @@ impl RunReport {
     fn write_times(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let took = |seconds: f64| time(Duration::from_secs_f64(seconds.max(0.0)));
         let Seconds { open, freeze, kernel, write } = self.seconds;
-        write!(f, "opened in {}, ", took(open))?;
+        write!(f, "{} in {}, ", self.first_step, took(open))?;
         if let Some(fresh_share) = self.fresh_share {
             write!(f, "frozen in {}", took(freeze))?;
             if fresh_share > 0.0 {
@@ -160,7 +163,7 @@ fn value_table(value_name: &str, group_name: Option<&str>, rows: &[TopRow]) -> T
     let group = group_name.map(|name| (name, Side::Right));
     let mut table = Table::new(&group.into_iter().chain(vertex).collect::<Vec<_>>());
     for (row, value) in rows.iter().zip(amounts(rows.iter().map(|row| row.value))) {
-        let Name { label, key } = &row.name;
+        let VertexName { label, key } = &row.name;
         let group = row.group.map(count);
         let vertex = [label.to_string(), key.to_string(), row.vertex.to_string(), value];
         table.row(group.into_iter().chain(vertex));
@@ -176,7 +179,7 @@ fn path_table(closed: bool, rows: &[PathRow]) -> Table {
     let mut table = Table::new(&[("length", Side::Right), (name, Side::Left)]);
     let labels = rows.iter().flat_map(|row| &row.vertices).map(|vertex| &vertex.name.label);
     let several_labels = labels.clone().any(|label| Some(label) != labels.clone().next());
-    let call = |PathVertex { name: Name { label, key }, .. }: &PathVertex| {
+    let call = |PathVertex { name: VertexName { label, key }, .. }: &PathVertex| {
         if several_labels { format!("{label} {key}") } else { key.to_string() }
     };
     for (row, length) in rows.iter().zip(amounts(rows.iter().map(|row| row.length))) {
@@ -209,12 +212,12 @@ fn amounts(amounts: impl Iterator<Item = Amount>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::run::keys::Key;
+    use evergraph_report::vertex_names::VertexKey;
 
     fn row(length: u64, keys: &[(&str, u32)]) -> PathRow {
         let vertex = |(label, number): &(&str, u32)| PathVertex {
             vertex: *number,
-            name: Name { label: (*label).into(), key: Key::Number(*number) },
+            name: VertexName { label: (*label).into(), key: VertexKey::Number(*number) },
         };
         PathRow { length: Amount::Whole(length), vertices: keys.iter().map(vertex).collect() }
     }

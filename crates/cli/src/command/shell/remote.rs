@@ -4,16 +4,13 @@ use crate::command::query::execution::QueryOptions;
 use crate::command::query::remote::Remote;
 use crate::command::shell::backend::{ShellDatabase, ShellOutput, ShellTransaction};
 use crate::command::shell::schema::SchemaText;
+use crate::schema_catalogue::catalogue;
 use evergraph::Isolation;
 use evergraph_client::client::Client;
 use evergraph_client::transaction::Transaction;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::catalogue::{Catalogue, Owner};
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Error;
-use evergraph_graph::id::{KeyId, LabelId, TypeId};
-use evergraph_graph::schema_change::SchemaChange;
-use evergraph_graph::value::ValueType;
-use evergraph_report::schema::{Property, SchemaReport};
 use evergraph_terminal::failure::Failure;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -109,50 +106,13 @@ impl ShellTransaction for Transaction {
     }
 }
 
-/// The names of a schema, as completion looks for them.
-///
-/// # Errors
-/// If a name is there twice, or there are more than a catalogue takes.
-fn catalogue(schema: &SchemaReport) -> Result<Catalogue, Error> {
-    let mut catalogue = Catalogue::default();
-    let number = |at: usize| u16::try_from(at).map_err(|_| Error::invalid("a schema has too many names"));
-    for (at, entry) in schema.labels.iter().enumerate() {
-        let id = LabelId(number(at)?);
-        catalogue.replay(&SchemaChange::AddLabel { id, name: entry.label.as_str().into() })?;
-        add_keys(&mut catalogue, Owner::Label(id), &entry.properties)?;
-    }
-    for (at, entry) in schema.edge_types.iter().enumerate() {
-        let (id, name) = (TypeId(number(at)?), entry.edge_type.as_str().into());
-        catalogue.replay(&SchemaChange::AddEdgeType { id, name, simple: false })?;
-        add_keys(&mut catalogue, Owner::EdgeType(id), &entry.properties)?;
-    }
-    Ok(catalogue)
-}
-
-fn add_keys(catalogue: &mut Catalogue, owner: Owner, properties: &[Property]) -> Result<(), Error> {
-    for property in properties {
-        let key = match catalogue.key(&property.key) {
-            Some(known) => known,
-            None => {
-                let number = u16::try_from(catalogue.keys().count());
-                let id = KeyId(number.map_err(|_| Error::invalid("a schema has too many names"))?);
-                catalogue.replay(&SchemaChange::AddKey { id, name: property.key.as_str().into() })?;
-                id
-            }
-        };
-        // Nobody asks for the type.
-        let value_type = property.value_type.parse().unwrap_or(ValueType::String);
-        catalogue.replay(&SchemaChange::DefineProperty { owner, key, value_type })?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::shell::complete::complete;
     use evergraph::Database;
     use evergraph_graph::view::GraphView as _;
+    use evergraph_report::schema::SchemaReport;
 
     #[test]
     fn names_of_a_schema_are_completed_as_those_of_a_graph() {
@@ -175,12 +135,5 @@ mod tests {
             assert!(!found.candidates.is_empty(), "{text}");
             assert_eq!(found, complete(text, &of_graph), "{text}");
         }
-    }
-
-    #[test]
-    fn a_schema_with_a_name_twice_is_an_error() {
-        let twice = r#"{"labels": [{"label": "A", "vertices": 1, "properties": []}, {"label": "A", "vertices": 1, "properties": []}],
-            "edge_types": [], "indexes": []}"#;
-        assert!(catalogue(&serde_json::from_str(twice).unwrap()).is_err());
     }
 }

@@ -12,6 +12,7 @@ const LIMITS: Limits = Limits {
     timeout: Duration::from_millis(300),
     memory_bytes: 16 << 20,
     batch_rows: 1024,
+    first_batch_rows: usize::MAX,
     threads: usize::MAX,
     result_rows: u64::MAX,
     result_bytes: u64::MAX,

@@ -11,17 +11,17 @@
 //! Source: LDBC Social Network Benchmark, interactive workload 1. Differs: of ties that it leaves open the smaller
 //! id comes first.
 
-mod by_hand;
-mod network;
-mod parameters;
-mod texts;
+pub mod by_hand;
+pub mod network;
+pub mod parameters;
+pub mod texts;
 
 use crate::goals::baseline;
 use crate::plan::{Work, expect};
 use crate::race::{Race, Sample};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
-use crate::workload::interactive::by_hand::Row;
+use crate::workload::interactive::by_hand::{Dates, Row};
 use crate::workload::interactive::network::Network;
 use crate::workload::interactive::parameters::Sets;
 use crate::workload::interactive::texts::Read;
@@ -59,7 +59,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         let expected: Vec<Vec<Row>> = read
             .parameters
             .iter()
-            .map(|parameters| by_hand::answer(&network, read.name, parameters))
+            .map(|parameters| by_hand::answer(&network, read.name, parameters, Dates::Typed))
             .collect();
         let rows: usize = expected.iter().map(Vec::len).sum();
         let mut race = Race::new(["evergraph", baseline::WITHOUT]).undisturbed();

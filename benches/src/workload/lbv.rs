@@ -14,9 +14,9 @@
 //! Source: Lissandrini et al. (PVLDB 12, 2018), table 2; G-Tran (PVLDB 15, 2022), section 6. Differs: Q22 to Q24 give the
 //! vertices; Q11 to Q13 count, as the authors' programs do.
 
-mod check;
-mod graph;
-mod query;
+pub mod check;
+pub mod graph;
+pub mod query;
 
 use crate::goals::baseline;
 use crate::plan::Work;
@@ -28,7 +28,7 @@ use crate::workload::lbv::query::{Draw, READS, WRITES};
 use crate::workload::linkbench::home::mean_and_tails;
 use crate::workload::queries::{ROWS, limits};
 use evergraph::generate::random::Random;
-use evergraph::{Isolation, Item};
+use evergraph::{EdgeId, Isolation, Item, VertexId};
 use evergraph_graph::error::Result;
 use evergraph_measure::clients;
 use evergraph_measure::figure::Unit;
@@ -37,15 +37,15 @@ use std::time::Instant;
 const PURPOSE: u64 = 409;
 const CLIENTS: [usize; 3] = [1, 2, 8];
 const LEVELS: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
-/// Name, title, and the share of reads in percent.
-const MIXES: [(&str, &str, u64); 3] =
+/// Mixes: name, title, and the share of reads in percent.
+pub const MIXES: [(&str, &str, u64); 3] =
     [("read_only", "reads only", 100), ("reads_80", "80 % reads", 80), ("reads_20", "20 % reads", 20)];
 
 /// A client, and what it has done.
 struct Client {
     number: usize,
     random: Random,
-    acknowledged: Acknowledged,
+    acknowledged: Acknowledged<VertexId, EdgeId>,
     /// Which query took how long.
     times: Vec<(u8, f64)>,
 }
@@ -158,7 +158,7 @@ impl Client {
     fn step(&mut self, made: &Made, reads: u64, isolation: Isolation) -> Result<u64> {
         let from: &[u8] = if self.random.below(100) < reads { &READS } else { &WRITES };
         let query = from[self.random.below(from.len() as u64) as usize];
-        let draw = Draw::new(query, made, self.number, &mut self.random)?;
+        let draw = Draw::new(query, &made.population, self.number, &mut self.random)?;
         let text = query::text(query);
         let began = Instant::now();
         let (mut attempts, mut rows) = (1, 0);

@@ -10,13 +10,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A result: its values as text, lists in brackets.
 pub type Row = Vec<String>;
 
+/// How a database has dates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dates {
+    /// As dates and moments.
+    Typed,
+    /// As the files have them: whole numbers, of milliseconds.
+    Milliseconds,
+}
+
 /// The rows of the read `name`, in order.
 ///
 /// # Panics
 /// For a name that is none, and a network that is not whole: both are told by whoever reads it.
 #[must_use]
-pub fn answer(network: &Network, name: &str, parameters: &[(&'static str, Value)]) -> Vec<Row> {
-    let asked = Asked { network, parameters };
+pub fn answer(network: &Network, name: &str, parameters: &[(&'static str, Value)], dates: Dates) -> Vec<Row> {
+    let asked = Asked { network, parameters, dates };
     match name {
         "is_1" => asked.profile(),
         "is_2" => asked.newest_messages(),
@@ -36,6 +45,7 @@ pub fn answer(network: &Network, name: &str, parameters: &[(&'static str, Value)
 struct Asked<'a> {
     network: &'a Network,
     parameters: &'a [(&'static str, Value)],
+    dates: Dates,
 }
 
 impl<'a> Asked<'a> {
@@ -52,9 +62,29 @@ impl<'a> Asked<'a> {
         self.value(name).as_str().expect("names are texts")
     }
 
-    fn moment(&self, name: &str) -> i64 {
+    fn moment_of(&self, name: &str) -> i64 {
         let Value::DateTime(moment) = self.value(name) else { unreachable!("dates are moments") };
         moment.epoch_milliseconds()
+    }
+
+    fn moment(&self, milliseconds: i64) -> String {
+        match self.dates {
+            Dates::Milliseconds => milliseconds.to_string(),
+            Dates::Typed => {
+                DateTime::from_epoch_milliseconds(milliseconds).expect("a moment of our time").to_string()
+            }
+        }
+    }
+
+    /// The day of a birthday, which is told in milliseconds.
+    fn day(&self, milliseconds: &str) -> String {
+        match self.dates {
+            Dates::Milliseconds => milliseconds.to_owned(),
+            Dates::Typed => {
+                let days = number(milliseconds).div_euclid(24 * 3600 * 1000);
+                Date::from_days(i32::try_from(days).expect("a day of our time")).to_string()
+            }
+        }
     }
 
     /// The person that is asked for, if there is one.
@@ -90,12 +120,12 @@ impl<'a> Asked<'a> {
             [
                 column("firstName"),
                 column("lastName"),
-                column("birthday").map(|birthday| day(&birthday)),
+                column("birthday").map(|birthday| self.day(&birthday)),
                 column("locationIP"),
                 column("browserUsed"),
                 Some(person.city.to_string()),
                 column("gender"),
-                column("creationDate").map(|created| moment(number(&created))),
+                column("creationDate").map(|created| self.moment(number(&created))),
             ]
             .into_iter()
             .flatten()
@@ -112,7 +142,7 @@ impl<'a> Asked<'a> {
         let row = |message: &i64| {
             let mut row = vec![message.to_string()];
             row.extend(self.content(*message));
-            row.push(moment(self.created(*message)));
+            row.push(self.moment(self.created(*message)));
             let post = self.post_of(*message);
             row.push(post.to_string());
             row.extend(self.name_of(self.network.messages[&post].creator));
@@ -125,12 +155,15 @@ impl<'a> Asked<'a> {
         let Some((_, person)) = self.start() else { return Vec::new() };
         let mut friends = person.knows.clone();
         friends.sort_unstable_by_key(|(friend, since)| (Reverse(*since), *friend));
-        friends.iter().map(|(friend, since)| [self.name_of(*friend), vec![moment(*since)]].concat()).collect()
+        friends
+            .iter()
+            .map(|(friend, since)| [self.name_of(*friend), vec![self.moment(*since)]].concat())
+            .collect()
     }
 
     fn message(&self) -> Vec<Row> {
         let message = self.number("message");
-        let mut row = vec![moment(self.created(message))];
+        let mut row = vec![self.moment(self.created(message))];
         row.extend(self.content(message));
         vec![row]
     }
@@ -153,7 +186,7 @@ impl<'a> Asked<'a> {
         let row = |comment: &i64| {
             let mut row = vec![comment.to_string()];
             row.extend(self.content(*comment));
-            row.push(moment(self.created(*comment)));
+            row.push(self.moment(self.created(*comment)));
             row.extend(self.name_of(creator(comment)));
             let known = &self.network.persons[&creator(comment)].knows;
             let times = known.iter().filter(|(friend, _)| *friend == message.creator).count();
@@ -204,8 +237,8 @@ impl<'a> Asked<'a> {
         let mut row = vec![id.to_string()];
         row.extend(column("lastName"));
         row.push(distance.to_string());
-        row.extend(column("birthday").map(|birthday| day(&birthday)));
-        row.extend(column("creationDate").map(|created| moment(number(&created))));
+        row.extend(column("birthday").map(|birthday| self.day(&birthday)));
+        row.extend(column("creationDate").map(|created| self.moment(number(&created))));
         row.extend([column("gender"), column("browserUsed"), column("locationIP")].into_iter().flatten());
         row.extend(list("email"));
         row.extend(list("language"));
@@ -223,7 +256,7 @@ impl<'a> Asked<'a> {
 
     fn messages_of_friends(&self) -> Vec<Row> {
         let Some((_, person)) = self.start() else { return Vec::new() };
-        let before = self.moment("before");
+        let before = self.moment_of("before");
         let of = |friend: i64| {
             self.network.persons[&friend].messages.iter().map(move |message| (*message, friend))
         };
@@ -235,7 +268,7 @@ impl<'a> Asked<'a> {
             let mut row = self.name_of(*friend);
             row.push(message.to_string());
             row.extend(self.content(*message));
-            row.push(moment(self.created(*message)));
+            row.push(self.moment(self.created(*message)));
             row
         };
         messages.iter().map(row).collect()
@@ -243,7 +276,7 @@ impl<'a> Asked<'a> {
 
     fn abroad(&self) -> Vec<Row> {
         let Some((start, _)) = self.start() else { return Vec::new() };
-        let (from, to) = (self.moment("from"), self.moment("to"));
+        let (from, to) = (self.moment_of("from"), self.moment_of("to"));
         let countries = [self.text("x"), self.text("y")];
         let places = &self.network.places;
         let counts = |person: i64| {
@@ -274,7 +307,7 @@ impl<'a> Asked<'a> {
 
     fn new_topics(&self) -> Vec<Row> {
         let Some((_, person)) = self.start() else { return Vec::new() };
-        let (from, to) = (self.moment("from"), self.moment("to"));
+        let (from, to) = (self.moment_of("from"), self.moment_of("to"));
         let (mut old, mut new) = (BTreeSet::new(), BTreeMap::<i64, usize>::new());
         for (friend, _) in &person.knows {
             for message in &self.network.persons[friend].messages {
@@ -301,16 +334,6 @@ impl<'a> Asked<'a> {
 
 fn number(text: &str) -> i64 {
     text.parse().expect("a column of numbers")
-}
-
-fn moment(milliseconds: i64) -> String {
-    DateTime::from_epoch_milliseconds(milliseconds).expect("a moment of our time").to_string()
-}
-
-/// The day of a birthday, which is told in milliseconds.
-fn day(milliseconds: &str) -> String {
-    let days = number(milliseconds).div_euclid(24 * 3600 * 1000);
-    Date::from_days(i32::try_from(days).expect("a day of our time")).to_string()
 }
 
 fn bracketed(texts: Vec<String>) -> Row {

@@ -188,14 +188,16 @@ impl Network {
 /// A file of LDBC's.
 pub struct Table {
     name: String,
-    columns: Vec<String>,
+    /// Names of columns.
+    pub columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 /// A row of one.
 pub struct TableRow<'t> {
     table: &'t Table,
-    fields: &'t [String],
+    /// A field a column.
+    pub fields: &'t [String],
 }
 
 impl Table {

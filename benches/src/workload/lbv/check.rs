@@ -10,31 +10,46 @@
 
 use crate::plan::{expect, wrong};
 use crate::workload::lbv::graph::Made;
-use crate::workload::lbv::query::Draw;
+use crate::workload::lbv::query::{Draw, Population};
 use evergraph::{EdgeId, ReadByName as _, Value, VertexId};
 use evergraph_graph::error::Result;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::ops::ControlFlow;
 
 /// The values that a property was given, in the order of one client; `None` where it was dropped.
 type Written<T> = Vec<(T, &'static str, Option<Value>)>;
 
 /// What one client was acknowledged.
-#[derive(Clone, Default, Debug)]
-pub struct Acknowledged {
+#[derive(Clone, Debug)]
+pub struct Acknowledged<V, E> {
     vertices: u64,
-    edges: Vec<(VertexId, VertexId)>,
+    edges: Vec<(V, V)>,
     /// Edges of a vertex that was added: it stays, this end may go.
-    new_vertex_edges: Vec<VertexId>,
-    dropped_vertices: Vec<VertexId>,
-    dropped_edges: Vec<EdgeId>,
-    on_vertices: Written<VertexId>,
-    on_edges: Written<EdgeId>,
+    new_vertex_edges: Vec<V>,
+    dropped_vertices: Vec<V>,
+    dropped_edges: Vec<E>,
+    on_vertices: Written<V>,
+    on_edges: Written<E>,
 }
 
-impl Acknowledged {
+impl<V, E> Default for Acknowledged<V, E> {
+    fn default() -> Self {
+        Self {
+            vertices: 0,
+            edges: Vec::new(),
+            new_vertex_edges: Vec::new(),
+            dropped_vertices: Vec::new(),
+            dropped_edges: Vec::new(),
+            on_vertices: Vec::new(),
+            on_edges: Vec::new(),
+        }
+    }
+}
+
+impl<V: Copy, E: Copy> Acknowledged<V, E> {
     /// Notes `query`, which gave so many rows.
-    pub fn note(&mut self, query: u8, draw: &Draw, rows: usize) {
+    pub fn note(&mut self, query: u8, draw: &Draw<V, E>, rows: usize) {
         let found = rows > 0;
         match query {
             2 => self.vertices += 1,
@@ -56,32 +71,63 @@ impl Acknowledged {
     }
 }
 
+/// What a graph has after all that clients were acknowledged.
+pub struct Remainder<V, E> {
+    dead: HashSet<V>,
+    gone: HashSet<E>,
+    /// How many vertices there are.
+    pub vertices: u64,
+    /// How many edges there are.
+    pub edges: usize,
+}
+
+impl<V: Copy + Eq + Hash, E: Copy + Eq + Hash> Remainder<V, E> {
+    /// Of a population whose edges have these `ends`.
+    #[must_use]
+    pub fn of(
+        population: &Population<V, E>,
+        clients: &[&Acknowledged<V, E>],
+        ends: impl Fn(&E) -> [V; 2],
+    ) -> Self {
+        let all = || clients.iter().copied();
+        let dead: HashSet<V> = all().flat_map(|client| &client.dropped_vertices).copied().collect();
+        let gone: HashSet<E> = all().flat_map(|client| &client.dropped_edges).copied().collect();
+        let added: u64 = all().map(|client| client.vertices).sum();
+        let mut remainder = Self { vertices: population.vertices.len() as u64 + added, edges: 0, dead, gone };
+        remainder.vertices -= remainder.dead.len() as u64;
+        let kept = population.edges.iter().filter(|edge| remainder.stays(edge, ends(edge))).count();
+        let lives = |vertex: &V| remainder.lives(vertex);
+        let new = all().flat_map(|client| &client.edges);
+        let new = new.filter(|(source, target)| lives(source) && lives(target)).count();
+        let of_new = all().flat_map(|client| &client.new_vertex_edges).filter(|vertex| lives(vertex)).count();
+        remainder.edges = kept + new + of_new;
+        remainder
+    }
+
+    fn lives(&self, vertex: &V) -> bool {
+        !self.dead.contains(vertex)
+    }
+
+    fn stays(&self, edge: &E, ends: [V; 2]) -> bool {
+        !self.gone.contains(edge) && ends.iter().all(|end| self.lives(end))
+    }
+}
+
 /// Holds what is there against what all clients were acknowledged.
 ///
 /// # Errors
 /// `corrupt`, saying what differs.
-pub fn check(made: &Made, clients: &[&Acknowledged]) -> Result<()> {
+pub fn check(made: &Made, clients: &[&Acknowledged<VertexId, EdgeId>]) -> Result<()> {
     let snapshot = made.database.snapshot();
-    let all = || clients.iter().copied();
-    let dead: HashSet<VertexId> = all().flat_map(|client| &client.dropped_vertices).copied().collect();
-    let gone: HashSet<EdgeId> = all().flat_map(|client| &client.dropped_edges).copied().collect();
-    let added: u64 = all().map(|client| client.vertices).sum();
-    let vertices = made.vertices.len() as u64 + added - dead.len() as u64;
-    expect("evergraph", "vertices", snapshot.gremlin("g.V().count()").one::<u64>()?, vertices)?;
+    let ends = |edge: &EdgeId| [edge.source, edge.target];
+    let remainder = Remainder::of(&made.population, clients, ends);
+    expect("evergraph", "vertices", snapshot.gremlin("g.V().count()").one::<u64>()?, remainder.vertices)?;
+    expect("evergraph", "edges", snapshot.gremlin("g.E().count()").one::<usize>()?, remainder.edges)?;
 
-    let lives = |vertex: &VertexId| !dead.contains(vertex);
-    let joins = |source: &VertexId, target: &VertexId| lives(source) && lives(target);
-    let stays = |edge: &&EdgeId| !gone.contains(edge) && joins(&edge.source, &edge.target);
-    let kept = made.edges.iter().filter(stays).count();
-    let new = all().flat_map(|client| &client.edges).filter(|(source, target)| joins(source, target)).count();
-    let of_new = all().flat_map(|client| &client.new_vertex_edges).filter(|vertex| lives(vertex)).count();
-    let edges = snapshot.gremlin("g.E().count()").one::<usize>()?;
-    expect("evergraph", "edges", edges, kept + new + of_new)?;
-
-    let vertices = all().map(|client| &client.on_vertices);
-    properties(vertices, lives, |vertex, key| snapshot.get(vertex, key))?;
-    let edges = all().map(|client| &client.on_edges);
-    properties(edges, |edge| stays(&edge), |edge, key| snapshot.get_edge(edge, key))?;
+    let vertices = clients.iter().map(|client| &client.on_vertices);
+    properties(vertices, |vertex| remainder.lives(vertex), |vertex, key| snapshot.get(vertex, key))?;
+    let edges = clients.iter().map(|client| &client.on_edges);
+    properties(edges, |edge| remainder.stays(edge, ends(edge)), |edge, key| snapshot.get_edge(edge, key))?;
 
     let report = made.database.check(&mut |_, _, _| ControlFlow::Continue(()))?;
     if report.findings_count > 0 {
@@ -91,7 +137,7 @@ pub fn check(made: &Made, clients: &[&Acknowledged]) -> Result<()> {
 }
 
 /// Every property that was written has a value that it was given: of each client's the last, unless another's came later.
-fn properties<'a, T: Copy + Eq + std::hash::Hash + std::fmt::Debug + 'a>(
+fn properties<'a, T: Copy + Eq + Hash + std::fmt::Debug + 'a>(
     clients: impl Iterator<Item = &'a Written<T>>,
     stays: impl Fn(&T) -> bool,
     get: impl Fn(T, &str) -> Result<Option<Value>>,
@@ -130,12 +176,12 @@ mod tests {
             client.step(&made, 20, Isolation::Serializable).unwrap();
         }
         check(&made, &[&client.acknowledged]).unwrap();
-        let differing = |change: fn(&mut Acknowledged)| {
+        let differing = |change: fn(&mut Acknowledged<VertexId, EdgeId>)| {
             let mut other = client.acknowledged.clone();
             change(&mut other);
             check(&made, &[&other]).unwrap_err().to_string()
         };
-        type Change = fn(&mut Acknowledged);
+        type Change = fn(&mut Acknowledged<VertexId, EdgeId>);
         let cases: [(&str, Change); 8] = [
             ("answer, vertices:", |client| client.vertices += 1),
             ("answer, vertices:", |client| client.dropped_vertices.clear()),

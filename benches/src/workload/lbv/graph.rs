@@ -7,6 +7,7 @@
 
 use crate::edges::distinct;
 use crate::plan::Plan;
+use crate::workload::lbv::query::Population;
 use evergraph::generate::random::Random;
 use evergraph::import::options::{ImportOptions, InputFile};
 use evergraph::{Database, EdgeId, IndexOptions, ReadByName as _, VertexId};
@@ -15,7 +16,6 @@ use evergraph_graph::load::{BLOCK_ROWS, EdgeBlock, EdgeTable, Load, VertexBlock,
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::ValueType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::{AtomicI64, AtomicUsize};
 
 const PURPOSE: u64 = 410;
 /// Vertices that share a name.
@@ -29,32 +29,18 @@ const DEGREE: u32 = 8;
 /// Labels, types, and who is joined; no property yet.
 pub struct Shape {
     /// Name and vertices of each label.
-    labels: Vec<(String, u32)>,
+    pub labels: Vec<(String, u32)>,
     /// Edges by type and labels of source and target: rows of both.
-    edges: BTreeMap<(String, usize, usize), Vec<(u32, u32)>>,
+    pub edges: BTreeMap<(String, usize, usize), Vec<(u32, u32)>>,
     title: String,
 }
 
-/// A database of it, and what clients share.
+/// A database of it, and what there is to ask about.
 pub struct Made {
     /// The graph.
     pub database: Database,
-    /// Its labels.
-    pub labels: Vec<String>,
-    /// Its edge types.
-    pub edge_types: Vec<String>,
-    /// Vertices of the load.
-    pub vertices: Vec<VertexId>,
-    /// Edges of the load.
-    pub edges: Vec<EdgeId>,
-    /// Places of edges in the order in which they are dropped.
-    pub drops: Vec<u32>,
-    /// How many were.
-    pub next_drop: AtomicUsize,
-    /// The next vertex' number.
-    pub next_uid: AtomicI64,
-    /// The next value that is written.
-    pub next_number: AtomicI64,
+    /// Its vertices and edges.
+    pub population: Population<VertexId, EdgeId>,
 }
 
 impl Shape {
@@ -181,16 +167,8 @@ impl Shape {
         let snapshot = database.snapshot();
         let vertices = snapshot.vertices(None)?;
         let edges: Vec<EdgeId> = snapshot.gremlin("g.E()").values()?;
-        Ok(Made {
-            labels: self.labels.iter().map(|(label, _)| label.clone()).collect(),
-            edge_types: types.into_iter().cloned().collect(),
-            drops: random.permutation(edges.len() as u32),
-            vertices,
-            edges,
-            next_drop: AtomicUsize::new(0),
-            next_uid: AtomicI64::new(uid),
-            next_number: AtomicI64::new(0),
-            database,
-        })
+        let labels = self.labels.iter().map(|(label, _)| label.clone()).collect();
+        let types = types.into_iter().cloned().collect();
+        Ok(Made { population: Population::new(labels, types, vertices, edges, &mut random), database })
     }
 }

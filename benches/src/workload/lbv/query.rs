@@ -9,12 +9,12 @@
 //! Q7  vertex, edges                                   Q17  change an edge's property Q27  types of all edges
 //! ```
 
-use crate::workload::lbv::graph::{Made, NAMES, SINCE};
+use crate::workload::lbv::graph::{NAMES, SINCE};
 use evergraph::generate::random::Random;
 use evergraph::gremlin::query::Query;
-use evergraph::{EdgeId, VertexId};
+use evergraph::{EdgeId, Value, VertexId};
 use evergraph_graph::error::{Error, Result};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 /// Queries that read.
 pub const READS: [u8; 11] = [11, 12, 13, 14, 15, 22, 23, 24, 25, 26, 27];
@@ -29,7 +29,7 @@ pub struct Text {
     /// Its Gremlin. One that adds or sets gives a row if it found what it is about.
     pub gremlin: &'static str,
     /// The variables in it.
-    variables: &'static [&'static str],
+    pub variables: &'static [&'static str],
 }
 
 /// The text of a query.
@@ -74,53 +74,100 @@ pub const fn text(query: u8) -> Text {
     Text { gremlin, variables }
 }
 
-/// What a client asks a query about.
-pub struct Draw {
-    /// A vertex of the load.
-    pub a: VertexId,
-    /// Another, or the same.
-    pub b: VertexId,
-    /// An edge of the load.
-    pub edge: EdgeId,
-    /// An edge of the load that nobody else drops.
-    pub dropped: Option<EdgeId>,
-    /// A number that no other write has.
-    pub number: i64,
-    uid: Option<i64>,
-    label: String,
-    edge_type: String,
-    name: String,
-    since: i64,
+/// What there is to ask about, in the words of a database or of its clients, and what clients share.
+pub struct Population<V, E> {
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Edge types.
+    pub edge_types: Vec<String>,
+    /// Vertices of the load.
+    pub vertices: Vec<V>,
+    /// Edges of the load.
+    pub edges: Vec<E>,
+    /// Places of edges in the order in which they are dropped.
+    drops: Vec<u32>,
+    /// How many were.
+    next_drop: AtomicUsize,
+    /// The next vertex' number.
+    next_uid: AtomicI64,
+    /// The next value that is written.
+    next_number: AtomicI64,
 }
 
-impl Draw {
+impl<V, E> Population<V, E> {
+    /// What a load of these vertices and edges left, whose vertices have the numbers up to theirs.
+    #[must_use]
+    pub fn new(
+        labels: Vec<String>,
+        edge_types: Vec<String>,
+        vertices: Vec<V>,
+        edges: Vec<E>,
+        random: &mut Random,
+    ) -> Self {
+        Self {
+            drops: random.permutation(edges.len() as u32),
+            next_drop: AtomicUsize::new(0),
+            next_uid: AtomicI64::new(vertices.len() as i64),
+            next_number: AtomicI64::new(0),
+            labels,
+            edge_types,
+            vertices,
+            edges,
+        }
+    }
+}
+
+/// What a client asks a query about.
+pub struct Draw<V, E> {
+    /// A vertex of the load.
+    pub a: V,
+    /// Another, or the same.
+    pub b: V,
+    /// An edge of the load.
+    pub edge: E,
+    /// An edge of the load that nobody else drops.
+    pub dropped: Option<E>,
+    /// A number that no other write has.
+    pub number: i64,
+    /// The label of a new vertex.
+    pub label: String,
+    /// A type of edges.
+    pub edge_type: String,
+    /// A name that vertices may have.
+    pub name: String,
+    /// A number that edges may have.
+    pub since: i64,
+    uid: Option<i64>,
+}
+
+impl<V: Copy, E: Copy> Draw<V, E> {
     /// What `client` asks `query` about.
     ///
     /// # Errors
     /// `invalid` if all edges were dropped.
-    pub fn new(query: u8, made: &Made, client: usize, random: &mut Random) -> Result<Self> {
+    pub fn new(query: u8, of: &Population<V, E>, client: usize, random: &mut Random) -> Result<Self> {
         let mut below = |end: usize| random.below(end as u64) as usize;
-        let vertices = &made.vertices;
+        let vertices = &of.vertices;
         let [a, b] = [(); 2].map(|()| vertices[below(vertices.len())]);
-        let edge = made.edges[below(made.edges.len())];
+        let edge = of.edges[below(of.edges.len())];
         // Relaxed: they only keep clients apart.
         let dropped = if query == 19 {
-            let next = made.next_drop.fetch_add(1, Ordering::Relaxed);
-            let edge = made.drops.get(next).map(|at| made.edges[*at as usize]);
+            let next = of.next_drop.fetch_add(1, Ordering::Relaxed);
+            let edge = of.drops.get(next).map(|at| of.edges[*at as usize]);
             Some(edge.ok_or_else(|| Error::invalid("a run dropped all edges of its graph"))?)
         } else {
             None
         };
-        let uid = matches!(query, 2 | 7).then(|| made.next_uid.fetch_add(1, Ordering::Relaxed));
+        let uid = matches!(query, 2 | 7).then(|| of.next_uid.fetch_add(1, Ordering::Relaxed));
         Ok(Self {
             a,
             b,
             edge,
             dropped,
             uid,
-            number: client as i64 * NUMBERS + made.next_number.fetch_add(1, Ordering::Relaxed),
-            label: made.labels[below(made.labels.len())].clone(),
-            edge_type: made.edge_types[below(made.edge_types.len())].clone(),
+            number: client as i64 * NUMBERS + of.next_number.fetch_add(1, Ordering::Relaxed),
+            label: of.labels[below(of.labels.len())].clone(),
+            edge_type: of.edge_types[below(of.edge_types.len())].clone(),
             name: format!("name {}", below(vertices.len() / NAMES)),
             since: below(SINCE as usize) as i64,
         })
@@ -132,6 +179,25 @@ impl Draw {
         format!("new {}", self.number)
     }
 
+    /// The value of a variable that names no vertex and no edge.
+    ///
+    /// # Panics
+    /// For the number of a new vertex of a query without one.
+    #[must_use]
+    pub fn value(&self, variable: &str) -> Value {
+        match variable {
+            "uid" => self.uid.expect("a query with a new vertex has its number").into(),
+            "label" => self.label.as_str().into(),
+            "type" => self.edge_type.as_str().into(),
+            "name" => self.name.as_str().into(),
+            "new_name" => self.new_name().as_str().into(),
+            "since" => self.since.into(),
+            _ => self.number.into(),
+        }
+    }
+}
+
+impl Draw<VertexId, EdgeId> {
     /// `query` with the variables of `text`.
     pub fn bind<'q, G>(&self, text: Text, query: Query<'q, G>) -> Query<'q, G> {
         text.variables.iter().fold(query, |query, variable| match *variable {
@@ -139,13 +205,7 @@ impl Draw {
             "b" => query.bind("b", self.b),
             "edge" => query.bind("edge", self.edge),
             "dropped" => query.bind("dropped", self.dropped),
-            "uid" => query.bind("uid", self.uid),
-            "label" => query.bind("label", self.label.as_str()),
-            "type" => query.bind("type", self.edge_type.as_str()),
-            "name" => query.bind("name", self.name.as_str()),
-            "new_name" => query.bind("new_name", self.new_name()),
-            "since" => query.bind("since", self.since),
-            _ => query.bind("number", self.number),
+            plain => query.bind(plain, self.value(plain)),
         })
     }
 }

@@ -14,8 +14,9 @@
 #                     of `make bench-disk`: --disk-scale 20, --disk-limit 64 (MiB), --disk-peers rocksdb,
 #                     --disk-kernels sssp,bfs, --disk-fresh 20 (per cent), --disk-warm 0, --folder /disk, ...
 #   DISK_PARTS        of `make bench-disk`: disk-writes, disk-reads, disk-kernels, disk-ablations (default: these), disk-linkbench
-#   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy (default: all)
-#   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...
+#   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy, snb, mixes (default: all)
+#   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...;
+#                     --interactive FOLDER of LDBC's interactive workload, for the parts snb and mixes
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...

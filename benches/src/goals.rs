@@ -92,6 +92,8 @@ const DISK: &[&str] = &[baseline::DISK];
 const WITHOUT: &[&str] = &[baseline::WITHOUT];
 /// TinkerPop's own server.
 const REFERENCE_SERVER: &[&str] = &["tinkergraph server"];
+const NEO4J_SERVER: &[&str] = &["neo4j server"];
+const JANUSGRAPH_SERVER: &[&str] = &["janusgraph server"];
 const FASTEST: &[&str] = &["rocksdb", "lmdb"];
 /// Every engine that keeps what is written: a goal against the best of them is one against each.
 const ENGINES: &[&str] = &["rocksdb", "lmdb", "redb", "fjall"];
@@ -190,6 +192,18 @@ pub const GOALS: &[Goal] = &[
     against("server.rate.two_hops.*", REFERENCE_SERVER, AtLeast(5.0)),
     against("server.rate.writes.sync.clients_64", &[baseline::ONE_CLIENT], AtLeast(10.0)),
     against("server.p99.heavy.*", &[baseline::ALONE], AtMost(3.0)),
+    claimed(
+        "G-Tran (2022), table 3: IC1 to IC4 1.3 to 19 x as fast as Neo4j",
+        against("server.p50.snb.ic_*", NEO4J_SERVER, AtMost(1.0 / 1.3)),
+    ),
+    claimed(
+        "G-Tran (2022), table 3: IC1 to IC4 27 to 375 x as fast as JanusGraph",
+        against("server.p50.snb.ic_*", JANUSGRAPH_SERVER, AtMost(1.0 / 27.0)),
+    ),
+    claimed(
+        "G-Tran (2022), table 3: IS1 to IS4 1.5 to 4 x as fast as Neo4j",
+        against("server.p50.snb.is_*", NEO4J_SERVER, AtMost(1.0 / 1.5)),
+    ),
     alone("server.logins", AtLeast(1_000.0)),
     alone("server.idle.*", AtMost(64.0 * 1024.0)),
     alone("server.start", AtMost(1.0)),

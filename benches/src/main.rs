@@ -79,7 +79,8 @@ struct Arguments {
     /// TinkerPop's grateful-dead.xml or .xml.gz, whose walks of eight steps the part `queries` counts.
     #[arg(long)]
     grateful_dead: Option<PathBuf>,
-    /// A folder of LDBC's interactive workload, with `graph` and `substitution_parameters`, for the parts `interactive` and `lbv`.
+    /// A folder of LDBC's interactive workload, with `graph` and `substitution_parameters`, for the parts `interactive` and `lbv`, and for `snb` and `mixes` of the
+    /// part `server`.
     #[arg(long)]
     interactive: Option<PathBuf>,
     /// Where results.json, results.md and the plots go; what is there of other parts stays.

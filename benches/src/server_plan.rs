@@ -25,6 +25,10 @@ pub enum ServerPart {
     Start,
     /// Look-ups beside a heavy query.
     Heavy,
+    /// LDBC's reads IS1 to IS4 and IC1 to IC4.
+    Snb,
+    /// Lissandrini's queries: reads only, 80 % and 20 % reads, at both isolation levels.
+    Mixes,
 }
 
 /// Who stands beside it, each with a server of its own.
@@ -65,10 +69,27 @@ pub struct ServerPlan {
     pub rows: usize,
     /// Connections that send nothing.
     pub idle_connections: usize,
+    /// What a paper measured.
+    pub claims: ClaimsPlan,
+}
+
+/// How much is measured in the parts `snb` and `mixes`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClaimsPlan {
+    /// Numbers of connections.
+    pub connections: Vec<usize>,
+    /// Runs of each mix: each starts a server.
+    pub mix_rounds: usize,
+    /// How long a mix goes on before it counts; a JVM compiles meanwhile.
+    pub mix_warm_up: Duration,
+    /// How long it counts.
+    pub mix_time: Duration,
+    /// Queries that are encoded before a run.
+    pub prepared: usize,
 }
 
 impl ServerPlan {
-    /// The whole: half an hour with all peers.
+    /// The whole: an hour and a half with all peers.
     #[must_use]
     pub fn full() -> Self {
         Self {
@@ -84,6 +105,13 @@ impl ServerPlan {
             connections: vec![1, 8, 64, 1000],
             rows: 100_000,
             idle_connections: 1000,
+            claims: ClaimsPlan {
+                connections: vec![1, 8],
+                mix_rounds: 3,
+                mix_warm_up: Duration::from_secs(5),
+                mix_time: Duration::from_secs(5),
+                prepared: 100_000,
+            },
         }
     }
 
@@ -99,6 +127,13 @@ impl ServerPlan {
             connections: vec![1, 64],
             rows: 200,
             idle_connections: 20,
+            claims: ClaimsPlan {
+                connections: vec![1, 8],
+                mix_rounds: 1,
+                mix_warm_up: Duration::ZERO,
+                mix_time: Duration::from_millis(50),
+                prepared: 100,
+            },
             ..Self::full()
         }
     }
@@ -145,6 +180,9 @@ impl ServerArguments {
             plan.run_time = plan.run_time.min(Duration::from_millis(400));
             plan.warm_up = plan.warm_up.min(Duration::from_millis(100));
             plan.first_warm_up = plan.first_warm_up.min(Duration::from_secs(2));
+            plan.claims.mix_rounds = 1;
+            plan.claims.mix_warm_up = plan.claims.mix_warm_up.min(Duration::from_secs(3));
+            plan.claims.mix_time = plan.claims.mix_time.min(Duration::from_secs(2));
         }
         plan.program.clone_from(&self.server_program);
         plan.jars.clone_from(&self.server_jars);

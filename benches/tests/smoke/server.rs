@@ -1,6 +1,6 @@
 //! The part `server`: the real program, on a small graph. Its peers need a JVM, and are left out.
 
-use crate::{harness, results};
+use crate::{harness, network, results};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +26,10 @@ fn program() -> PathBuf {
 fn a_server_answers_right_under_every_load_and_every_figure_of_it_is_there() {
     let folder = tempfile::tempdir().expect("a folder for stores and results");
     let program = format!("--server-program={}", program().display());
-    let done = harness(folder.path(), &["--only", "server", &program], None);
+    let network = folder.path().join("network");
+    network::write(&network);
+    let interactive = format!("--interactive={}", network.display());
+    let done = harness(folder.path(), &["--only", "server", &program, &interactive], None);
     let told = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{told}");
     let results = results(folder.path());
@@ -48,13 +51,21 @@ fn a_server_answers_right_under_every_load_and_every_figure_of_it_is_there() {
         "server.p99.heavy.rows",
         "server.p99.heavy.count",
         "server.p99.heavy.order",
+        "server.p99.snb.is_4.clients_1",
+        "server.rate.snb.ic_3.clients_8",
+        "server.memory.snb",
+        "server.rate.mix.read_only.clients_1",
+        "server.p99.mix.reads_80.clients_8",
+        "server.memory.mix.reads_20.clients_8",
+        "server.refused.evergraph.mix.reads_20.clients_8",
+        "server.refused.serializable.mix.reads_20.clients_8",
     ] {
         assert!(names.contains(name), "{name} is missing");
     }
     let peers: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["peer"].as_str()).collect();
     assert_eq!(
         peers.into_iter().collect::<Vec<_>>(),
-        ["alone", "by http", "embedded", "one client", "without"]
+        ["alone", "by http", "embedded", "one client", "serializable", "without"]
     );
     assert!(entries.iter().all(|entry| entry["ours"]["median"].as_f64().is_some_and(f64::is_finite)));
 }

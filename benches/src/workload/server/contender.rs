@@ -2,10 +2,11 @@
 
 use crate::plan::wrong;
 use crate::workload::server::exchange::{Carrier, Exchange};
-use crate::workload::server::generator::{Load, Outcome, Unit};
+use crate::workload::server::generator::{Load, Outcome, Repeated, Source, Unit};
 use crate::workload::server::people::People;
 use crate::workload::server::question::{Asked, Question};
 use evergraph_graph::error::{Error, Result};
+use evergraph_graph::transaction::Isolation;
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions, Request, Session};
@@ -51,9 +52,17 @@ pub struct Contender {
     pub dialect: Dialect,
     /// The ids of those asked, in their order; empty for one that is never asked by id.
     pub ids: Vec<Value>,
+    /// The isolation level that requests of bytecode name, of Evergraph alone.
+    pub isolation: Option<Isolation>,
 }
 
 impl Contender {
+    /// One that has not learnt ids.
+    #[must_use]
+    pub const fn new(name: &'static str, address: SocketAddr, dialect: Dialect) -> Self {
+        Self { name, address, dialect, ids: Vec::new(), isolation: None }
+    }
+
     /// How it is reached.
     #[must_use]
     pub const fn carrier(&self) -> Carrier {
@@ -138,7 +147,8 @@ impl Contender {
             return Err(Error::invalid(format!("{} takes no bytecode", self.name)));
         };
         let alias = Alias { alias: "g".into(), name: source.into() };
-        let options = QueryOptions { aliases: vec![alias], session, ..QueryOptions::default() };
+        let isolation = self.isolation;
+        let options = QueryOptions { aliases: vec![alias], session, isolation, ..QueryOptions::default() };
         encoded(&Request { id, operation: Operation::Bytecode { bytecode, options } })
     }
 
@@ -152,7 +162,11 @@ impl Contender {
             variables.iter().for_each(|(name, value)| bindings.bind(*name, value.clone()));
             let query = read(text, &ParseLimits::default(), &bindings)
                 .map_err(|error| Error::invalid(format!("{text}: {error}")))?;
-            return self.message(Bytecode::new(Vec::new(), query.calls), None, Uuid::nil());
+            // Others know `withSack` and the like as instructions of the source alone.
+            let sources = query.calls.iter().take_while(|call| call.name.starts_with("with")).count();
+            let mut calls = query.calls;
+            let steps = calls.split_off(sources);
+            return self.message(Bytecode::new(calls, steps), None, Uuid::nil());
         }
         let body = json!({ "gremlin": text, "bindings": parameters(variables) });
         Ok(post(self.address, "/gremlin", &body.to_string()))
@@ -164,26 +178,28 @@ impl Contender {
     /// `corrupt` for an error in place of an answer.
     pub fn results(&self, exchange: &mut Exchange, request: &Bytes) -> Result<Vec<Value>> {
         let (code, frames) = exchange.ask(request)?;
+        let value = |result| match result {
+            ResultValue::Value(value) => Ok(value),
+            other => Err(wrong(self.name, "what is no value", other, "a value")),
+        };
+        self.read(code, &frames)?.into_iter().map(value).collect()
+    }
+
+    /// The results in an answer. Of Cypher a row of one column is its value, another one a map.
+    ///
+    /// # Errors
+    /// `corrupt` for an error in place of an answer.
+    pub fn read(&self, code: i32, frames: &[Bytes]) -> Result<Vec<ResultValue>> {
         let mut results = Vec::new();
-        for frame in &frames {
+        for frame in frames {
             match self.dialect {
                 Dialect::Bytecode { .. } | Dialect::GremlinText => {
-                    let format = match self.dialect {
-                        Dialect::Bytecode { .. } => Format::GraphBinary,
-                        _ => Format::GraphSon,
-                    };
-                    let response = Response::read(format, frame).map_err(|error| {
-                        wrong(self.name, "what is no response", error.to_string(), "a response")
-                    })?;
+                    let response = self.response(frame)?;
                     if !matches!(response.code, 200..=206) {
                         return Err(wrong(self.name, "an error", (response.code, response.message), 200));
                     }
                     for result in response.results {
-                        let value = match result.value {
-                            ResultValue::Value(value) => value,
-                            other => return Err(wrong(self.name, "what is no value", other, "a value")),
-                        };
-                        results.extend((0..result.bulk).map(|_| value.clone()));
+                        results.extend((0..result.bulk).map(|_| result.value.clone()));
                     }
                 }
                 Dialect::Cypher => {
@@ -192,16 +208,36 @@ impl Contender {
                     if !matches!(code, 200..=204) {
                         return Err(wrong(self.name, "an error", body.to_string(), 200));
                     }
-                    let rows = body["results"][0]["data"].as_array();
-                    results.extend(rows.into_iter().flatten().map(|row| match &row["row"][0] {
-                        serde_json::Value::Number(number) => Value::from(number.as_i64().unwrap_or(i64::MIN)),
-                        serde_json::Value::String(text) => Value::from(&**text),
-                        other => Value::from(&*other.to_string()),
-                    }));
+                    let answer = &body["results"][0];
+                    let columns: Vec<&serde_json::Value> =
+                        answer["columns"].as_array().into_iter().flatten().collect();
+                    let row = |row: &serde_json::Value| {
+                        let values = row["row"].as_array().into_iter().flatten().map(result_of);
+                        match columns.len() {
+                            1 => values.last().unwrap_or(ResultValue::Null),
+                            _ => ResultValue::Map(
+                                columns.iter().map(|column| result_of(column)).zip(values).collect(),
+                            ),
+                        }
+                    };
+                    results.extend(answer["data"].as_array().into_iter().flatten().map(row));
                 }
             }
         }
         Ok(results)
+    }
+
+    /// A frame of an answer to Gremlin.
+    ///
+    /// # Errors
+    /// `corrupt` if it is none.
+    pub fn response(&self, frame: &Bytes) -> Result<Response> {
+        let format = match self.dialect {
+            Dialect::Bytecode { .. } => Format::GraphBinary,
+            _ => Format::GraphSon,
+        };
+        Response::read(format, frame)
+            .map_err(|error| wrong(self.name, "what is no response", error.to_string(), "a response"))
     }
 
     /// Compares some answers with what they should be.
@@ -241,16 +277,41 @@ impl Contender {
         warm_up: Duration,
         time: Duration,
     ) -> Result<Outcome> {
-        let load = Load {
-            who: self.name,
-            address: self.address,
-            carrier: self.carrier(),
-            units,
-            connections,
-            warm_up,
-            time,
-        };
-        load.run()
+        self.run(&mut Repeated::new(self.name, units, connections), connections, warm_up, time)
+    }
+
+    /// Lets connections ask what `source` gives them.
+    ///
+    /// # Errors
+    /// As [`Load::run`].
+    pub fn run(
+        &self,
+        source: &mut impl Source,
+        connections: usize,
+        warm_up: Duration,
+        time: Duration,
+    ) -> Result<Outcome> {
+        let (who, address, carrier) = (self.name, self.address, self.carrier());
+        Load { who, address, carrier, connections, warm_up, time }.run(source)
+    }
+}
+
+/// A value of Cypher's answers.
+fn result_of(json: &serde_json::Value) -> ResultValue {
+    match json {
+        serde_json::Value::Null => ResultValue::Null,
+        serde_json::Value::Bool(truth) => ResultValue::Value((*truth).into()),
+        serde_json::Value::Number(number) => ResultValue::Value(match number.as_i64() {
+            Some(number) => number.into(),
+            None => number.as_f64().unwrap_or(f64::NAN).into(),
+        }),
+        serde_json::Value::String(text) => ResultValue::Value((&**text).into()),
+        serde_json::Value::Array(items) => ResultValue::List(items.iter().map(result_of).collect()),
+        serde_json::Value::Object(members) => {
+            let member =
+                |(name, value): (&String, _)| (ResultValue::Value((&**name).into()), result_of(value));
+            ResultValue::Map(members.iter().map(member).collect())
+        }
     }
 }
 

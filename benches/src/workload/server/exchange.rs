@@ -75,6 +75,16 @@ impl Exchange {
         self.tcp().set_nonblocking(!waits).map_err(|error| failed("set up a connection", &error))
     }
 
+    /// Keeps the frames or bodies of answers from now on, for [`Exchange::take_kept`], or keeps none.
+    pub fn keeps(&mut self, keeps: bool) {
+        self.kept = keeps.then(Vec::new);
+    }
+
+    /// What was kept of answers since the last time.
+    pub fn take_kept(&mut self) -> Vec<Bytes> {
+        self.kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// What the system calls it.
     #[must_use]
     pub fn descriptor(&self) -> RawFd {

@@ -7,12 +7,13 @@
 //! reads       look-ups, two hops, rows                          writes       one-edge commits, g.tx()
 //! logins      connections that log in                           idle         memory of connections, readiness
 //! heavy       look-ups beside a heavy query                     embedded     the same without a server
-//! peers       servers of others, in a JVM
+//! peers       servers of others, in a JVM                       claims       SNB's reads, and mixes of reads and writes
 //! ```
 //!
 //! Every server listens on a free port of this machine, and ends with the run. Before a question is timed, answers of each
 //! server are compared with what the edges say.
 
+mod claims;
 mod contender;
 mod embedded;
 mod exchange;
@@ -31,9 +32,10 @@ use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::server_plan::{ServerPart, ServerPlan};
+use crate::workload::server::claims::{mixes, snb};
 use crate::workload::server::contender::{Contender, Dialect};
 use crate::workload::server::generator::Outcome;
-use crate::workload::server::peers::Peers;
+use crate::workload::server::peers::{HEAP, Peers};
 use crate::workload::server::people::People;
 use crate::workload::server::process::{Serve, ServerProcess, copy_folder};
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -76,7 +78,7 @@ impl Bench<'_> {
     /// Ours, asked by bytecode.
     fn ours(&self, server: &ServerProcess) -> Result<Contender> {
         let dialect = Dialect::Bytecode { source: "g" };
-        let mut ours = Contender { name: OURS, address: server.address, dialect, ids: Vec::new() };
+        let mut ours = Contender::new(OURS, server.address, dialect);
         ours.learn_ids(&self.people)?;
         Ok(ours)
     }
@@ -128,6 +130,15 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     }
     if plan.has(ServerPart::Heavy) {
         heavy::measure(work, &bench)?;
+    }
+    if plan.has(ServerPart::Snb) {
+        snb::measure(work, &bench)?;
+    }
+    if plan.has(ServerPart::Mixes) {
+        mixes::measure(work, &bench)?;
+    }
+    if plan.jars.is_some() {
+        work.note(format!("each JVM: {HEAP}"));
     }
     Ok(())
 }

@@ -22,15 +22,18 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
+use tungstenite::Bytes;
 
 /// How long a JVM may take to start and to load the graph.
 const READY_TIME: Duration = Duration::from_secs(900);
 const READY_INTERVAL: Duration = Duration::from_millis(200);
 /// Rows of a statement that loads.
 const LOADED: usize = 10_000;
+/// The limit of each JVM's heap.
+pub const HEAP: &str = "-Xmx4g";
 /// Of each JVM.
 const JAVA: [&str; 6] = [
-    "-Xmx4g",
+    HEAP,
     "-XX:+UseG1GC",
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/java.io=ALL-UNNAMED",
@@ -107,14 +110,12 @@ fn tinkergraph(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
         plugin: "org.apache.tinkerpop.gremlin.tinkergraph.jsr223.TinkerGraphGremlinPlugin",
         graphs: &["graph", "plain"],
         properties,
-        script: TINKERGRAPH,
+        script: &filling(bench, TINKERGRAPH),
+        registries: &[],
     };
-    let process = server.start(bench, jars)?;
+    let process = server.start(&bench.folder.join("tinkergraph"), jars)?;
     let address = process.address;
-    let contender = |name, source| {
-        let dialect = Dialect::Bytecode { source };
-        Contender { name, address, dialect, ids: Vec::new() }
-    };
+    let contender = |name, source| Contender::new(name, address, Dialect::Bytecode { source });
     let mut indexed = contender(TINKERGRAPH_SERVER, "g");
     indexed.learn_ids(&bench.people)?;
     // Never asked by id: a scan for each would take minutes.
@@ -134,34 +135,49 @@ fn janusgraph(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
         plugin: "org.janusgraph.graphdb.tinkerpop.plugin.JanusGraphGremlinPlugin",
         graphs: &["graph"],
         properties: &properties,
-        script: JANUSGRAPH,
+        script: &filling(bench, JANUSGRAPH),
+        registries: &[],
     };
-    let process = server.start(bench, jars)?;
+    let process = server.start(&bench.folder.join("janusgraph"), jars)?;
     let dialect = Dialect::Bytecode { source: "g" };
-    let mut contender =
-        Contender { name: JANUSGRAPH_SERVER, address: process.address, dialect, ids: Vec::new() };
+    let mut contender = Contender::new(JANUSGRAPH_SERVER, process.address, dialect);
     contender.learn_ids(&bench.people)?;
     Ok((process, vec![contender]))
 }
 
+/// `script` behind the one that loads the people.
+fn filling(bench: &Bench<'_>, script: &str) -> String {
+    FILL.replace("FOLDER", &bench.folder.display().to_string()) + script
+}
+
 /// Gremlin Server with a graph of others.
-struct GremlinServer<'a> {
-    name: &'static str,
-    class: &'static str,
-    plugin: &'static str,
-    graphs: &'a [&'static str],
-    properties: &'a str,
-    script: &'a str,
+pub struct GremlinServer<'a> {
+    /// Its name in messages.
+    pub name: &'static str,
+    /// The class that starts it.
+    pub class: &'static str,
+    /// The plugin of its graph.
+    pub plugin: &'static str,
+    /// Names of its graphs, which have the same settings.
+    pub graphs: &'a [&'static str],
+    /// The settings of each graph.
+    pub properties: &'a str,
+    /// Groovy that runs before it listens.
+    pub script: &'a str,
+    /// Classes that know how ids of its own are written.
+    pub registries: &'a [&'static str],
 }
 
 impl GremlinServer<'_> {
-    fn start(&self, bench: &Bench<'_>, jars: &Path) -> Result<ServerProcess> {
+    /// Starts it in a folder of its own, and waits until it listens.
+    ///
+    /// # Errors
+    /// `io` if it does not start.
+    pub fn start(&self, folder: &Path, jars: &Path) -> Result<ServerProcess> {
         let address = free_address()?;
-        let folder = bench.folder.join(self.name);
         let path = |name: &str| folder.join(name).display().to_string();
         let graphs: serde_json::Map<_, _> =
             self.graphs.iter().map(|graph| ((*graph).to_owned(), json!(path("graph.properties")))).collect();
-        let script = FILL.replace("FOLDER", &bench.folder.display().to_string()) + self.script;
         let server = "org.apache.tinkerpop.gremlin.server";
         let serializer = "org.apache.tinkerpop.gremlin.util.ser.GraphBinaryMessageSerializerV1";
         // JSON is YAML.
@@ -180,7 +196,7 @@ impl GremlinServer<'_> {
                     "files": [path("init.groovy")],
                 },
             } } },
-            "serializers": [{ "className": serializer }],
+            "serializers": [{ "className": serializer, "config": { "ioRegistries": self.registries } }],
             "processors": [
                 { "className": format!("{server}.op.session.SessionOpProcessor"),
                   "config": { "sessionTimeout": 28_800_000 } },
@@ -189,29 +205,43 @@ impl GremlinServer<'_> {
             "maxContentLength": 10_485_760,
             "resultIterationBatchSize": 64,
         });
-        write(&folder, "server.yaml", &settings.to_string())?;
-        write(&folder, "graph.properties", self.properties)?;
-        write(&folder, "init.groovy", &script)?;
+        write(folder, "server.yaml", &settings.to_string())?;
+        write(folder, "graph.properties", self.properties)?;
+        write(folder, "init.groovy", self.script)?;
         let mut command = java(jars);
-        command.arg(self.class).arg(folder.join("server.yaml")).current_dir(&folder);
-        start(self.name, command, address, &folder, || TcpStream::connect(address).is_ok())
+        command.arg(self.class).arg(folder.join("server.yaml")).current_dir(folder);
+        start(self.name, command, address, folder, || TcpStream::connect(address).is_ok())
+    }
+}
+
+/// Starts Neo4j with an empty store in a folder of its own, and waits until it answers.
+///
+/// # Errors
+/// `io` if it does not start.
+pub fn start_neo4j(folder: &Path, jars: &Path) -> Result<ServerProcess> {
+    let address = free_address()?;
+    write(folder, "Neo4jServer.java", NEO4J)?;
+    let mut command = java(jars);
+    command.arg(folder.join("Neo4jServer.java")).arg(folder.join("store")).arg(address.port().to_string());
+    start("neo4j", command, address, folder, || ask_neo4j(address, "RETURN 1", json!({})).is_ok())
+}
+
+/// Lets Neo4j run a statement: the body of its answer.
+///
+/// # Errors
+/// `io` if it answers with an error.
+pub fn ask_neo4j(address: SocketAddr, text: &str, parameters: serde_json::Value) -> Result<Bytes> {
+    let mut exchange = Exchange::connect(address, Carrier::Http)?;
+    match exchange.ask(&statement_request(address, text, &parameters))? {
+        (200..=204, body) => Ok(body.into_iter().next().unwrap_or_default()),
+        (_, body) => Err(Error::new(ErrorKind::Io, format!("neo4j answers {body:?} to {text}"))),
     }
 }
 
 fn neo4j(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
-    let address = free_address()?;
-    let folder = bench.folder.join("neo4j");
-    write(&folder, "Neo4jServer.java", NEO4J)?;
-    let mut command = java(jars);
-    command.arg(folder.join("Neo4jServer.java")).arg(folder.join("store")).arg(address.port().to_string());
-    let ask = |text: &str, parameters: serde_json::Value| -> Result<()> {
-        let mut exchange = Exchange::connect(address, Carrier::Http)?;
-        match exchange.ask(&statement_request(address, text, &parameters))? {
-            (200..=204, _) => Ok(()),
-            (_, body) => Err(Error::new(ErrorKind::Io, format!("neo4j answers {body:?} to {text}"))),
-        }
-    };
-    let process = start("neo4j", command, address, &folder, || ask("RETURN 1", json!({})).is_ok())?;
+    let process = start_neo4j(&bench.folder.join("neo4j"), jars)?;
+    let address = process.address;
+    let ask = |text: &str, parameters| ask_neo4j(address, text, parameters).map(drop);
     ask("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.number IS UNIQUE", json!({}))?;
     let numbers: Vec<u32> = (0..bench.people.count).collect();
     for numbers in numbers.chunks(LOADED) {
@@ -223,7 +253,7 @@ fn neo4j(bench: &Bench<'_>, jars: &Path) -> Result<Started> {
                     CREATE (p)-[:KNOWS]->(q)";
         ask(text, json!({ "edges": edges }))?;
     }
-    let mut contender = Contender { name: NEO4J_SERVER, address, dialect: Dialect::Cypher, ids: Vec::new() };
+    let mut contender = Contender::new(NEO4J_SERVER, address, Dialect::Cypher);
     contender.learn_ids(&bench.people)?;
     Ok((process, vec![contender]))
 }

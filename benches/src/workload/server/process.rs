@@ -121,10 +121,20 @@ impl ServerProcess {
     /// Bytes of its memory; 0 where the system doesn't tell.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most bytes of memory that it had since it started (peak resident set size); 0 where the system doesn't tell.
+    #[must_use]
+    pub fn memory_peak_bytes(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let kibibytes = status
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<u64>().ok());
+            .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok());
         kibibytes.unwrap_or(0) * 1024
     }
 }

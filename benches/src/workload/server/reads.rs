@@ -51,12 +51,8 @@ pub fn measure(work: &mut Work<'_>, bench: &Bench<'_>, peers: &Peers) -> Result<
     }
     let server = bench.serve("reads", &[])?;
     let ours = bench.ours(&server)?;
-    let http = Contender {
-        name: BY_HTTP,
-        address: server.address,
-        dialect: Dialect::GremlinText,
-        ids: ours.ids.clone(),
-    };
+    let mut http = Contender::new(BY_HTTP, server.address, Dialect::GremlinText);
+    http.ids.clone_from(&ours.ids);
     let contenders: Vec<&Contender> = [&ours, &http].into_iter().chain(&peers.contenders).collect();
     let database = Database::open(bench.copy("embedded")?)?;
     for figure in FIGURES.iter().filter(|figure| bench.plan.has(figure.part)) {

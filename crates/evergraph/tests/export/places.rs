@@ -105,7 +105,11 @@ fn progress_counts_each_row_once_while_it_looks_and_once_while_it_writes() {
         tx.add_edge(ada, "knows", bob, &[])
     })
     .unwrap();
-    let written = [(ExportFormat::Csv, "csv"), (ExportFormat::GraphSon, "a.json"), (ExportFormat::GraphMl, "a.graphml")];
+    let written = [
+        (ExportFormat::Csv, "csv"),
+        (ExportFormat::GraphSon, "a.json"),
+        (ExportFormat::GraphMl, "a.graphml"),
+    ];
     for (format, name) in written {
         let told = RefCell::new(Vec::new());
         let tell = |now: &ExportProgress<'_>| {

@@ -310,9 +310,11 @@ pub fn edge(id: Argument, around: ValueContext) -> Result<ArgumentKind, String> 
             return Err("a predicate doesn't compare elements: compare their ids, as with `hasId`".to_owned());
         }
         ValueContext::Anything => {
-            return Err("an element can't be an argument here: give its id, or find it, as with `V`, `E` and \
+            return Err(
+                "an element can't be an argument here: give its id, or find it, as with `V`, `E` and \
                         `hasId`, which take elements"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         ValueContext::Ids | ValueContext::End | ValueContext::Element => {}
     }

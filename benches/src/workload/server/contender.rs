@@ -212,9 +212,9 @@ impl Contender {
                     let columns: Vec<&serde_json::Value> =
                         answer["columns"].as_array().into_iter().flatten().collect();
                     let row = |row: &serde_json::Value| {
-                        let values = row["row"].as_array().into_iter().flatten().map(result_of);
+                        let mut values = row["row"].as_array().into_iter().flatten().map(result_of);
                         match columns.len() {
-                            1 => values.last().unwrap_or(ResultValue::Null),
+                            1 => values.next().unwrap_or(ResultValue::Null),
                             _ => ResultValue::Map(
                                 columns.iter().map(|column| result_of(column)).zip(values).collect(),
                             ),

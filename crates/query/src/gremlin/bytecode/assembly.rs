@@ -77,7 +77,7 @@ impl Levels {
 pub enum ValueContext {
     /// An instruction of which it is an argument, a collection, a strategy.
     Anything,
-    /// An instruction that finds elements by their ids, of which it is an argument, or a collection in one.
+    /// An instruction in which elements are their ids, of which it is an argument, or a collection in one.
     Ids,
     /// `from` or `to`, of which it is an argument.
     End,
@@ -93,7 +93,9 @@ impl ValueContext {
     pub fn of_instruction(name: &str) -> Self {
         match name {
             "from" | "to" => ValueContext::End,
-            "V" | "E" | "hasId" | "mergeV" | "mergeE" | "option" | "call" | "with" => ValueContext::Ids,
+            "V" | "E" | "hasId" | "inject" | "mergeV" | "mergeE" | "option" | "call" | "with" => {
+                ValueContext::Ids
+            }
             _ => ValueContext::Anything,
         }
     }

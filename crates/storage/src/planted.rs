@@ -355,6 +355,8 @@ bugs! {
     AnswersWithoutEnd = "answers-without-end";
     /// A job that its client interrupts goes on on the server.
     InterruptedJobsGoOn = "interrupted-jobs-go-on";
+    /// A download, or an export, that breaks off leaves its temporary folder behind.
+    DownloadsLeaveFolders = "downloads-leave-folders";
 }
 
 /// Whether this process has `bug`.

@@ -45,7 +45,8 @@ pub fn shell(line: &str) -> Command {
 
 fn without_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("EVERGRAPH_") {
+        // A planted bug is no setting: the program has it, so that a test catches it.
+        if name.to_string_lossy().starts_with("EVERGRAPH_") && name != "EVERGRAPH_PLANTED" {
             command.env_remove(name);
         }
     }

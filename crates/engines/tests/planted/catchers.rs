@@ -13,7 +13,7 @@ use evergraph_storage::planted::Bug;
 /// A test, and the words of the assertion that is meant to fail.
 #[derive(Clone, Copy)]
 pub struct Catcher {
-    /// The file or folder of `tests` in storage, an engine, the engines or the server; behind the folder of its crate, if
+    /// The file or folder of `tests` in storage, an engine, the engines, the server, the client or the program; behind the folder of its crate, if
     /// two crates have one of this name.
     pub tests: &'static str,
     /// The test's name in it.
@@ -449,6 +449,11 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "client",
             "jobs::a_job_is_cancelled_on_the_server_with_whoever_follows_it",
             &["an interrupted job is cancelled on the server"],
+        ),
+        DownloadsLeaveFolders => (
+            "program",
+            "remote_files::a_download_that_breaks_off_leaves_nothing",
+            &["a download that breaks off leaves nothing"],
         ),
         SlowQueriesKeepValues => (
             "security",

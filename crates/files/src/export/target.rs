@@ -13,6 +13,7 @@
 use crate::export::options::{ExportOptions, ExportedFile, Packing};
 use crate::export::packed_file::PackedFile;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -69,6 +70,7 @@ impl FolderTarget {
         }
         let temporary = tempfile::Builder::new()
             .prefix(PREFIX)
+            .disable_cleanup(planted(Bug::DownloadsLeaveFolders))
             .permissions(Permissions::from_mode(0o777))
             .tempdir_in(parent(&path))
             .map_err(|error| failed("create", &path, io::Error::from(error.kind())))?;

@@ -5,6 +5,7 @@ use crate::site::Site;
 use evergraph::{IndexKind, OwnerName};
 use evergraph_client::admin::call::Admin;
 use evergraph_client::admin::jobs::JobRequest;
+use evergraph_client::admin::uploads::Upload;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::ErrorKind;
 use evergraph_storage::indexing::IndexRequest;
@@ -17,6 +18,20 @@ use std::thread;
 fn state_of(admin: &Admin, kind: &str) -> String {
     let jobs = admin.jobs().unwrap();
     jobs.into_iter().find(|job| job.kind == kind).map_or_else(String::new, |job| job.state)
+}
+
+/// An upload without an end, which was stopped in the middle.
+pub fn stopped_upload(admin: &Admin) -> Upload {
+    let flag = CancelFlag::default();
+    let upload = admin.clone().cancel(&flag).begin_upload().unwrap();
+    let mut tell = |read| {
+        if read > 1 << 20 {
+            flag.cancel();
+        }
+    };
+    let cancelled = upload.send("people.csv", &mut std::io::repeat(b'1'), None, &mut tell).unwrap_err();
+    assert_eq!(cancelled.kind(), ErrorKind::Cancelled);
+    upload
 }
 
 #[test]
@@ -107,16 +122,7 @@ fn an_upload_is_there_as_a_whole_or_not_at_all() {
     eventually("nothing is left", is_empty);
     let long = send(&mut std::io::repeat(b'1'), Some(1 << 50)).unwrap_err();
     assert!(long.kind() == ErrorKind::Limit && long.to_string().contains("--upload-limit"), "{long}");
-    // It is stopped in the middle, at an end that it does not have.
-    let flag = CancelFlag::default();
-    let stopped = admin.clone().cancel(&flag).begin_upload().unwrap();
-    let mut tell = |read| {
-        if read > 1 << 20 {
-            flag.cancel();
-        }
-    };
-    let cancelled = stopped.send("people.csv", &mut std::io::repeat(b'1'), None, &mut tell).unwrap_err();
-    assert_eq!(cancelled.kind(), ErrorKind::Cancelled);
+    let stopped = stopped_upload(&admin);
     let left = site.spool("uploads").join(stopped.id());
     drop(stopped);
     eventually("it is gone with whoever sent it", || !left.exists());

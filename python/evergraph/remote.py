@@ -271,7 +271,9 @@ class RemoteDatabase(Algorithms, Administration, Handle):
         return outcome
 
     def health(self, *, timeout: float = 5.0) -> tuple[str, str | None]:
-        """How the server is, and why: ``"ready"``, ``"not_ready"``, or ``"alive"`` for an older server.
+        """How the server is, and why: ``"ready"``, ``"degraded"``, ``"not_ready"``, or ``"alive"`` for an older server.
+
+        A degraded server serves, but for what the reason says, as commits on a full disk.
 
         Raises
         ------

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! GET /healthz    200: the process answers
-//! GET /readyz     200: it serves    503: it does not, and says why    404: a server that has no such page
+//! GET /readyz     200: it serves; a second line `degraded: ...` says what it can't do meanwhile
+//!                 503: it does not serve, and says why    404: a server that has no such page
 //! ```
 //!
 //! Neither needs a log-in, and neither tells names of databases.
@@ -27,6 +28,8 @@ const REASON_MAX: usize = 200;
 pub enum Health {
     /// It serves.
     Ready,
+    /// It serves, but for this: a disk is full, say, and commits that need room are refused.
+    Degraded(String),
     /// It answers, and does not serve, for this reason.
     NotReady(String),
     /// It answers. It has no page that says whether it serves.
@@ -52,9 +55,9 @@ impl Client {
         }
         let ready = self.page("/readyz", &limit)?;
         Ok(match ready.status {
-            200 => Health::Ready,
+            200 => degraded(&ready).map_or(Health::Ready, Health::Degraded),
             404 => Health::Alive,
-            503 => Health::NotReady(reason(&ready)),
+            503 => Health::NotReady(line(&ready, 0)),
             status => Health::NotReady(format!("/readyz has status {status}{}", said(&ready))),
         })
     }
@@ -76,13 +79,18 @@ struct Page {
 }
 
 fn said(answer: &Page) -> String {
-    let reason = reason(answer);
+    let reason = line(answer, 0);
     if reason.is_empty() { reason } else { format!(": {reason}") }
 }
 
-/// The first line of a body, without control characters.
-fn reason(answer: &Page) -> String {
+/// What a server that is ready cannot do meanwhile, if it says so.
+fn degraded(answer: &Page) -> Option<String> {
+    line(answer, 1).strip_prefix("degraded:").map(|reason| reason.trim_start().to_owned())
+}
+
+/// A line of a body, without control characters; empty where there is none.
+fn line(answer: &Page, index: usize) -> String {
     let text = String::from_utf8_lossy(&answer.body);
-    let line = text.lines().next().unwrap_or_default().trim();
+    let line = text.lines().nth(index).unwrap_or_default().trim();
     line.chars().map(|char| if char.is_control() { ' ' } else { char }).take(REASON_MAX).collect()
 }

@@ -26,7 +26,7 @@ What it does:
   /readyz, of an older version, counts as ready.
 
 Exit codes:
-  0 it is ready; 1 it answers and is not ready, for the reason that is printed;
+  0 it is ready, or ready but degraded, as with a full disk; 1 it answers and is not ready, for the reason that is printed;
   7 nobody answers; 6 no answer within --timeout. Others: evergraph help.";
 
 /// The exit code if the server answers and is not ready.
@@ -61,11 +61,12 @@ pub fn execute(arguments: &HealthArguments, context: &Context) -> Result<ExitCod
     let health = client.health(arguments.timeout, &context.cancel)?;
     let (state, reason) = match health {
         Health::Ready => ("ready", None),
+        Health::Degraded(reason) => ("degraded", Some(reason)),
         Health::Alive => ("alive", Some("this older server has no /readyz".to_owned())),
         Health::NotReady(reason) => ("not_ready", Some(reason)),
         _ => ("unknown", None),
     };
-    let is_ready = matches!(state, "ready" | "alive");
+    let is_ready = matches!(state, "ready" | "degraded" | "alive");
     context.console.result(&HealthReport { url: client.url().to_string(), state, reason })?;
     Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) })
 }

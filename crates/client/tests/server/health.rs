@@ -71,6 +71,11 @@ fn a_server_with_tls_is_healthy() {
 fn what_a_server_says_of_itself_is_told() {
     let ready = answering(|_| page("200 OK", "ok\n"));
     assert_eq!(health(&ready).unwrap(), Health::Ready);
+    let full = answering(|path| match path {
+        "/healthz" => page("200 OK", "ok\n"),
+        _ => page("200 OK", "ready\ndegraded: a disk is\x1bfull\n"),
+    });
+    assert_eq!(health(&full).unwrap(), Health::Degraded("a disk is full".to_owned()));
     let starting = answering(|path| match path {
         "/healthz" => page("200 OK", "ok\n"),
         _ => page("503 Service Unavailable", "start\x1bing\nmore"),

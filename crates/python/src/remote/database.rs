@@ -279,7 +279,7 @@ impl RemoteDatabase {
         Ok(plan?.text)
     }
 
-    /// How the server is: "ready", "not_ready" or "alive", and why.
+    /// How the server is: "ready", "degraded", "not_ready" or "alive", and why.
     fn health(&self, py: Python<'_>, timeout: f64) -> PyResult<(&'static str, Option<String>)> {
         let client = self.client(py)?;
         let timeout = seconds(py, "timeout", timeout)?;
@@ -287,6 +287,7 @@ impl RemoteDatabase {
         let health = signals.run(py, || client.health(timeout, &signals.interrupt))?;
         match health {
             Health::Ready => Ok(("ready", None)),
+            Health::Degraded(reason) => Ok(("degraded", Some(reason))),
             Health::Alive => Ok(("alive", None)),
             Health::NotReady(reason) => Ok(("not_ready", Some(reason))),
             _ => Err(raised(py, &Error::invalid("the server is in a state that this version does not know"))),

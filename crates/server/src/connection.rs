@@ -46,6 +46,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+/// Sessions that a connection has at once. A driver opens a connection for each.
+const SESSIONS_MAX: usize = 64;
+
 /// The requests and sessions of one client.
 ///
 /// Concurrency: one lock, held to enter or remove a request; nothing runs within it. Within it those of a session and
@@ -300,6 +303,7 @@ impl Connection {
         };
         let session = session.zip(served);
         if let Some((id, served)) = &session {
+            self.check_session_room(id, &job)?;
             if matches!(job, Job::RollBack) {
                 self.core.session_owners.forgive(id);
             }
@@ -316,6 +320,19 @@ impl Connection {
         Some(Binding { served: Arc::clone(&ordered.served), is_ending: ordered.is_ending })
     }
 
+    /// Refuses a query in a further session if there are too many.
+    fn check_session_room(&self, session: &str, job: &Job) -> Result<(), Failure> {
+        let state = self.state();
+        let is_full = state.sessions.len() >= SESSIONS_MAX && !state.sessions.contains_key(session);
+        if !is_full || !matches!(job, Job::Query { .. }) || planted(Bug::SessionsUnlimited) {
+            return Ok(());
+        }
+        Err(Failure::busy(format!(
+            "this connection has {SESSIONS_MAX} sessions open, and nothing was done: commit, roll back or close one of them, or open \
+             another connection"
+        )))
+    }
+
     /// Enters that the session is this connection's.
     fn own(&self, session: &str, served: &ServedDatabase, principal: &Principal) -> Result<(), Failure> {
         match self.core.session_owners.own(session, self.number) {
@@ -328,8 +345,8 @@ impl Connection {
                 Err(Failure::arguments("this session belongs to another connection: open one of its own"))
             }
             Ownership::Lost => Err(Failure::busy(
-                "the transaction of this session was rolled back when its connection was lost, and nothing of it was \
-                 written: run it again, in another one",
+                "the transaction of this session was rolled back, because its connection was lost or its time was over, and \
+                 nothing of it was written: run it again, in another one",
             )),
         }
     }
@@ -461,7 +478,8 @@ impl Connection {
         }
     }
 
-    /// Ends what has reached its time: requests whose client does not read, transactions that are idle or old.
+    /// Ends what has reached its time: requests whose client does not read, transactions that are idle or old, sessions
+    /// whose client does not roll back what was broken off.
     pub fn sweep(&self) {
         let now = Instant::now();
         let (late, sessions, idle_time) = {
@@ -491,12 +509,31 @@ impl Connection {
         if gate.login().is_some() && self.login.principal().has_ended() {
             self.end(EndReason::LoginEnded);
         }
+        self.lose_abandoned_sessions();
         for (session, is_busy) in sessions {
             let overdue =
                 session.overdue(is_busy, options.transaction_idle_max, options.transaction_time_max);
             if let Some(why) = overdue {
                 session.break_off(&why);
             }
+        }
+    }
+
+    /// Forgets sessions whose transaction was broken off for so long that its client may never ask for it again. If it does,
+    /// it reads that nothing was written.
+    fn lose_abandoned_sessions(&self) {
+        let time = self.core.options.transaction_time_max;
+        let is_abandoned = |_: &Box<str>, ordered: &mut OrderedSession| {
+            !ordered.is_busy && ordered.session.is_abandoned(time)
+        };
+        let abandoned: Vec<_> = {
+            let mut state = self.state();
+            let abandoned = state.sessions.extract_if(is_abandoned);
+            abandoned.map(|(id, ordered)| (id, Arc::clone(ordered.served.name()))).collect()
+        };
+        for (id, name) in abandoned {
+            self.core.session_owners.lose(&id);
+            self.login.principal().log_session("ended", &name, &id);
         }
     }
 

@@ -6,8 +6,12 @@ use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::error::{StopReason, TextError};
+use evergraph_storage::planted::{Bug, planted};
 use std::error::Error as StdError;
 use std::io;
+
+/// Bytes of a message. A client can have its own text in one, and errors are sent whether it reads them or not.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// Why a request failed, as its client reads it. There is never a stack trace.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +28,7 @@ pub struct Failure {
 
 impl Failure {
     fn new(status: Status, kind: ErrorKind, message: String) -> Self {
+        let message = cut(message);
         // A driver that drops attributes, or half of the code, still has the word.
         let message = match kind {
             ErrorKind::Conflict if !message.contains("conflict") => format!("conflict: {message}"),
@@ -163,6 +168,15 @@ impl From<EncodeError> for Failure {
     }
 }
 
+/// A message as far as it is sent.
+fn cut(mut message: String) -> String {
+    if message.len() > MESSAGE_BYTES_MAX && !planted(Bug::EndlessErrors) {
+        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        message.push('…');
+    }
+    message
+}
+
 /// Whether `error` is that the disk had no room.
 #[must_use]
 pub fn is_full_disk(error: &Error) -> bool {
@@ -205,6 +219,8 @@ mod tests {
         assert_eq!(wrong.status, Status::ServerErrorEvaluation);
         assert_eq!(wrong.attributes.place(), Some(LineColumn { line: 1, column: 7 }));
         assert_eq!(of("g.inject(1).fail('no')").status, Status::ServerErrorFailStep);
+        let long = Failure::from(Error::invalid("ä".repeat(1 << 20))).message;
+        assert!(long.len() < 9 << 10 && long.ends_with("ä…"), "{}", long.len());
         let conflict = Failure::from(Error::conflict("vertex 7 was changed"));
         assert_eq!(conflict.status, Status::ServerErrorTemporary);
         assert!(conflict.message.contains("conflict"));

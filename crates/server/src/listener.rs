@@ -13,6 +13,7 @@ use crate::log::target;
 use crate::message_meter::{MessageMeter, MessageRoom};
 use crate::metrics::Metrics;
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
+use crate::security::network::network;
 use crate::security::quota::{Quota, Quotas};
 use crate::security::tls::Tls;
 use crate::server_phase::ServerPhase;
@@ -54,7 +55,7 @@ pub(crate) struct Listener {
     pub(crate) metrics: Arc<Metrics>,
     /// Places of connections.
     pub(crate) room: Arc<Semaphore>,
-    /// Connections of an address that have not logged in; `None` if nobody does.
+    /// Connections of a network that have not logged in; `None` if nobody does.
     pub(crate) strangers: Option<Arc<Quotas>>,
     pub(crate) limits: PhaseLimits,
     /// Room for messages of WebSockets.
@@ -83,8 +84,7 @@ impl Listener {
             };
             let place = Arc::clone(&shared.room).try_acquire_owned().map_err(|_| "all places are taken");
             let strangers = shared.strangers.as_ref();
-            let stranger =
-                strangers.map(|all| all.take(&peer.ip().to_canonical().to_string(), Quota::Connections));
+            let stranger = strangers.map(|all| all.take(&network(peer.ip()).to_string(), Quota::Connections));
             let stranger =
                 stranger.transpose().map_err(|_| "too many connections of this address have not logged in");
             let messages = MessageMeter::new(&shared.messages);

@@ -33,6 +33,8 @@ const UNANSWERED_BYTES_MAX: usize = 16 << 20;
 const CONTROL_HEAD_BYTES: usize = 6;
 /// Long requests that are decoded at once: what each is going to take is known when it is decoded.
 const DECODERS: usize = 4;
+/// Those of clients that have not logged in, which wait for each other and for nobody else.
+const STRANGERS_DECODERS: usize = 1;
 
 /// Why a request was refused whose content found no room.
 pub(crate) const NO_ROOM: &str = "the requests that are not answered take too much memory, and nothing was done for this one: run it again";
@@ -41,11 +43,16 @@ pub(crate) const NO_ROOM: &str = "the requests that are not answered take too mu
 pub struct MessageRoom {
     taken: Mutex<TakenBytes>,
     decoders: Semaphore,
+    strangers_decoders: Semaphore,
 }
 
 impl Default for MessageRoom {
     fn default() -> Self {
-        Self { taken: Mutex::default(), decoders: Semaphore::new(DECODERS) }
+        Self {
+            taken: Mutex::default(),
+            decoders: Semaphore::new(DECODERS),
+            strangers_decoders: Semaphore::new(STRANGERS_DECODERS),
+        }
     }
 }
 
@@ -79,9 +86,13 @@ impl MessageRoom {
         self.take(bytes, Sender::Known).then(|| HeldRoom { room: Arc::clone(self), bytes })
     }
 
-    /// A place among the long requests that are being decoded.
-    pub async fn decoder(&self) -> SemaphorePermit<'_> {
-        self.decoders.acquire().await.expect("nobody closes the semaphore")
+    /// A place among the long requests of such senders that are being decoded.
+    pub async fn decoder(&self, sender: Sender) -> SemaphorePermit<'_> {
+        let decoders = match sender {
+            Sender::Stranger => &self.strangers_decoders,
+            Sender::Known => &self.decoders,
+        };
+        decoders.acquire().await.expect("nobody closes the semaphore")
     }
 
     fn take(&self, bytes: usize, sender: Sender) -> bool {
@@ -245,7 +256,8 @@ impl MessageMeter {
 
     /// A place among the long requests that are being decoded, of all connections.
     pub async fn decoder(&self) -> SemaphorePermit<'_> {
-        self.room.decoder().await
+        let sender = self.state().sender;
+        self.room.decoder(sender).await
     }
 
     /// Whether a message has been arriving for `time_max`.
@@ -354,6 +366,20 @@ mod tests {
         assert!(meter(&room, Sender::Known).received(10 << 20).is_ok());
         strangers[0].logged_in();
         assert!(meter(&room, Sender::Stranger).received(10 << 20).is_ok(), "one of them has logged in");
+    }
+
+    #[test]
+    fn long_requests_of_those_who_have_not_logged_in_wait_for_each_other_alone() {
+        use futures_util::FutureExt as _;
+
+        let room = MessageRoom::default();
+        let stranger = room.decoder(Sender::Stranger).now_or_never().expect("one at a time");
+        assert!(room.decoder(Sender::Stranger).now_or_never().is_none());
+        let known = [(); DECODERS].map(|()| room.decoder(Sender::Known).now_or_never());
+        assert!(known.iter().all(Option::is_some) && room.decoder(Sender::Known).now_or_never().is_none());
+        drop(known);
+        drop(stranger);
+        assert!(room.decoder(Sender::Stranger).now_or_never().is_some());
     }
 
     #[test]

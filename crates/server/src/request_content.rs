@@ -8,6 +8,7 @@ use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
 use evergraph_protocol::request::read::RequestLimits;
+use evergraph_query::error::quoted;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,8 @@ impl RequestContent {
             Operation::Eval { gremlin, language, bindings, options } => {
                 if let Some(language) = language.filter(|language| !LANGUAGES.contains(&&**language)) {
                     return Err(Failure::arguments(format!(
-                        "the argument `language`: this server reads gremlin-groovy, as Gremlin; found {language:?}"
+                        "the argument `language`: this server reads gremlin-groovy, as Gremlin; found {}",
+                        quoted(&language)
                     )));
                 }
                 (QueryText::Text(gremlin.into(), bindings), options)
@@ -85,8 +87,9 @@ fn alias(options: &QueryOptions) -> Result<Option<Box<str>>, Failure> {
     for alias in &options.aliases {
         if &*alias.alias != "g" {
             return Err(Failure::arguments(format!(
-                "the argument `aliases`: `g` as a name of a database expected, found {:?} as a name of {:?}",
-                alias.alias, alias.name
+                "the argument `aliases`: `g` as a name of a database expected, found {} as a name of {}",
+                quoted(&alias.alias),
+                quoted(&alias.name)
             )));
         }
         if found.is_some_and(|found| *found != *alias.name) {

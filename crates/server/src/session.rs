@@ -51,8 +51,8 @@ enum SessionTransaction {
         began: Instant,
         last_used: Instant,
     },
-    /// It was rolled back, and why.
-    Broken(String),
+    /// It was rolled back, why, and when.
+    Broken { why: String, since: Instant },
 }
 
 /// What the queries of a session read, and perhaps write.
@@ -125,7 +125,7 @@ impl Session {
         let mut state = self.state();
         state.check_database(database)?;
         match &mut *state {
-            SessionTransaction::Broken(why) => Err(broken(why)),
+            SessionTransaction::Broken { why, .. } => Err(broken(why)),
             SessionTransaction::Open { view, isolation: own, last_used, .. } => {
                 if let Some(isolation) = isolation.filter(|isolation| Some(*isolation) != *own) {
                     return Err(Error::invalid(format!(
@@ -163,7 +163,7 @@ impl Session {
         match &*state {
             SessionTransaction::None => Ok(None),
             SessionTransaction::Open { view, .. } => Ok(Some(view.clone())),
-            SessionTransaction::Broken(why) => Err(broken(why)),
+            SessionTransaction::Broken { why, .. } => Err(broken(why)),
         }
     }
 
@@ -177,7 +177,7 @@ impl Session {
         state.check_database(database)?;
         match &*state {
             SessionTransaction::None => Ok(None),
-            SessionTransaction::Broken(why) => Err(broken(why)),
+            SessionTransaction::Broken { why, .. } => Err(broken(why)),
             SessionTransaction::Open { view, .. } => {
                 let taken = match view {
                     SessionView::Transaction(transaction) => Some(transaction.take()?),
@@ -201,7 +201,8 @@ impl Session {
         }
         let mut state = self.state();
         if matches!(*state, SessionTransaction::Open { .. }) {
-            let open = std::mem::replace(&mut *state, SessionTransaction::Broken(why.to_owned()));
+            let broken = SessionTransaction::Broken { why: why.to_owned(), since: Instant::now() };
+            let open = std::mem::replace(&mut *state, broken);
             drop(state);
             end(open);
         }
@@ -211,6 +212,12 @@ impl Session {
     #[must_use]
     pub fn is_unused(&self) -> bool {
         matches!(*self.state(), SessionTransaction::None)
+    }
+
+    /// Whether it is broken, and its client has not rolled it back for `time`.
+    #[must_use]
+    pub fn is_abandoned(&self, time: Duration) -> bool {
+        matches!(&*self.state(), SessionTransaction::Broken { since, .. } if since.elapsed() >= time)
     }
 
     /// Notes that a request of it is done.
@@ -352,7 +359,9 @@ mod tests {
         let (db, session) = (Arc::new(Database::in_memory().unwrap()), Session::default());
         session.break_off("nothing is open");
         add_point(&session, &db);
+        assert!(!session.is_abandoned(Duration::ZERO));
         session.break_off("a query failed");
+        assert!(session.is_abandoned(Duration::ZERO) && !session.is_abandoned(Duration::from_secs(1000)));
         for error in [session.view(&db, None, Role::Writer).err(), session.take(&db).err()] {
             assert!(error.unwrap().to_string().contains("because a query failed"));
         }

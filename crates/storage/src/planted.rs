@@ -279,6 +279,12 @@ bugs! {
 
     // Sessions and limits of the server.
 
+    /// A connection may open any number of sessions.
+    SessionsUnlimited = "sessions-unlimited";
+    /// Names and passwords of any length wait to be verified, and are remembered.
+    EndlessCredentials = "endless-credentials";
+    /// An error repeats as much of a request as its client likes.
+    EndlessErrors = "endless-errors";
     /// A session may be used by another connection than its own.
     SessionsShared = "sessions-shared";
     /// A session goes on in another connection as if its transaction had not been rolled back.

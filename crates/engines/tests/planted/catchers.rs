@@ -476,6 +476,21 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             &["who is asked to log in has so much time, whatever is sent meanwhile"],
         ),
 
+        SessionsUnlimited => (
+            "websocket",
+            "sessions::a_connection_has_so_many_sessions_at_once",
+            &["a connection has so many sessions at once"],
+        ),
+        EndlessCredentials => (
+            "security",
+            "logins::names_and_passwords_that_no_user_can_have_are_refused_at_once",
+            &["what no user can have is refused at once"],
+        ),
+        EndlessErrors => (
+            "websocket",
+            "hostile::an_error_repeats_no_more_of_a_request_than_a_few_lines",
+            &["an error has a length"],
+        ),
         SessionsShared => (
             "websocket",
             "sessions::a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free",

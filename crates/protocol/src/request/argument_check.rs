@@ -19,6 +19,9 @@ use crate::request::operation::{Alias, MaterializeProperties, Operation, QueryOp
 const OPERATIONS: [&str; 4] = ["authentication", "bytecode", "close", "eval"];
 const PROCESSORS: [&str; 3] = ["", "session", "traversal"];
 
+/// Bytes of the id of a session. Drivers send UUIDs.
+const SESSION_BYTES_MAX: usize = 256;
+
 /// Arguments that drivers send and that change nothing here: the order of results is kept whatever they say.
 const UNUSED: [&str; 8] = [
     "accept",
@@ -170,6 +173,13 @@ impl UncheckedRequest {
     fn session_id(&mut self) -> Result<Option<Box<str>>, RequestError> {
         match self.argument("session")? {
             None => Ok(None),
+            Some(ArgumentKind::Scalar(Value::String(id))) if id.len() > SESSION_BYTES_MAX => {
+                let text = format!(
+                    "the argument `session`: at most {SESSION_BYTES_MAX} bytes expected, found {}",
+                    id.len()
+                );
+                Err(self.wrong(text))
+            }
             Some(ArgumentKind::Scalar(Value::String(id))) if !id.is_empty() => Ok(Some(id)),
             Some(ArgumentKind::Scalar(Value::Uuid(id))) => Ok(Some(id.to_string().into())),
             Some(other) => Err(self.ill_typed("session", "a UUID or a string that is not empty", &other)),

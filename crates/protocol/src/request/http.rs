@@ -17,6 +17,7 @@ use evergraph_query::error::{Span, quoted};
 use evergraph_query::gremlin::bytecode::assembly::scalar;
 use evergraph_query::gremlin::bytecode::instruction_position::ReadError;
 use evergraph_query::gremlin::call::{Argument, ArgumentKind};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 use crate::error::MessageError;
@@ -58,12 +59,11 @@ impl Request {
     ) -> Result<Self, RequestError> {
         let mut read = PlainRequest::new(new_id);
         let (mut bindings, mut aliases) = (Vec::new(), Vec::new());
-        let mut names: Vec<&str> = Vec::new();
+        let mut names = HashSet::new();
         for (name, value) in parameters {
-            if names.contains(&name) {
+            if !names.insert(name) {
                 continue;
             }
-            names.push(name);
             if let Some(name) = name.strip_prefix("bindings.") {
                 bindings.push((name, value));
             } else if let Some(name) = name.strip_prefix("aliases.") {

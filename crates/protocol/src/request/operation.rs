@@ -86,6 +86,17 @@ pub struct QueryOptions {
     pub vertex_keys: bool,
 }
 
+impl QueryOptions {
+    /// Bytes on the heap that they take.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let alias = |alias: &Alias| size_of::<Alias>() + alias.alias.len() + alias.name.len();
+        let agent = self.user_agent.as_ref().map_or(0, |agent| agent.len());
+        let session = self.session.as_ref().map_or(0, |session| session.id.len());
+        self.aliases.iter().map(alias).sum::<usize>() + agent + session
+    }
+}
+
 /// Another name of a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Alias {
@@ -143,15 +154,20 @@ impl Operation {
         }
     }
 
-    /// Bytes on the heap that what it is about takes: the query and its variables, or what a log-in sends.
+    /// Bytes on the heap that it takes: the query with its variables and options, or what a log-in sends.
     ///
     /// Cost: one visit to everything inside.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         match self {
-            Self::Bytecode { bytecode, .. } => bytecode.query().heap_bytes(),
-            Self::Eval { gremlin, bindings, .. } => gremlin.len() + bindings.heap_bytes(),
-            Self::Authentication { sasl, .. } => sasl.len(),
+            Self::Bytecode { bytecode, options } => bytecode.query().heap_bytes() + options.heap_bytes(),
+            Self::Eval { gremlin, language, bindings, options } => {
+                let language = language.as_ref().map_or(0, |language| language.len());
+                gremlin.len() + language + bindings.heap_bytes() + options.heap_bytes()
+            }
+            Self::Authentication { sasl, mechanism } => {
+                sasl.len() + mechanism.as_ref().map_or(0, |mechanism| mechanism.len())
+            }
             Self::Close { session } => session.len(),
         }
     }
@@ -167,5 +183,26 @@ impl Operation {
             Self::Eval { .. } | Self::Authentication { .. } => "",
             Self::Close { .. } => "session",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_client_can_make_long_is_counted() {
+        let long = || Box::<str>::from("x".repeat(1000));
+        let options = QueryOptions {
+            aliases: vec![Alias { alias: long(), name: long() }],
+            user_agent: Some(long()),
+            session: Some(Session { id: long(), manages_transactions: false }),
+            ..QueryOptions::default()
+        };
+        let (gremlin, language, bindings) = (long(), Some(long()), Bindings::new());
+        let eval = Operation::Eval { gremlin, language, bindings, options };
+        assert!((6000..7000).contains(&eval.heap_bytes()), "{}", eval.heap_bytes());
+        let login = Operation::Authentication { sasl: vec![0; 1000], mechanism: Some(long()) };
+        assert_eq!(login.heap_bytes(), 2000);
     }
 }

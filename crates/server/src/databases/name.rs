@@ -1,6 +1,7 @@
 //! Name: which names a served database can have, in aliases, in roles and on disk.
 
 use evergraph_graph::error::{Error, Result};
+use evergraph_query::error::quoted;
 use std::fmt;
 use std::path::Path;
 
@@ -39,8 +40,9 @@ pub fn check_database_name(name: &str) -> Result<()> {
     let is_short = name.chars().count() <= LENGTH_MAX && name.len() <= BYTES_MAX;
     if !is_shown || is_path || !is_short {
         return Err(Error::invalid(format!(
-            "{name:?} cannot be the name of a database: it is that of the folder without the ending, such as social for \
-             social{ENDING}, of at most {LENGTH_MAX} characters, and does not begin with a dot"
+            "{} cannot be the name of a database: it is that of the folder without the ending, such as social for \
+             social{ENDING}, of at most {LENGTH_MAX} characters, and does not begin with a dot",
+            quoted(name)
         )));
     }
     if name == EVERY_DATABASE {

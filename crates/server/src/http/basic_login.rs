@@ -96,8 +96,7 @@ pub fn read_basic(value: &[u8]) -> Result<Credentials, &'static str> {
     let decoded = decoded.map_err(|_| "the header Authorization does not hold base64")?;
     let colon = decoded.iter().position(|byte| *byte == b':');
     let colon = colon.ok_or("the log-in is not of the form user:password")?;
-    let user = std::str::from_utf8(&decoded[..colon]).map_err(|_| "the user's name is not UTF-8")?;
-    Ok(Credentials { user: user.into(), password: decoded[colon + 1..].into() })
+    Credentials::new(&decoded[..colon], &decoded[colon + 1..])
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::http::basic_login::{log_in, unauthorized};
 use crate::http::body::{self, RequestBody};
 use crate::http::error::HttpError;
 use crate::http::response::respond;
+use crate::message_meter::Sender;
 use crate::request_context::WriteRule;
 use crate::security::access::Principal;
 use crate::server_phase::ServerPhase;
@@ -144,7 +145,7 @@ async fn read_post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<G
     let read = match body_length(headers) {
         Some(length) if length <= SHORT_BODY_BYTES => read(),
         _ => {
-            let _decoder = shared.core.messages.decoder().await;
+            let _decoder = shared.core.messages.decoder(Sender::Known).await;
             let reading = tokio::task::spawn_blocking(read).await;
             reading.map_err(|_| HttpError::from(Failure::internal()))?
         }

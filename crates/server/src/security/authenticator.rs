@@ -16,6 +16,7 @@
 use crate::security::audit::{AuditEvent, AuditLog, AuditRecord};
 use crate::security::login_cache::LoginCache;
 use crate::security::login_limit::LoginLimit;
+use crate::security::network::network;
 use crate::security::password;
 use crate::security::role::Role;
 use crate::security::user::{User, Users};
@@ -29,9 +30,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// Log-ins that wait to be verified, of all addresses and of one.
+/// Log-ins that wait to be verified, of all networks and of one.
 const WAITING_MAX: usize = 1024;
-const WAITING_OF_ADDRESS_MAX: usize = 64;
+const WAITING_OF_NETWORK_MAX: usize = 64;
 /// Processors for each thread that verifies, and such threads.
 const PROCESSORS_A_THREAD: usize = 4;
 const THREADS_MAX: usize = 2;
@@ -108,7 +109,7 @@ struct Loaded {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<LoginAttempt>,
-    of_addresses: HashMap<IpAddr, usize>,
+    of_networks: HashMap<IpAddr, usize>,
     threads: Vec<JoinHandle<()>>,
     is_stopping: bool,
 }
@@ -154,12 +155,13 @@ impl Authenticator {
             return self.answer(attempt, known);
         }
         let mut queue = lock(&self.queue);
-        let of_address = queue.of_addresses.get(&attempt.address).copied().unwrap_or_default();
-        if queue.is_stopping || queue.waiting.len() >= WAITING_MAX || of_address >= WAITING_OF_ADDRESS_MAX {
+        let network = network(attempt.address);
+        let of_network = queue.of_networks.get(&network).copied().unwrap_or_default();
+        if queue.is_stopping || queue.waiting.len() >= WAITING_MAX || of_network >= WAITING_OF_NETWORK_MAX {
             drop(queue);
             return self.answer(attempt, Err(LoginRefusal::Busy));
         }
-        *queue.of_addresses.entry(attempt.address).or_default() += 1;
+        *queue.of_networks.entry(network).or_default() += 1;
         queue.waiting.push_back(attempt);
         drop(queue);
         self.changed.notify_one();
@@ -267,10 +269,11 @@ impl Authenticator {
                         return;
                     }
                     if let Some(attempt) = queue.waiting.pop_front() {
-                        if let Some(count) = queue.of_addresses.get_mut(&attempt.address) {
+                        let network = network(attempt.address);
+                        if let Some(count) = queue.of_networks.get_mut(&network) {
                             *count -= 1;
                             if *count == 0 {
-                                queue.of_addresses.remove(&attempt.address);
+                                queue.of_networks.remove(&network);
                             }
                         }
                         break attempt;

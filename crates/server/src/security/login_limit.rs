@@ -8,8 +8,9 @@
 //! What is over the limit is refused before it costs anything. Log-ins that are cached are not counted, so that an
 //! attacker does not lock out a program that works.
 
+use crate::security::network::network;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// Users and addresses that are remembered, each.
@@ -85,17 +86,10 @@ fn count<K: std::hash::Hash + Eq + Clone>(
     *failures = Failures { count: (earlier.count + 1.0).min(allowance.burst), ..earlier };
 }
 
-/// What one party owns: an address of IPv4, or a network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        address => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv6Addr;
 
     #[test]
     fn an_address_and_a_user_may_fail_some_times_and_then_wait() {

@@ -13,6 +13,7 @@ pub mod host_check;
 pub mod login_cache;
 pub mod login_gate;
 pub mod login_limit;
+pub mod network;
 pub mod options;
 pub mod password;
 pub mod quota;

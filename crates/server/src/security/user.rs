@@ -9,7 +9,7 @@ use evergraph_storage::planted::{Bug, planted};
 use std::collections::BTreeMap;
 
 /// Characters of the name of a user.
-const NAME_LENGTH_MAX: usize = 64;
+pub const NAME_LENGTH_MAX: usize = 64;
 
 /// A user.
 #[derive(Clone, PartialEq, Eq, Debug)]

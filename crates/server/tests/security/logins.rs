@@ -195,6 +195,24 @@ async fn a_wrong_password_is_refused_and_the_third_ends_the_connection() {
     assert_eq!(client.ask(kerberos).await.code, 401);
 }
 
+#[tokio::test]
+async fn names_and_passwords_that_no_user_can_have_are_refused_at_once() {
+    let site = SecuredSite::new();
+    let server = site.serve();
+    let (name, password) = ("a".repeat(1 << 20), "p".repeat(1 << 20));
+    for (user, password) in [(&*name, PASSWORD), ("writer", &*password)] {
+        let mut client = Client::connect(server.address()).await;
+        let sasl = format!("\0{user}\0{password}").into_bytes();
+        let refused = client.ask(Operation::Authentication { sasl, mechanism: None }).await;
+        assert_eq!(refused.code, 401);
+        assert!(
+            refused.message.contains("longer than any"),
+            "what no user can have is refused at once: {}",
+            refused.message
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_flood_of_wrong_log_ins_delays_no_query_and_is_soon_refused() {
     let site = SecuredSite::new();

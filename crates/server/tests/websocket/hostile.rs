@@ -7,7 +7,7 @@ use crate::support::web_socket_client::{Client, eval};
 use evergraph_graph::value::Value;
 use evergraph_graph::value::collection::List;
 use evergraph_protocol::format::Format;
-use evergraph_protocol::request::operation::{Operation, QueryOptions};
+use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};
 use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
@@ -45,6 +45,20 @@ async fn a_message_that_is_too_long_ends_the_connection() {
     assert!(matches!(ended, None | Some(Message::Close(_))), "{ended:?}");
     let mut other = Client::connect(server.address()).await;
     assert_eq!(other.eval("g.inject(1)").await.number(), 1);
+}
+
+#[tokio::test]
+async fn an_error_repeats_no_more_of_a_request_than_a_few_lines() {
+    let (_, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
+    let failed = client.eval(&format!("g.inject(1).fail('{}')", "x".repeat(100_000))).await;
+    assert_eq!(failed.code, 595);
+    assert!(failed.message.len() < 16 << 10, "an error has a length: {}", failed.message.len());
+    let aliases = vec![Alias { alias: "g".into(), name: "\u{1}".repeat(1 << 20).into() }];
+    let options = QueryOptions { aliases, ..QueryOptions::default() };
+    let refused = client.ask(eval("g.V().count()", options)).await;
+    assert_eq!(refused.code, 499);
+    assert!(refused.message.len() < 1 << 10, "a name is cut: {}", refused.message.len());
 }
 
 #[tokio::test]

@@ -152,6 +152,47 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
 }
 
 #[tokio::test]
+async fn a_connection_has_so_many_sessions_at_once() {
+    let (_, server) = serve(ServerOptions::default());
+    let mut client = Client::connect(server.address()).await;
+    for session in 0..64 {
+        assert_eq!(client.eval_in(&session.to_string(), "g.V().count()").await.code, 200);
+    }
+    let refused = client.eval_in("another", "g.V().count()").await;
+    assert_eq!(refused.code, 596, "a connection has so many sessions at once");
+    assert!(refused.message.contains("64 sessions"), "{}", refused.message);
+    assert_eq!(client.eval_in("0", "g.V().count()").await.code, 200, "those that are open go on");
+    assert_eq!(client.ask(close("0")).await.code, 204);
+    assert_eq!(client.eval_in("another", "g.V().count()").await.code, 200);
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_rolls_back_is_forgotten_in_time_and_free_after_a_rollback() {
+    let mut options = ServerOptions::default();
+    options.transaction_idle_max = Duration::from_millis(50);
+    options.transaction_time_max = Duration::from_millis(200);
+    let (database, server) = serve(options);
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let began = Instant::now();
+    let forgotten = loop {
+        let late = client.eval_in("a", "g.addV('Point')").await;
+        if late.code == 596 {
+            break late;
+        }
+        assert_eq!(late.code, 597, "it is broken until it is forgotten: {}", late.message);
+        assert!(began.elapsed() < Duration::from_secs(30), "it is forgotten in time");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(forgotten.message.contains("its time was over"), "{}", forgotten.message);
+    assert_eq!(client.ask(transaction("rollback", "a")).await.code, 204);
+    assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
+    assert_eq!(client.ask(transaction("commit", "a")).await.code, 204);
+    assert_eq!(count(&database), 1);
+}
+
+#[tokio::test]
 async fn commits_on_disk_are_durable_when_they_are_answered() {
     let folder = tempfile::tempdir().unwrap();
     let database = std::sync::Arc::new(Database::open(folder.path().join("a.eg")).unwrap());

@@ -10,7 +10,7 @@ use evergraph_query::gremlin::bindings::Bindings;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use std::time::Duration;
 
-/// Results in a frame at most, of the server's 8 MiB.
+/// Results in a frame at most, of the server's 512 KiB.
 const FRAME_RESULTS: usize = 1024;
 /// How much later than a query's own time limit its answer is still awaited: the server's error says more.
 const ANSWER_TIME: Duration = Duration::from_secs(5);

@@ -30,7 +30,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -166,8 +166,12 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     opening.database_memory_limit_bytes = arguments.database_memory_limit;
     let security = arguments.security()?;
     check_reach(arguments.listen, security.users.is_some(), security.tls.is_some())?;
+    security.check_files()?;
     let log = arguments.log.start()?;
     let mut manager = ServiceManager::of_environment();
+    // Where nothing is read again, it ends the program as ever. Databases may take long to open.
+    let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
+    let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
     manager.status("opening databases");
     let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
     for info in databases.list() {
@@ -177,7 +181,7 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
             Some(error) => tracing::error!(target: target::SERVER, database, "it cannot be opened: {error}"),
         }
     }
-    let served = serve(arguments, context, &databases, &security, &mut manager);
+    let served = serve(arguments, context, &databases, &security, &mut manager, &hung_up);
     // Whatever came of serving, what is open is closed.
     let closed = databases.close_all();
     served?;
@@ -193,14 +197,12 @@ fn serve(
     databases: &Arc<DatabaseCatalogue>,
     security: &SecurityOptions,
     manager: &mut ServiceManager,
+    hung_up: &AtomicBool,
 ) -> Result<(), Failure> {
     let mut options = ServerOptions::default();
     options.workers = context.threads;
     options.slow_query_time = arguments.log.slow_query_time.0;
     arguments.limits.apply(&mut options);
-    // Where nothing is read again, it ends the program as ever.
-    let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
-    let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
     let files = arguments.files.options();
     let server =
         Server::start_with_files(Arc::clone(databases), arguments.listen, options, security, &files)?;

@@ -27,7 +27,7 @@ pub struct LimitArguments {
     /// Number of requests of a user that are not answered yet.
     #[arg(long, value_name = "N", value_parser = count(), default_value = "1024", help_heading = LIMITS)]
     pub user_requests: usize,
-    /// Time that a client has for TLS and to become a WebSocket.
+    /// Time that a client has for TLS and the head of a request, that of a WebSocket included.
     #[arg(long, value_name = "TIME", value_parser = amount::time, default_value = "10s", help_heading = LIMITS)]
     pub handshake_timeout: Duration,
     /// Time without a message after which a client is disconnected that has not logged in.

@@ -232,7 +232,7 @@ impl Session {
     #[must_use]
     pub fn overdue(&self, is_busy: bool, idle_max: Duration, time_max: Duration) -> Option<String> {
         let SessionTransaction::Open { began, last_used, .. } = &*self.state() else { return None };
-        if began.elapsed() >= time_max {
+        if began.elapsed() >= time_max && !planted(Bug::OldTransactionsStay) {
             return Some(format!("it was open for {} seconds", time_max.as_secs_f64()));
         }
         let is_idle = !is_busy && last_used.elapsed() >= idle_max && !planted(Bug::IdleTransactionsStay);

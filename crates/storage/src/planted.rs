@@ -279,6 +279,12 @@ bugs! {
 
     // Sessions and limits of the server.
 
+    /// A user may have any number of connections and requests.
+    QuotasUnlimited = "quotas-unlimited";
+    /// A transaction stays open for as long as its client uses it.
+    OldTransactionsStay = "old-transactions-stay";
+    /// Other users of the machine may read keys and the users file.
+    PrivateFilesOpen = "private-files-open";
     /// A connection may open any number of sessions.
     SessionsUnlimited = "sessions-unlimited";
     /// Names and passwords of any length wait to be verified, and are remembered.

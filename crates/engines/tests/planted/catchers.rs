@@ -476,6 +476,21 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             &["who is asked to log in has so much time, whatever is sent meanwhile"],
         ),
 
+        QuotasUnlimited => (
+            "security",
+            "limits::a_user_has_so_many_connections_and_requests_at_once",
+            &["a user has so many connections at once"],
+        ),
+        OldTransactionsStay => (
+            "websocket",
+            "sessions::a_transaction_ends_in_time_however_often_it_is_used",
+            &["a transaction ends in time"],
+        ),
+        PrivateFilesOpen => (
+            "security",
+            "transport::keys_and_certificates_that_cannot_be_used_are_refused_by_name",
+            &["a key that others can read is refused"],
+        ),
         SessionsUnlimited => (
             "websocket",
             "sessions::a_connection_has_so_many_sessions_at_once",

@@ -1,5 +1,6 @@
 //! Quota: how many connections and requests a user may have at once.
 
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -53,7 +54,7 @@ impl Quotas {
                 (&mut usage.requests_count, self.requests_max, "requests that are not answered")
             }
         };
-        if *count >= most {
+        if *count >= most && !planted(Bug::QuotasUnlimited) {
             return Err(format!("the user {user:?} has {count} {what}, and may have no more"));
         }
         *count += 1;

@@ -11,6 +11,7 @@
 use crate::security::role::Role;
 use crate::security::user::Users;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::planted::{Bug, planted};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 use std::fs::{File, Metadata};
@@ -134,7 +135,7 @@ pub enum Create {
 /// `invalid`, with what to do.
 pub fn check_private(path: &Path, metadata: &Metadata) -> Result<()> {
     let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
+    if mode & 0o077 == 0 || planted(Bug::PrivateFilesOpen) {
         return Ok(());
     }
     let path = path.display();

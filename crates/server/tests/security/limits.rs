@@ -77,7 +77,7 @@ async fn a_user_has_so_many_connections_and_requests_at_once() {
     }
     let mut third = Client::connect(server.address()).await;
     let refused = third.ask_as("reader", PASSWORD, count()).await;
-    assert_eq!(refused.code, 401);
+    assert_eq!(refused.code, 401, "a user has so many connections at once");
     assert!(refused.message.contains("2 connections"), "{}", refused.message);
     assert_eq!(third.ask_as("writer", PASSWORD, count()).await.code, 200, "another user");
     let endless = "g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))";

@@ -154,7 +154,8 @@ async fn keys_and_certificates_that_cannot_be_used_are_refused_by_name() {
     let root = Root::new("root");
     let site = with_tls(&root);
     let refused = |words: &[&str]| {
-        let error = site.serve_at("127.0.0.1:0").err().unwrap().to_string();
+        let error =
+            site.serve_at("127.0.0.1:0").err().expect("a key that others can read is refused").to_string();
         for word in words {
             assert!(error.contains(word), "{word}: {error}");
         }

@@ -152,6 +152,26 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
 }
 
 #[tokio::test]
+async fn a_transaction_ends_in_time_however_often_it_is_used() {
+    let mut options = ServerOptions::default();
+    options.transaction_time_max = Duration::from_millis(300);
+    let (database, server) = serve(options);
+    let mut client = Client::connect(server.address()).await;
+    let began = Instant::now();
+    let late = loop {
+        let answer = client.eval_in("a", "g.addV('Point')").await;
+        if answer.code != 200 {
+            break answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "a transaction ends in time");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(late.code, 597);
+    assert!(late.message.contains("it was open for"), "{}", late.message);
+    assert_eq!(count(&database), 0);
+}
+
+#[tokio::test]
 async fn a_connection_has_so_many_sessions_at_once() {
     let (_, server) = serve(ServerOptions::default());
     let mut client = Client::connect(server.address()).await;

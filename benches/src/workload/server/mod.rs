@@ -8,11 +8,13 @@
 //! logins      connections that log in                           idle         memory of connections, readiness
 //! heavy       look-ups beside a heavy query                     embedded     the same without a server
 //! peers       servers of others, in a JVM                       claims       SNB's reads, and mixes of reads and writes
+//! ceiling     a server of constant answers
 //! ```
 //!
 //! Every server listens on a free port of this machine, and ends with the run. Before a question is timed, answers of each
 //! server are compared with what the edges say.
 
+mod ceiling;
 mod claims;
 mod contender;
 mod embedded;
@@ -95,7 +97,8 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     };
     let plan = work.plan.server.clone();
     let most = plan.connections.iter().chain([&plan.idle_connections]).max().copied().unwrap_or(0);
-    allow_descriptors(most as u64 + 200)?;
+    // Both ends of the ceiling's connections are in this process.
+    allow_descriptors(2 * most as u64 + 200)?;
     let people = People::new(work.plan, plan.scale)?;
     let database = work.place("people.eg");
     people.make_database(&database)?;

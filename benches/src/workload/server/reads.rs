@@ -1,13 +1,16 @@
 //! Reads: look-ups, walks of two steps and large answers, by so many connections.
 
-use crate::plan::Work;
+use crate::plan::{Work, wrong};
 use crate::server_plan::ServerPart;
+use crate::workload::server::ceiling::{CEILING, Ceiling};
 use crate::workload::server::contender::{Contender, Dialect};
+use crate::workload::server::exchange::Exchange;
 use crate::workload::server::peers::Peers;
 use crate::workload::server::question::{Asked, Question};
 use crate::workload::server::{BY_HTTP, Bench, EMBEDDED, Races, connections, embedded};
 use evergraph::Database;
 use evergraph_graph::error::Result;
+use tungstenite::Bytes;
 
 /// Connections that ask for large answers.
 const ROWS_CONNECTIONS: [usize; 2] = [1, 8];
@@ -88,13 +91,22 @@ fn one(
         }
         units.push(of_contender);
     }
+    let ceiling = match figure.question {
+        Question::Rows => None,
+        _ => Some(Ceiling::start(answer(chosen[0], &units[0][0][0])?)?),
+    };
+    let ceiling = ceiling.as_ref().map(Ceiling::contender);
     for count in counts {
+        let of_ceiling = ceiling.as_ref().map(|_| CEILING);
         let embedded = (*count == 1).then_some(EMBEDDED);
         let names: Vec<&'static str> =
-            chosen.iter().map(|contender| contender.name).chain(embedded).collect();
-        let races = Races::run(&names, plan.rounds, |place| match chosen.get(place) {
-            Some(contender) => contender.load(&units[place], *count, plan.warm_up, plan.run_time),
-            None => embedded::run(database, chosen[0], &bench.people, &asked, plan.run_time),
+            chosen.iter().map(|contender| contender.name).chain(of_ceiling).chain(embedded).collect();
+        let races = Races::run(&names, plan.rounds, |place| match (chosen.get(place), &ceiling) {
+            (Some(contender), _) => contender.load(&units[place], *count, plan.warm_up, plan.run_time),
+            (None, Some(ceiling)) if names[place] == CEILING => {
+                ceiling.load(&units[0], *count, plan.warm_up, plan.run_time)
+            }
+            _ => embedded::run(database, chosen[0], &bench.people, &asked, plan.run_time),
         })?;
         let rows =
             if figure.question == Question::Rows { format!(" of {} rows", plan.rows) } else { String::new() };
@@ -102,4 +114,13 @@ fn one(
         races.add(work, &format!("{}.clients_{count}", figure.name), &title);
     }
     Ok(())
+}
+
+/// The frame that a server answers a request with.
+fn answer(server: &Contender, request: &Bytes) -> Result<Bytes> {
+    let (_, mut frames) = Exchange::connect(server.address, server.carrier())?.ask(request)?;
+    match frames.len() {
+        1 => Ok(frames.remove(0)),
+        count => Err(wrong(server.name, "frames of a small answer", count, 1)),
+    }
 }

@@ -9,6 +9,8 @@
 //! nobody takes. What such a stream holds is one chunk, since only the next result tells that a part is not the last one.
 
 use crate::answer::format::{AnswerEncoder, AnswerEnd};
+use crate::answer::memory::KeptBytes;
+use crate::answer::meter::AnswerMeter;
 use crate::failure::Failure;
 use crate::outbox::{Frame, Outbox};
 use crate::result_chunk::{ChunkDetail, ChunkState, ResultChunk};
@@ -25,11 +27,13 @@ use std::collections::VecDeque;
 pub(crate) struct AnswerStream {
     /// `None` for results that were collected.
     results: Option<Results<'static>>,
-    chunks: VecDeque<ResultChunk>,
+    /// Those of a write come with the memory that they take until they are written.
+    chunks: VecDeque<(ResultChunk, Option<KeptBytes>)>,
     detail: ChunkDetail,
     /// Results of a chunk.
     chunk_results: usize,
     encoder: Box<dyn AnswerEncoder>,
+    meter: AnswerMeter,
     /// What the next part says beside its results.
     warnings: Vec<Value>,
     vertex_keys: Vec<(Value, Value)>,
@@ -63,13 +67,14 @@ pub(crate) enum StreamStep {
 }
 
 impl AnswerStream {
-    /// Of `results`, which `encoder` writes, `chunk_results` at a time, with `warnings` beside the first part; those of a write
-    /// come later.
+    /// Of `results`, which `encoder` writes within the limits of `meter`, `chunk_results` at a time, with `warnings` beside the
+    /// first part; those of a write come later.
     pub(crate) fn new(
         results: Option<Results<'static>>,
         detail: ChunkDetail,
         chunk_results: usize,
         encoder: Box<dyn AnswerEncoder>,
+        meter: AnswerMeter,
         warnings: Vec<Value>,
     ) -> Self {
         Self {
@@ -78,6 +83,7 @@ impl AnswerStream {
             detail,
             chunk_results,
             encoder,
+            meter,
             warnings,
             vertex_keys: Vec::new(),
             room: Room::First,
@@ -92,8 +98,12 @@ impl AnswerStream {
     }
 
     /// The same with results that were collected. Their edges have the names that a commit gave them.
-    pub(crate) fn with_chunks(self, chunks: VecDeque<ResultChunk>, renamed: &[(EdgeId, EdgeId)]) -> Self {
-        let chunks = chunks.into_iter().map(|chunk| chunk.renamed(renamed)).collect();
+    pub(crate) fn with_chunks(
+        self,
+        chunks: VecDeque<(ResultChunk, KeptBytes)>,
+        renamed: &[(EdgeId, EdgeId)],
+    ) -> Self {
+        let chunks = chunks.into_iter().map(|(chunk, kept)| (chunk.renamed(renamed), Some(kept))).collect();
         Self { chunks, ..self }
     }
 
@@ -113,13 +123,15 @@ impl AnswerStream {
     /// Goes on: computes results at most once. `count` is told of results that were written.
     ///
     /// # Errors
-    /// Errors of the query, and of results that cannot be sent.
+    /// Errors of the query, and of results that cannot be sent; `limit` if there are too many.
     pub(crate) fn step(&mut self, mut count: impl FnMut(u64)) -> Result<StreamStep, Failure> {
         if self.is_ending {
             return self.end();
         }
         if std::mem::take(&mut self.is_full) {
             let attributes = self.take_attributes();
+            // A part that was made counts as sent.
+            self.meter.add_bytes(self.encoder.part_bytes(), 0)?;
             let part = self.encoder.part(&attributes)?;
             self.room = Room::Next;
             return Ok(StreamStep::Part(part));
@@ -128,17 +140,20 @@ impl AnswerStream {
             && let Some(results) = &mut self.results
             && let Some(chunk) = ResultChunk::next(results, self.detail, self.chunk_results)?
         {
-            self.chunks.push_back(chunk);
+            self.chunks.push_back((chunk, None));
         }
-        let Some(chunk) = self.chunks.front_mut() else {
+        let Some((chunk, kept)) = self.chunks.front_mut() else {
             // The transaction of a session is given back before the client asks for more.
             self.results = None;
             return self.end();
         };
         self.vertex_keys.append(&mut chunk.take_vertex_keys());
-        let encoder = &mut self.encoder;
+        // What is made of it takes its place.
+        drop(kept.take());
+        let (encoder, meter) = (&mut self.encoder, &mut self.meter);
         let written = chunk.write(|item, bulk, elements| {
             let left = encoder.push(item, bulk, elements)?;
+            meter.add_rows(bulk - left)?;
             count(bulk - left);
             Ok::<u64, EncodeError>(left)
         })?;
@@ -153,7 +168,12 @@ impl AnswerStream {
     fn end(&mut self) -> Result<StreamStep, Failure> {
         let attributes = self.take_attributes();
         self.room = Room::Next;
-        Ok(match self.encoder.end(&attributes)? {
+        let end = self.encoder.end(&attributes)?;
+        let (AnswerEnd::Last(frame) | AnswerEnd::More(frame)) = &end;
+        // An answer that was made as a whole is refused as a whole, before any of it is sent.
+        let following_bytes = if self.is_ending { 0 } else { self.encoder.following_bytes() };
+        self.meter.add_bytes(frame.bytes.len() as u64, following_bytes)?;
+        Ok(match end {
             AnswerEnd::Last(frame) => StreamStep::Last(frame),
             AnswerEnd::More(frame) => {
                 self.is_ending = true;
@@ -180,17 +200,37 @@ impl AnswerStream {
     }
 }
 
-/// Whether all results of `chunk` can be sent, with `trial`, which sends nothing.
+/// Whether all results of `chunk` can be sent, with `trial`, which sends nothing, and within the limits of `meter`. Of equal
+/// ones no more than two parts are made: the others are like the second one.
 ///
 /// # Errors
-/// Those of results that cannot be sent.
-pub(crate) fn try_out(chunk: &ResultChunk, trial: &mut dyn AnswerEncoder) -> Result<(), EncodeError> {
-    chunk.try_each(|item, elements| {
-        if trial.push(item, 1, elements)? > 0 {
-            trial.part(&Attributes::new())?;
-            trial.push(item, 1, elements)?;
+/// Those of results that cannot be sent; `limit` if there are too many.
+pub(crate) fn try_out(
+    chunk: &ResultChunk,
+    trial: &mut dyn AnswerEncoder,
+    meter: &mut AnswerMeter,
+) -> Result<(), EncodeError> {
+    chunk.try_each(|item, bulk, elements| {
+        meter.add_rows(bulk)?;
+        let left = trial.push(item, bulk, elements)?;
+        if left > 0 {
+            end_trial_part(trial, meter)?;
+            let more = trial.push(item, left, elements)?;
+            if more > 0 {
+                let part_bytes = end_trial_part(trial, meter)?;
+                let parts = more.div_ceil((left - more).max(1));
+                meter.add_bytes(part_bytes.saturating_mul(parts), 0)?;
+            }
         }
         Ok::<(), EncodeError>(())
     })?;
-    trial.part(&Attributes::new()).map(drop)
+    end_trial_part(trial, meter).map(drop)
+}
+
+/// Ends the part of a trial, and returns its bytes.
+fn end_trial_part(trial: &mut dyn AnswerEncoder, meter: &mut AnswerMeter) -> Result<u64, EncodeError> {
+    let part = trial.part(&Attributes::new())?;
+    let bytes = part.bytes.len() as u64 + trial.following_bytes();
+    meter.add_bytes(bytes, 0)?;
+    Ok(bytes)
 }

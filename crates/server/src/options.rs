@@ -14,6 +14,10 @@ pub struct ServerOptions {
     pub query_timeout: Duration,
     /// Bytes that a query may hold beside the graph.
     pub query_memory_bytes: u64,
+    /// Results of an answer, equal ones counted each; an answer with more ends with an error.
+    pub result_rows_max: u64,
+    /// Bytes of an answer, as they are sent; a longer one ends with an error.
+    pub result_bytes_max: u64,
     /// Bytes of results that wait for the client, a connection.
     pub outbox_bytes_max: usize,
     /// Requests of a connection that are not answered yet; further ones are read when one is.
@@ -51,6 +55,10 @@ impl Default for ServerOptions {
             slice: Duration::from_millis(5),
             query_timeout: Duration::from_secs(60),
             query_memory_bytes: 1 << 30,
+            // More than a client reads within the time of a query, by a network of 10 Gbit/s: they end what runs away where
+            // that time was raised, and no export.
+            result_rows_max: 100_000_000,
+            result_bytes_max: 64 << 30,
             outbox_bytes_max: 64 << 10,
             requests_max: 256,
             connections_max: 4096,

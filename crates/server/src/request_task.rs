@@ -10,6 +10,8 @@
 //! session are sent once their commit is durable, so that what a client has seen is never taken back.
 
 use crate::answer::format::{AnswerEncoder, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::memory::{AnswerMemory, KeptBytes, KeptPurpose};
+use crate::answer::meter::AnswerMeter;
 use crate::answer_stream::{AnswerStream, StreamStep, try_out};
 use crate::databases::target::RequestTarget;
 use crate::failure::Failure;
@@ -31,7 +33,6 @@ use evergraph::gremlin::results::Results;
 use evergraph::gremlin::task::Task;
 use evergraph::shared_transaction::SharedTransaction;
 use evergraph::transaction::Transaction;
-use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::Committed;
 use evergraph_graph::value::Value;
@@ -45,6 +46,13 @@ use evergraph_storage::planted::{Bug, planted};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// What the results of a write are kept for.
+const WRITTEN: KeptPurpose = KeptPurpose {
+    name: "results of a write",
+    results: "the results of a write are kept until it is committed",
+    advice: "end it with discard() or count(), or write less at a time",
+};
 
 /// A request on its way to its answer.
 pub struct RequestTask {
@@ -78,10 +86,11 @@ struct Streaming {
 struct Collection {
     transaction: SharedTransaction,
     results: Results<'static>,
-    chunks: VecDeque<ResultChunk>,
-    bytes: u64,
-    /// Finds results that cannot be sent while nothing is committed yet.
+    chunks: VecDeque<(ResultChunk, KeptBytes)>,
+    memory: Arc<AnswerMemory>,
+    /// Finds results that cannot be sent while nothing is committed yet, and holds the memory that their answer takes.
     trial: Box<dyn AnswerEncoder>,
+    meter: AnswerMeter,
     stream: AnswerStream,
 }
 
@@ -231,11 +240,14 @@ impl RequestTask {
             _ => ResultForm::Bare,
         };
         let result_options = ResultOptions { form, batch_size: options.batch_size, properties: parts };
-        let encoder = |purpose| self.answer.encoder(result_options, purpose);
+        let budget = Arc::clone(self.database()?.store().budget());
+        let memory = AnswerMemory::new(budget, self.context.options.query_memory_bytes);
+        let meter = AnswerMeter::new(&self.context.options);
+        let encoder = |purpose| self.answer.encoder(result_options, purpose, &memory);
         let chunk_results = self.answer.chunk_results(options.batch_size);
         let stream = |results| {
             let encoder = encoder(EncoderPurpose::Answer);
-            AnswerStream::new(results, detail, chunk_results, encoder, warnings.clone())
+            AnswerStream::new(results, detail, chunk_results, encoder, meter, warnings.clone())
         };
         let streaming =
             |results, writes| State::Streaming(Box::new(Streaming { stream: stream(Some(results)), writes }));
@@ -252,8 +264,9 @@ impl RequestTask {
                 transaction,
                 results,
                 chunks: VecDeque::new(),
-                bytes: 0,
+                memory: Arc::clone(&memory),
                 trial: encoder(EncoderPurpose::Trial),
+                meter,
                 stream: stream(None),
             }));
         } else {
@@ -301,14 +314,10 @@ impl RequestTask {
     fn collect(&mut self, mut collection: Box<Collection>, task: &TaskHandle) -> Result<Step, Failure> {
         let detail = collection.stream.detail();
         if let Some(chunk) = ResultChunk::next(&mut collection.results, detail, RESULTS_MAX)? {
-            try_out(&chunk, &mut *collection.trial)?;
-            collection.bytes += chunk.size_bytes();
-            if collection.bytes > self.context.options.query_memory_bytes {
-                let text = "the results of a write are kept until it is committed, and these take more memory than a \
-                            query may: end it with discard() or count(), or write less at a time";
-                return Err(Error::new(ErrorKind::Limit, text).into());
-            }
-            collection.chunks.push_back(chunk);
+            let mut kept = collection.memory.keep(WRITTEN);
+            kept.add(chunk.size_bytes())?;
+            try_out(&chunk, &mut *collection.trial, &mut collection.meter)?;
+            collection.chunks.push_back((chunk, kept));
             self.state = State::Collecting(collection);
             return Ok(Step::Continue);
         }
@@ -320,7 +329,7 @@ impl RequestTask {
     fn commit(
         &mut self,
         transaction: Transaction,
-        stream: Option<(AnswerStream, VecDeque<ResultChunk>)>,
+        stream: Option<(AnswerStream, VecDeque<(ResultChunk, KeptBytes)>)>,
         task: &TaskHandle,
     ) -> Result<Step, Failure> {
         // The role may be another one than when the transaction began.

@@ -85,11 +85,12 @@ impl ResultChunk {
         self.elements.vertices().filter_map(key).collect()
     }
 
-    /// Bytes of its results in memory, without elements.
+    /// Bytes of its results in memory, with the elements in them.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         let bytes = |traverser: &Traverser| size_of::<Traverser>() + traverser.item.heap_bytes();
-        self.traversers.as_slice().iter().map(bytes).sum::<usize>() as u64
+        let results_bytes: usize = self.traversers.as_slice().iter().map(bytes).sum();
+        results_bytes as u64 + self.elements.memory_bytes()
     }
 
     /// Gives edges the names that they have since a commit, which lists those before and after.
@@ -125,15 +126,18 @@ impl ResultChunk {
         Ok(ChunkState::Empty)
     }
 
-    /// Gives each result to `push` once, without taking it out.
+    /// Gives each result to `push`, with how often it occurs, without taking it out.
     ///
     /// # Errors
     /// Those of `push`.
     pub fn try_each<E>(
         &self,
-        mut push: impl FnMut(&Item, &Self) -> std::result::Result<(), E>,
+        mut push: impl FnMut(&Item, u64, &Self) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
-        self.traversers.as_slice().iter().try_for_each(|traverser| push(&traverser.item, self))
+        self.traversers
+            .as_slice()
+            .iter()
+            .try_for_each(|traverser| push(&traverser.item, traverser.bulk, self))
     }
 
     /// The names of what is in the results.

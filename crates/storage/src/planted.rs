@@ -307,6 +307,10 @@ bugs! {
     VanishedClientsStay = "vanished-clients-stay";
     /// Nobody is told that a disk is full.
     FullDisksUntold = "full-disks-untold";
+    /// Results that are kept until they can be sent take nothing of their database's memory.
+    KeptAnswersUncounted = "kept-answers-uncounted";
+    /// An answer may have any number of results, and be of any length.
+    ResultsUnlimited = "results-unlimited";
     /// Tasks have their turn in the order in which they came, whoever they belong to.
     OwnersTakeNoTurns = "owners-take-no-turns";
     /// Long tasks are not told from short ones.

@@ -84,8 +84,8 @@ pub struct ServeArguments {
     /// databases there.
     #[arg(long, value_name = "FOLDER")]
     pub root: Option<PathBuf>,
-    /// Memory limit of each database, such as 1GiB; all together stay below --memory-limit [default: all of it for one
-    /// database, an eighth or less for each of several].
+    /// Memory limit of each database, such as 1GiB; all together stay below --memory-limit, here by default half of the
+    /// machine's memory with any engine [default: all of it for one database, an eighth or less for each of several].
     #[arg(long, value_name = "SIZE", value_parser = amount::memory)]
     pub database_memory_limit: Option<u64>,
     /// Address to listen on, and a port; port 0 is any free one. Without users and TLS the address is 127.0.0.1 or [::1].

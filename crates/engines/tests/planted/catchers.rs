@@ -546,6 +546,16 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "observation::a_full_disk_is_told_until_a_commit_finds_room_and_the_server_stays_ready",
             &["a full disk is told"],
         ),
+        KeptAnswersUncounted => (
+            "http",
+            "answer_limits::answers_that_are_kept_count_below_the_memory_limit_of_their_database",
+            &["a kept answer leaves no room for another one"],
+        ),
+        ResultsUnlimited => (
+            "http",
+            "answer_limits::an_answer_in_any_format_ends_at_the_limits_of_results_and_bytes",
+            &["an answer ends at its limit"],
+        ),
         OwnersTakeNoTurns => (
             "scheduler",
             "owners_take_turns_whoever_has_many_tasks",

@@ -73,7 +73,7 @@ pub struct Elements {
     vertices: HashMap<VertexId, ElementData>,
     edges: HashMap<EdgeId, ElementData>,
     catalogue: Arc<Catalogue>,
-    _memory: MemoryShare,
+    memory: MemoryShare,
 }
 
 impl Elements {
@@ -94,7 +94,13 @@ impl Elements {
         items.into_iter().for_each(|item| found.item(item, 0));
         let mut reader = Reader { view, catalogue: view.catalogue(), charge, held: MemoryShare::default() };
         let (vertices, edges) = (reader.vertices(found.vertices)?, reader.edges(found.edges)?);
-        Ok(Self { vertices, edges, catalogue: reader.catalogue, _memory: reader.held })
+        Ok(Self { vertices, edges, catalogue: reader.catalogue, memory: reader.held })
+    }
+
+    /// Bytes that they take, about.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.bytes()
     }
 
     /// All vertices, ends of edges and owners of properties included, in no order.

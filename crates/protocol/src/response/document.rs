@@ -115,6 +115,12 @@ impl DocumentEncoder {
             && (self.part_count >= self.limits.results_max || self.part.len() >= self.limits.bytes_max)
     }
 
+    /// Bytes of the part so far.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.part.len()
+    }
+
     /// What was written since the last part.
     #[must_use]
     pub fn take_part(&mut self) -> Vec<u8> {

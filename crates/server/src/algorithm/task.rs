@@ -14,6 +14,7 @@ use crate::algorithm::rows::{
     AnswerEnd, AnswerRows, AnswerSummary, RowFormat, VertexColumns, failure_frame, rows_bytes,
 };
 use crate::algorithm::threads::AlgorithmThreads;
+use crate::answer::meter::AnswerMeter;
 use crate::failure::Failure;
 use crate::outbox::Frame;
 use crate::query_registry::QueryState;
@@ -45,6 +46,7 @@ pub struct AlgorithmTask {
     /// What its user may do, for the log.
     access: Option<Access>,
     usage: RequestUsage,
+    meter: AnswerMeter,
     is_begun: bool,
     is_done: bool,
 }
@@ -72,8 +74,8 @@ impl AlgorithmTask {
         threads: Arc<AlgorithmThreads>,
     ) -> Self {
         let access = context.target.as_ref().map(|target| target.access.clone());
-        let (usage, state) = (RequestUsage::start(), State::Begun);
-        Self { context, call, format, threads, state, access, usage, is_begun: false, is_done: false }
+        let (usage, state, meter) = (RequestUsage::start(), State::Begun, AnswerMeter::new(&context.options));
+        Self { context, call, format, threads, state, access, usage, meter, is_begun: false, is_done: false }
     }
 
     fn step(&mut self, task: &TaskHandle) -> Result<Step, Failure> {
@@ -97,7 +99,10 @@ impl AlgorithmTask {
                 }
                 let before = rows.sent_count();
                 let frame = rows.part()?;
-                self.usage.add_rows(rows.sent_count() - before);
+                let sent_count = rows.sent_count() - before;
+                self.meter.add_rows(sent_count)?;
+                self.meter.add_bytes(frame.bytes.len() as u64, 0)?;
+                self.usage.add_rows(sent_count);
                 let is_last = rows.is_done();
                 self.send(if is_last { Status::Success } else { Status::PartialContent }, frame);
                 Ok(if is_last { Step::End } else { Step::Continue })

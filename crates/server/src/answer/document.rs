@@ -6,6 +6,7 @@
 //! ```
 
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::memory::AnswerMemory;
 use crate::failure::Failure;
 use crate::outbox::{BodyPart, Frame, FrameKind};
 use crate::result_chunk::ResultChunk;
@@ -62,7 +63,12 @@ pub fn failure_document(id: Option<Uuid>, failure: &Failure) -> Vec<u8> {
 }
 
 impl AnswerFormat for Document {
-    fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder> {
+    fn encoder(
+        &self,
+        options: ResultOptions,
+        purpose: EncoderPurpose,
+        _: &Arc<AnswerMemory>,
+    ) -> Box<dyn AnswerEncoder> {
         let document = DocumentEncoder::new(
             DocumentLayout::Response(self.id),
             options.form,
@@ -110,6 +116,10 @@ impl BodyEncoder {
 impl AnswerEncoder for BodyEncoder {
     fn push(&mut self, item: &Item, bulk: u64, elements: &ResultChunk) -> Result<u64, EncodeError> {
         self.document.push(item, bulk, elements)
+    }
+
+    fn part_bytes(&self) -> u64 {
+        self.document.size_bytes() as u64
     }
 
     fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError> {

@@ -1,5 +1,6 @@
 //! `AnswerFormat` and `AnswerEncoder`: what a request needs to write its answer.
 
+use crate::answer::memory::AnswerMemory;
 use crate::failure::Failure;
 use crate::http::error::HttpError;
 use crate::outbox::{BodyPart, Frame, FrameKind};
@@ -9,6 +10,7 @@ use evergraph_protocol::request::operation::MaterializeProperties;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::ResultForm;
 use evergraph_query::value::item::Item;
+use std::sync::Arc;
 
 /// How results of a query are written, as its request says.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +45,14 @@ pub trait AnswerFormat: Send + Sync {
         RESULTS_MAX
     }
 
-    /// An encoder of its results.
-    fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder>;
+    /// An encoder of its results. What it keeps until the last one is known counts in `memory`; one for a trial counts all
+    /// that the answer will keep, until it is dropped.
+    fn encoder(
+        &self,
+        options: ResultOptions,
+        purpose: EncoderPurpose,
+        memory: &Arc<AnswerMemory>,
+    ) -> Box<dyn AnswerEncoder>;
 
     /// The whole answer to a request that has no results: a commit, a rollback.
     fn nothing(&self, attributes: &Attributes) -> Frame;
@@ -61,6 +69,11 @@ pub trait AnswerEncoder: Send {
     /// If a result cannot be sent. The part is as it was before.
     fn push(&mut self, item: &Item, bulk: u64, elements: &ResultChunk) -> Result<u64, EncodeError>;
 
+    /// Bytes of the part so far, if it is sent when it is full.
+    fn part_bytes(&self) -> u64 {
+        0
+    }
+
     /// What was added since the last part, when more follows, with what a program should know of it beside.
     ///
     /// # Errors
@@ -72,6 +85,12 @@ pub trait AnswerEncoder: Send {
     /// # Errors
     /// As [`AnswerEncoder::part`].
     fn end(&mut self, attributes: &Attributes) -> Result<AnswerEnd, EncodeError>;
+
+    /// Bytes, about, that follow what the last call of [`AnswerEncoder::part`] or the first one of [`AnswerEncoder::end`]
+    /// gave: of an answer that is made as a whole.
+    fn following_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// What is sent when there are no more results.

@@ -11,6 +11,7 @@
 
 use crate::answer::document::{BodyEncoder, PART_LIMITS};
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::memory::AnswerMemory;
 use crate::answer::warnings::warnings;
 use crate::failure::Failure;
 use crate::http::error::HttpError;
@@ -36,7 +37,12 @@ pub struct Lines {
 }
 
 impl AnswerFormat for Lines {
-    fn encoder(&self, options: ResultOptions, purpose: EncoderPurpose) -> Box<dyn AnswerEncoder> {
+    fn encoder(
+        &self,
+        options: ResultOptions,
+        purpose: EncoderPurpose,
+        _: &Arc<AnswerMemory>,
+    ) -> Box<dyn AnswerEncoder> {
         let limits = FrameLimits { bytes_max: PART_BYTES, ..PART_LIMITS };
         let document =
             DocumentEncoder::new(DocumentLayout::Lines, ResultForm::Bare, limits, options.properties);
@@ -66,6 +72,10 @@ struct LinesEncoder(BodyEncoder);
 impl AnswerEncoder for LinesEncoder {
     fn push(&mut self, item: &Item, bulk: u64, elements: &ResultChunk) -> Result<u64, EncodeError> {
         self.0.push(item, bulk, elements)
+    }
+
+    fn part_bytes(&self) -> u64 {
+        self.0.part_bytes()
     }
 
     fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError> {

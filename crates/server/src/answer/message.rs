@@ -1,6 +1,7 @@
 //! Message: answers of Gremlin Server's protocol over WebSocket, each with the id of its request.
 
 use crate::answer::format::{AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions};
+use crate::answer::memory::AnswerMemory;
 use crate::failure::Failure;
 use crate::outbox::{Frame, FrameKind};
 use crate::result_chunk::{RESULTS_MAX, RESULTS_MIN, ResultChunk};
@@ -10,6 +11,7 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::frame::{FrameEncoder, FrameLimits, encode_response};
 use evergraph_protocol::response::status::Status;
 use evergraph_query::value::item::Item;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// How answers to a request are sent.
@@ -43,7 +45,12 @@ impl AnswerFormat for Reply {
         batch_size.unwrap_or(FrameLimits::default().results_max).clamp(RESULTS_MIN, RESULTS_MAX)
     }
 
-    fn encoder(&self, options: ResultOptions, _: EncoderPurpose) -> Box<dyn AnswerEncoder> {
+    fn encoder(
+        &self,
+        options: ResultOptions,
+        _: EncoderPurpose,
+        _: &Arc<AnswerMemory>,
+    ) -> Box<dyn AnswerEncoder> {
         let limits = FrameLimits::default();
         let limits = FrameLimits { results_max: options.batch_size.unwrap_or(limits.results_max), ..limits };
         let frames = FrameEncoder::new(self.format, self.id, options.form, limits, options.properties);
@@ -76,6 +83,10 @@ impl AnswerEncoder for MessageEncoder {
         let left = self.frames.push(item, bulk, elements)?;
         self.has_results = true;
         Ok(left)
+    }
+
+    fn part_bytes(&self) -> u64 {
+        self.frames.size_bytes() as u64
     }
 
     fn part(&mut self, attributes: &Attributes) -> Result<Frame, EncodeError> {

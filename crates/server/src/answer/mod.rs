@@ -12,6 +12,8 @@ pub mod binary;
 pub mod document;
 pub mod format;
 pub mod lines;
+pub mod memory;
 pub mod message;
+pub mod meter;
 pub mod table;
 mod warnings;

@@ -6,16 +6,17 @@
 use crate::answer::format::{
     AnswerEncoder, AnswerEnd, AnswerFormat, EncoderPurpose, ResultOptions, broken_off,
 };
+use crate::answer::memory::{AnswerMemory, KeptBytes, KeptPurpose};
 use crate::answer::warnings::warnings;
 use crate::failure::Failure;
 use crate::outbox::{BodyPart, Frame, FrameKind};
 use crate::result_chunk::ResultChunk;
-use arrow_array::RecordBatch;
+use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema};
 use evergraph::graph::catalogue::Catalogue;
 use evergraph_arrow::result_table;
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::Error;
 use evergraph_protocol::error::EncodeError;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_query::value::item::Item;
@@ -25,20 +26,17 @@ use std::sync::Arc;
 const WARNINGS: &str = "warnings";
 /// Rows of a batch.
 const BATCH_ROWS: usize = 16 << 10;
+/// What rows are kept for.
+const ROWS: KeptPurpose = KeptPurpose {
+    name: "an answer as an Arrow stream",
+    results: "the results of a query as an Arrow stream are kept until the last one is known, and are a table then",
+    advice: "ask for fewer, or for JSON lines, which are sent as they are found",
+};
+/// The rows, and the table that is made of them while they are still there, which takes about as much.
+const ROW_COPIES: u64 = 2;
 
 /// An answer as an Arrow stream.
-pub struct Table {
-    /// Bytes of results that may be kept.
-    memory_bytes: u64,
-}
-
-impl Table {
-    /// An answer whose results hold at most `memory_bytes`.
-    #[must_use]
-    pub fn new(memory_bytes: u64) -> Self {
-        Self { memory_bytes }
-    }
-}
+pub struct Table;
 
 impl AnswerFormat for Table {
     fn leaves_properties_out(&self) -> bool {
@@ -46,11 +44,16 @@ impl AnswerFormat for Table {
         true
     }
 
-    fn encoder(&self, _: ResultOptions, _: EncoderPurpose) -> Box<dyn AnswerEncoder> {
+    fn encoder(
+        &self,
+        _: ResultOptions,
+        _: EncoderPurpose,
+        memory: &Arc<AnswerMemory>,
+    ) -> Box<dyn AnswerEncoder> {
         Box::new(TableEncoder {
-            memory_bytes: self.memory_bytes,
             rows: Vec::new(),
-            rows_bytes: 0,
+            kept: memory.keep(ROWS),
+            following_bytes: 0,
             catalogue: Arc::default(),
             sending: None,
         })
@@ -66,9 +69,11 @@ impl AnswerFormat for Table {
 }
 
 struct TableEncoder {
-    memory_bytes: u64,
     rows: Vec<Item>,
-    rows_bytes: u64,
+    /// Of the rows and their table; in a trial of all that there were.
+    kept: KeptBytes,
+    /// Of the table, as it is sent, without the batches that were given out.
+    following_bytes: u64,
     catalogue: Arc<Catalogue>,
     sending: Option<Sending>,
 }
@@ -82,20 +87,17 @@ struct Sending {
 
 impl TableEncoder {
     fn table(&mut self) -> Result<RecordBatch, EncodeError> {
-        self.rows_bytes = 0;
-        Ok(result_table::table(&std::mem::take(&mut self.rows), &self.catalogue)?)
+        let table = result_table::table(&std::mem::take(&mut self.rows), &self.catalogue)?;
+        let bytes = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0) as u64;
+        self.following_bytes = table.columns().iter().map(bytes).sum();
+        Ok(table)
     }
 }
 
 impl AnswerEncoder for TableEncoder {
     fn push(&mut self, item: &Item, bulk: u64, elements: &ResultChunk) -> Result<u64, EncodeError> {
         let row_bytes = (size_of::<Item>() + item.heap_bytes()) as u64;
-        self.rows_bytes = self.rows_bytes.saturating_add(row_bytes.saturating_mul(bulk));
-        if self.rows_bytes > self.memory_bytes {
-            let text = "the results of a query as an Arrow stream are kept until the last one is known, and these take \
-                        more memory than a query may: ask for fewer, or for JSON lines";
-            return Err(Error::new(ErrorKind::Limit, text).into());
-        }
+        self.kept.add(row_bytes.saturating_mul(bulk).saturating_mul(ROW_COPIES))?;
         self.catalogue = Arc::clone(elements.catalogue());
         self.rows.extend((0..bulk).map(|_| item.clone()));
         Ok(0)
@@ -111,6 +113,8 @@ impl AnswerEncoder for TableEncoder {
             Some(sending) => (sending, false),
             None => {
                 let table = self.table()?;
+                // The rows are gone.
+                self.kept.shrink_to(self.following_bytes);
                 let mut schema = Schema::clone(&table.schema());
                 if let Some(warnings) = warnings(attributes) {
                     schema.metadata.insert(WARNINGS.to_owned(), warnings.to_string());
@@ -127,12 +131,18 @@ impl AnswerEncoder for TableEncoder {
         if sending.next_row < rows_count {
             let bytes = std::mem::take(sending.writer.get_mut());
             self.sending = Some(sending);
+            self.following_bytes = self.following_bytes.saturating_sub(bytes.len() as u64);
             return Ok(AnswerEnd::More(Frame { bytes, kind: FrameKind::Body(BodyPart::Middle) }));
         }
         sending.writer.finish().map_err(unwritten)?;
+        self.following_bytes = 0;
         let bytes = std::mem::take(sending.writer.get_mut());
         let part = if is_first { BodyPart::Whole(200) } else { BodyPart::Last };
         Ok(AnswerEnd::Last(Frame { bytes, kind: FrameKind::Body(part) }))
+    }
+
+    fn following_bytes(&self) -> u64 {
+        self.following_bytes
     }
 }
 

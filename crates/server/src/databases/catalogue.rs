@@ -137,7 +137,8 @@ impl DatabaseCatalogue {
         let options = CatalogueOptions::default();
         let shares = Arc::new(MemoryShares::new(&options, Company::Alone)?);
         let name: Arc<str> = name.into();
-        let share = shares.take(&name, None)?;
+        // Its owner chose the limit.
+        let share = shares.take(&name, Some(database.store().budget().limit_bytes()))?;
         let served = Arc::new(ServedDatabase::given(Arc::clone(&name), database, share));
         Ok(Arc::new(Self {
             root: None,

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! A share is fixed while its database is open, so that what one of them does never takes memory from another one. A
-//! database whose share does not fit is not opened.
+//! database whose share does not fit is not opened. Without a limit for all there is one all the same, half of the
+//! machine's memory: what clients ask for must not take the machine down, whichever engine the database has.
 
 use crate::databases::options::CatalogueOptions;
 use evergraph::{EngineKind, Options};
@@ -48,12 +49,14 @@ impl MemoryShares {
     pub fn new(options: &CatalogueOptions, company: Company) -> Result<Self> {
         let asked_bytes = options.open.memory_limit_bytes;
         let (limit_bytes, share_bytes) = match company {
-            // As every other command opens it: with the default of its engine, if there is no limit.
-            Company::Alone => (asked_bytes, asked_bytes),
+            // More than the default may be asked for it, since no other one is there.
+            Company::Alone => match asked_bytes {
+                u64::MAX => (u64::MAX, default_limit_bytes(options)?),
+                asked_bytes => (asked_bytes, asked_bytes),
+            },
             Company::Several(count) => {
-                let disk = Options { engine: Some(EngineKind::Disk), ..options.open.clone() };
                 let limit_bytes = match asked_bytes {
-                    u64::MAX => disk.memory_limit_of_new()?,
+                    u64::MAX => default_limit_bytes(options)?,
                     asked_bytes => asked_bytes,
                 };
                 (limit_bytes, (limit_bytes / count.max(DATABASES_COUNT)).max(SHARE_MIN_BYTES))
@@ -97,7 +100,7 @@ impl MemoryShares {
 }
 
 impl MemoryShare {
-    /// Its size; [`u64::MAX`] for the default of the database's engine.
+    /// Its size; [`u64::MAX`] if a program that serves its own database opened it without a limit.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -109,6 +112,13 @@ impl Drop for MemoryShare {
         let mut taken_bytes = self.shares.taken_bytes();
         *taken_bytes = taken_bytes.saturating_sub(self.bytes);
     }
+}
+
+/// Half of the machine's memory, which a database of the disk engine has by itself.
+fn default_limit_bytes(options: &CatalogueOptions) -> Result<u64> {
+    let disk =
+        Options { engine: Some(EngineKind::Disk), memory_limit_bytes: u64::MAX, ..options.open.clone() };
+    disk.memory_limit_of_new()
 }
 
 fn size(bytes: u64) -> String {
@@ -145,7 +155,13 @@ mod tests {
 
     #[test]
     fn one_alone_takes_all_and_of_several_each_takes_an_eighth_or_less() {
-        assert_eq!(shares(u64::MAX, None, Company::Alone).take("a", None).unwrap().bytes(), u64::MAX);
+        let half = default_limit_bytes(&CatalogueOptions::default()).unwrap();
+        assert!((64 << 20..u64::MAX / 2).contains(&half), "{half}");
+        assert_eq!(shares(u64::MAX, None, Company::Alone).take("a", None).unwrap().bytes(), half);
+        let own = shares(u64::MAX, None, Company::Alone).take("a", Some(2 * half)).unwrap().bytes();
+        assert_eq!(own, 2 * half, "its own settings may ask for more");
+        let each = shares(u64::MAX, Some(2 * half), Company::Alone).take("a", None).unwrap().bytes();
+        assert_eq!(each, 2 * half);
         assert_eq!(shares(1 << 30, None, Company::Alone).take("a", None).unwrap().bytes(), 1 << 30);
         assert!(shares(1 << 20, Some(2 << 20), Company::Alone).take("a", None).is_err());
         let of = |count| shares(8 << 30, None, Company::Several(count)).take("a", None).unwrap().bytes();

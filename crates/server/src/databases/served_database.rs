@@ -87,7 +87,7 @@ pub struct DatabaseInfo {
     pub state: DatabaseState,
     /// Its engine, if it is open.
     pub engine: Option<EngineKind>,
-    /// Bytes of memory that it may take, if it is open; [`u64::MAX`] for the default of its engine.
+    /// Bytes of memory that it may take, if it is open; [`u64::MAX`] if whoever opened it set no limit.
     pub memory_limit_bytes: Option<u64>,
     /// What went wrong, if it failed.
     pub error: Option<String>,

@@ -237,8 +237,8 @@ async fn run(
     let answer: Box<dyn AnswerFormat> = match answer_type {
         AnswerType::GraphSon(_) => Box::new(Document::new(id)),
         AnswerType::Lines(_) => Box::new(Lines::default()),
-        AnswerType::Arrow => Box::new(Table::new(shared.core.options.query_memory_bytes)),
-        AnswerType::GraphBinary => Box::new(Binary::new(id, shared.core.options.query_memory_bytes)),
+        AnswerType::Arrow => Box::new(Table),
+        AnswerType::GraphBinary => Box::new(Binary::new(id)),
     };
     let exchange = Exchange::start(&shared.core, principal, request, answer, write_rule).map_err(refused)?;
     Ok(respond(shared.exchanges.enter(exchange), answer_type.content_type()).await?)

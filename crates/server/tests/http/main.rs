@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod answer_limits;
 mod connections;
 mod formats;
 mod guide;

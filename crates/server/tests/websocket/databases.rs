@@ -3,6 +3,7 @@
 use crate::support::served::add_points;
 use crate::support::web_socket_client::{Client, eval, transaction, within};
 use evergraph::{Database, EngineKind, ErrorKind, Options};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Alias, Operation, QueryOptions};
 use evergraph_server::databases::catalogue::DatabaseCatalogue;
@@ -420,6 +421,31 @@ async fn memory_is_limited_for_each_database_and_for_all() {
     change(&databases, "c", DatabaseChange::Close).await.unwrap();
     change(&databases, "c", DatabaseChange::Open).await.unwrap();
     assert_eq!(databases.get("c").unwrap().info().memory_limit_bytes, Some(56 << 20));
+}
+
+#[tokio::test]
+async fn a_single_database_may_take_half_of_the_machines_memory_unless_something_else_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.eg");
+    make(&path, 1);
+    let disk = Options { engine: Some(EngineKind::Disk), ..Options::default() };
+    let half = disk.memory_limit_of_new().unwrap();
+    let served_limit = |options: CatalogueOptions| {
+        let databases = DatabaseCatalogue::open(std::slice::from_ref(&path), None, options).unwrap();
+        let served = databases.get("a").unwrap();
+        let using = served.begin(CancelFlag::default()).unwrap();
+        let limit_bytes = using.database().store().budget().limit_bytes();
+        assert_eq!(served.info().memory_limit_bytes, Some(limit_bytes));
+        drop(using);
+        databases.close_all().unwrap();
+        limit_bytes
+    };
+    assert_eq!(served_limit(quick(Duration::ZERO)), half);
+    let mut asked = quick(Duration::ZERO);
+    asked.open = Options { memory_limit_bytes: 100 << 20, ..Options::default() };
+    assert_eq!(served_limit(asked), 100 << 20);
+    fs::write(path.join("server.json"), format!("{{\"memoryLimitBytes\":{}}}", 2 * half)).unwrap();
+    assert_eq!(served_limit(quick(Duration::ZERO)), 2 * half, "its own settings may ask for more");
 }
 
 /// Random changes and queries beside a map of what should be there.

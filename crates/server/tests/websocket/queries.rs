@@ -192,3 +192,33 @@ async fn errors_say_what_is_wrong_and_where() {
     assert_eq!(half_done.code, 595);
     assert_eq!(client.eval("g.V().count()").await.number(), 0);
 }
+
+#[tokio::test]
+async fn an_answer_ends_at_the_limits_of_results_and_bytes_and_what_is_too_long_is_not_written() {
+    let mut options = ServerOptions::default();
+    options.result_rows_max = 100;
+    options.result_bytes_max = 64 << 10;
+    let (database, server) = serve(options);
+    add_points(&database, 300);
+    let mut client = Client::connect(server.address()).await;
+    let long = format!("g.V().limit(40).constant('{}')", "x".repeat(5000));
+    let all = QueryOptions::default;
+    for format in Format::ALL.iter().copied() {
+        for (operation, limit) in [
+            (eval("g.V().values('at')", all()), "100 results"),
+            // Equal ones count each, also if they are sent once.
+            (bytecode("g.V().constant(7)", all()), "100 results"),
+            (eval("g.addV('Point').V()", all()), "100 results"),
+            (eval(&long, all()), "--result-bytes"),
+        ] {
+            let id = client.send(format, operation).await;
+            let answer = client.answer(format, id).await;
+            assert_eq!(answer.kind(), Some("limit"), "{}", answer.message);
+            assert!(answer.message.contains(limit), "{}", answer.message);
+            assert!(answer.results.iter().map(|(_, bulk)| bulk).sum::<u64>() <= 100);
+        }
+        let id = client.send(format, eval("g.V().limit(100).values('at')", all())).await;
+        assert_eq!(client.answer(format, id).await.results.len(), 100);
+    }
+    assert_eq!(database.gremlin("g.V().count()").one::<i64>().unwrap(), 300);
+}

@@ -1,8 +1,8 @@
 //! Limits of a server as options of the command line.
 
 use crate::amount;
-use clap::Args;
 use clap::builder::{RangedU64ValueParser, TypedValueParser};
+use clap::{Args, value_parser};
 use evergraph_server::options::ServerOptions;
 use std::time::Duration;
 
@@ -18,6 +18,12 @@ pub struct LimitArguments {
     /// Memory that a query may take in addition to the graph.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB", help_heading = LIMITS)]
     pub query_memory: u64,
+    /// Number of results of an answer; a query that has more fails. Equal results count each.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value = "100000000", help_heading = LIMITS)]
+    pub result_rows: u64,
+    /// Size of an answer, as it is sent; a query whose answer is longer fails.
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "64GiB", help_heading = LIMITS)]
+    pub result_bytes: u64,
     /// Number of connections; with users, clients of one address that have not logged in have at most a quarter of them.
     #[arg(long, value_name = "N", value_parser = count(), default_value = "4096", help_heading = LIMITS)]
     pub connections: usize,
@@ -52,6 +58,8 @@ impl LimitArguments {
     pub fn apply(&self, options: &mut ServerOptions) {
         options.query_timeout = self.timeout;
         options.query_memory_bytes = self.query_memory;
+        options.result_rows_max = self.result_rows;
+        options.result_bytes_max = self.result_bytes;
         options.connections_max = self.connections;
         options.user_connections_max = self.user_connections;
         options.user_requests_max = self.user_requests;
@@ -90,7 +98,7 @@ mod tests {
         let options: Vec<String> =
             program.get_arguments().filter_map(|option| Some(format!("--{}", option.get_long()?))).collect();
         let words = options.iter().flat_map(|option| {
-            let value = if option == "--query-memory" {
+            let value = if ["--query-memory", "--result-bytes"].contains(&&**option) {
                 "77KiB"
             } else if is_time(option) {
                 "77s"

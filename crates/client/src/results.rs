@@ -4,15 +4,23 @@ use crate::connection::{Connection, RequestFailure};
 use crate::pool::Lease;
 use crate::query::{Query, Within};
 use crate::server_answer::{UnknownOutcome, error_of};
+use crate::stream::failed;
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::Value;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use evergraph_protocol::result::result_value::{BulkResult, ResultValue};
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use uuid::Uuid;
+
+/// Repetitions of a result after which its time and its caller are asked again.
+const REPEATED_AT_ONCE: u64 = 1024;
+/// Warnings of an answer that are kept, and their bytes: a server has a few, and whoever sends more tells nothing.
+const WARNINGS_MAX: usize = 1000;
+const WARNINGS_BYTES_MAX: usize = 1 << 20;
 
 /// The results of a query, as the server sends them: what is not asked for yet is not computed, but for some frames.
 ///
@@ -30,6 +38,9 @@ pub struct Results<'c> {
     current: std::vec::IntoIter<BulkResult>,
     has_ended: bool,
     warnings: Vec<String>,
+    /// How many warnings were kept, and the bytes of all that came.
+    warnings_count: usize,
+    warnings_bytes: usize,
     keys: VertexKeys,
 }
 
@@ -93,6 +104,8 @@ impl<'c> Results<'c> {
             current: Vec::new().into_iter(),
             has_ended: false,
             warnings: Vec::new(),
+            warnings_count: 0,
+            warnings_bytes: 0,
             keys: VertexKeys::default(),
         };
         let first = results.receive()?;
@@ -140,14 +153,45 @@ impl<'c> Results<'c> {
     /// All results, each as many times as it occurs.
     ///
     /// # Errors
-    /// As [`Results::next_frame`].
+    /// As [`Results::next_frame`]; `limit` if they take more than
+    /// [`results_bytes_max`](crate::options::ClientOptions::results_bytes_max): a few bytes of a server may stand for a result that
+    /// occurs any number of times.
     pub fn collect(mut self) -> Result<Vec<ResultValue>> {
-        let mut all = Vec::new();
+        let bytes_max = self.carrier.connection().destination().options.results_bytes_max;
+        let (mut all, mut bytes) = (Vec::new(), 0_u64);
         while let Some(BulkResult { value, bulk }) = self.next_result()? {
-            (1..bulk).for_each(|_| all.push(value.clone()));
-            all.push(value);
+            let one = (size_of::<ResultValue>() + value.heap_bytes()) as u64;
+            bytes = bytes.saturating_add(one.saturating_mul(bulk));
+            if bytes > bytes_max && !planted(Bug::BulksUnchecked) {
+                let text = format!(
+                    "the results take more than {bytes_max} bytes: ask for fewer of them, or read them one by one, each with \
+                     the number of times that it occurs"
+                );
+                return Err(Error::new(ErrorKind::Limit, text));
+            }
+            for repeated in 1..bulk {
+                if repeated.is_multiple_of(REPEATED_AT_ONCE) {
+                    self.check()?;
+                }
+                all.push(value.clone());
+            }
+            if bulk > 0 {
+                all.push(value);
+            }
         }
         Ok(all)
+    }
+
+    /// Whether the caller may go on with what came: for loops over a result that occurs many times, which wait for no server.
+    ///
+    /// # Errors
+    /// `cancelled` on request, `limit` once the query's time is over.
+    pub fn check(&mut self) -> Result<()> {
+        let checked = self.limit.check();
+        checked.map_err(|error| {
+            let url = &self.carrier.connection().destination().url;
+            failed(url, "take the results of", &error)
+        })
     }
 
     /// What the server notes beside the results, such as an unknown name in the query; once.
@@ -193,7 +237,15 @@ impl<'c> Results<'c> {
 
     fn note(&mut self, response: &Response) {
         if let Some(Value::List(warnings)) = response.attributes.get(Attributes::WARNINGS) {
-            self.warnings.extend(warnings.as_slice().iter().filter_map(Value::as_str).map(str::to_owned));
+            for warning in warnings.as_slice().iter().filter_map(Value::as_str) {
+                self.warnings_bytes += warning.len();
+                let has_room =
+                    self.warnings_count < WARNINGS_MAX && self.warnings_bytes <= WARNINGS_BYTES_MAX;
+                if has_room || planted(Bug::WarningsUnlimited) {
+                    self.warnings_count += 1;
+                    self.warnings.push(warning.to_owned());
+                }
+            }
         }
         if let Some(Value::Map(keys)) = response.attributes.get(Attributes::VERTEX_KEYS) {
             let key = |(vertex, key): &(Value, Value)| Some((vertex.as_i64()?, key.clone()));

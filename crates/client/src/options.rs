@@ -22,8 +22,8 @@ pub struct ClientOptions {
     pub message_bytes_max: usize,
     /// Bytes of a table, such as the rows of an algorithm.
     pub table_bytes_max: u64,
-    /// Bytes of results that are gathered before they are given out, by `Results::collect` and in transactions of Python. Results
-    /// that are read one by one have no limit.
+    /// Bytes of results that are gathered before they are given out, by `Results::collect` and `Results::next_values`. Those that
+    /// are read one by one have no limit.
     pub results_bytes_max: u64,
     /// Format of messages, both ways. GraphBinary, the default, is smaller and faster; GraphSON can be read by people.
     pub format: Format,

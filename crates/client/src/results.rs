@@ -34,6 +34,8 @@ pub struct Results<'c> {
     is_in_transaction: bool,
     /// A frame that came and was not taken yet.
     ahead: Option<Vec<BulkResult>>,
+    /// A result that was taken less often than it occurs.
+    repeated: Option<BulkResult>,
     /// What is left of a frame.
     current: std::vec::IntoIter<BulkResult>,
     has_ended: bool,
@@ -101,6 +103,7 @@ impl<'c> Results<'c> {
             text: query.as_text().map(Box::from),
             is_in_transaction: within.is_some(),
             ahead: None,
+            repeated: None,
             current: Vec::new().into_iter(),
             has_ended: false,
             warnings: Vec::new(),
@@ -119,8 +122,9 @@ impl<'c> Results<'c> {
     /// Errors of the query, with the server's kind: `invalid`, `limit`, `conflict`, `busy`; `io` if the connection was lost,
     /// `cancelled`. If a query that writes may have been committed nevertheless, [`UnknownOutcome::is_of`] says so.
     pub fn next_frame(&mut self) -> Result<Option<Vec<BulkResult>>> {
-        if self.current.len() > 0 {
-            return Ok(Some(std::mem::take(&mut self.current).collect()));
+        if self.repeated.is_some() || self.current.len() > 0 {
+            let left = std::mem::take(&mut self.current);
+            return Ok(Some(self.repeated.take().into_iter().chain(left).collect()));
         }
         loop {
             let frame = match self.ahead.take() {
@@ -140,7 +144,7 @@ impl<'c> Results<'c> {
     /// As [`Results::next_frame`].
     pub fn next_result(&mut self) -> Result<Option<BulkResult>> {
         loop {
-            if let Some(result) = self.current.next() {
+            if let Some(result) = self.repeated.take().or_else(|| self.current.next()) {
                 return Ok(Some(result));
             }
             match self.next_frame()? {
@@ -153,15 +157,28 @@ impl<'c> Results<'c> {
     /// All results, each as many times as it occurs.
     ///
     /// # Errors
+    /// As [`Results::next_values`].
+    pub fn collect(mut self) -> Result<Vec<ResultValue>> {
+        self.next_values(usize::MAX)
+    }
+
+    /// The next results, at most `most` of them, each as many times as it occurs; fewer are the last ones.
+    ///
+    /// # Errors
     /// As [`Results::next_frame`]; `limit` if they take more than
     /// [`results_bytes_max`](crate::options::ClientOptions::results_bytes_max): a few bytes of a server may stand for a result that
     /// occurs any number of times.
-    pub fn collect(mut self) -> Result<Vec<ResultValue>> {
+    pub fn next_values(&mut self, most: usize) -> Result<Vec<ResultValue>> {
         let bytes_max = self.carrier.connection().destination().options.results_bytes_max;
-        let (mut all, mut bytes) = (Vec::new(), 0_u64);
-        while let Some(BulkResult { value, bulk }) = self.next_result()? {
+        let (mut values, mut bytes) = (Vec::new(), 0_u64);
+        while values.len() < most {
+            let Some(BulkResult { value, bulk }) = self.next_result()? else { break };
+            let count = bulk.min((most - values.len()) as u64);
+            if count < bulk {
+                self.repeated = Some(BulkResult { value: value.clone(), bulk: bulk - count });
+            }
             let one = (size_of::<ResultValue>() + value.heap_bytes()) as u64;
-            bytes = bytes.saturating_add(one.saturating_mul(bulk));
+            bytes = bytes.saturating_add(one.saturating_mul(count));
             if bytes > bytes_max && !planted(Bug::BulksUnchecked) {
                 let text = format!(
                     "the results take more than {bytes_max} bytes: ask for fewer of them, or read them one by one, each with \
@@ -169,17 +186,17 @@ impl<'c> Results<'c> {
                 );
                 return Err(Error::new(ErrorKind::Limit, text));
             }
-            for repeated in 1..bulk {
+            for repeated in 1..count {
                 if repeated.is_multiple_of(REPEATED_AT_ONCE) {
                     self.check()?;
                 }
-                all.push(value.clone());
+                values.push(value.clone());
             }
-            if bulk > 0 {
-                all.push(value);
+            if count > 0 {
+                values.push(value);
             }
         }
-        Ok(all)
+        Ok(values)
     }
 
     /// Whether the caller may go on with what came: for loops over a result that occurs many times, which wait for no server.

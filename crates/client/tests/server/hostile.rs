@@ -175,6 +175,11 @@ fn a_result_that_is_said_to_occur_often_takes_bounded_memory_and_time() {
     assert!(refused.to_string().contains("1048576 bytes"), "{refused}");
     // As many as it says, where they fit.
     assert_eq!(collected(options(), &query).unwrap().len(), 1_000_000);
+    // Some of them, and what is left.
+    let mut results = Client::connect(&url, options()).unwrap().query(&query).unwrap();
+    assert_eq!(results.next_values(10).unwrap().len(), 10);
+    assert_eq!(results.next_result().unwrap().unwrap().bulk, 999_990);
+    assert!(results.next_values(10).unwrap().is_empty());
     // More than any machine has room for.
     let error = answered_by(|socket, id| {
         let _ = socket.send(bulk_answer(id, 1 << 62));

@@ -131,6 +131,11 @@ impl Connection {
         }
     }
 
+    /// The server, and how it is used.
+    pub(crate) fn destination(&self) -> &Destination {
+        &self.destination
+    }
+
     /// Whether it can take another request, as far as is known without waiting.
     pub(crate) fn is_free(&mut self) -> bool {
         !self.is_lost && self.awaited.is_none() && self.abandoned.is_empty() && self.socket.is_alive()

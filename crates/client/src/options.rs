@@ -22,6 +22,9 @@ pub struct ClientOptions {
     pub message_bytes_max: usize,
     /// Bytes of a table, such as the rows of an algorithm.
     pub table_bytes_max: u64,
+    /// Bytes of results that are gathered before they are given out, by `Results::collect` and `Results::next_values`. Those that
+    /// are read one by one have no limit.
+    pub results_bytes_max: u64,
     /// Format of messages, both ways. GraphBinary, the default, is smaller and faster; GraphSON can be read by people.
     pub format: Format,
     /// Connections that are kept for further requests while nobody uses them.
@@ -39,6 +42,7 @@ impl Default for ClientOptions {
             silence_max: Duration::from_secs(60),
             message_bytes_max: 16 << 20,
             table_bytes_max: 4 << 30,
+            results_bytes_max: 4 << 30,
             format: Format::GraphBinary,
             idle_connections_max: 8,
             interrupt: Interrupt::default(),

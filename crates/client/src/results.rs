@@ -4,15 +4,23 @@ use crate::connection::{Connection, RequestFailure};
 use crate::pool::Lease;
 use crate::query::{Query, Within};
 use crate::server_answer::{UnknownOutcome, error_of};
+use crate::stream::failed;
 use crate::wait_limit::WaitLimit;
-use evergraph_graph::error::{Error, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::Value;
 use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::read::Response;
 use evergraph_protocol::response::status::Status;
 use evergraph_protocol::result::result_value::{BulkResult, ResultValue};
+use evergraph_storage::planted::{Bug, planted};
 use std::collections::HashMap;
 use uuid::Uuid;
+
+/// Repetitions of a result after which its time and its caller are asked again.
+const REPEATED_AT_ONCE: u64 = 1024;
+/// Warnings of an answer that are kept, and their bytes: a server has a few, and whoever sends more tells nothing.
+const WARNINGS_MAX: usize = 1000;
+const WARNINGS_BYTES_MAX: usize = 1 << 20;
 
 /// The results of a query, as the server sends them: what is not asked for yet is not computed, but for some frames.
 ///
@@ -26,10 +34,15 @@ pub struct Results<'c> {
     is_in_transaction: bool,
     /// A frame that came and was not taken yet.
     ahead: Option<Vec<BulkResult>>,
+    /// A result that was taken less often than it occurs.
+    repeated: Option<BulkResult>,
     /// What is left of a frame.
     current: std::vec::IntoIter<BulkResult>,
     has_ended: bool,
     warnings: Vec<String>,
+    /// How many warnings were kept, and the bytes of all that came.
+    warnings_count: usize,
+    warnings_bytes: usize,
     keys: VertexKeys,
 }
 
@@ -90,9 +103,12 @@ impl<'c> Results<'c> {
             text: query.as_text().map(Box::from),
             is_in_transaction: within.is_some(),
             ahead: None,
+            repeated: None,
             current: Vec::new().into_iter(),
             has_ended: false,
             warnings: Vec::new(),
+            warnings_count: 0,
+            warnings_bytes: 0,
             keys: VertexKeys::default(),
         };
         let first = results.receive()?;
@@ -106,8 +122,9 @@ impl<'c> Results<'c> {
     /// Errors of the query, with the server's kind: `invalid`, `limit`, `conflict`, `busy`; `io` if the connection was lost,
     /// `cancelled`. If a query that writes may have been committed nevertheless, [`UnknownOutcome::is_of`] says so.
     pub fn next_frame(&mut self) -> Result<Option<Vec<BulkResult>>> {
-        if self.current.len() > 0 {
-            return Ok(Some(std::mem::take(&mut self.current).collect()));
+        if self.repeated.is_some() || self.current.len() > 0 {
+            let left = std::mem::take(&mut self.current);
+            return Ok(Some(self.repeated.take().into_iter().chain(left).collect()));
         }
         loop {
             let frame = match self.ahead.take() {
@@ -127,7 +144,7 @@ impl<'c> Results<'c> {
     /// As [`Results::next_frame`].
     pub fn next_result(&mut self) -> Result<Option<BulkResult>> {
         loop {
-            if let Some(result) = self.current.next() {
+            if let Some(result) = self.repeated.take().or_else(|| self.current.next()) {
                 return Ok(Some(result));
             }
             match self.next_frame()? {
@@ -140,14 +157,58 @@ impl<'c> Results<'c> {
     /// All results, each as many times as it occurs.
     ///
     /// # Errors
-    /// As [`Results::next_frame`].
+    /// As [`Results::next_values`].
     pub fn collect(mut self) -> Result<Vec<ResultValue>> {
-        let mut all = Vec::new();
-        while let Some(BulkResult { value, bulk }) = self.next_result()? {
-            (1..bulk).for_each(|_| all.push(value.clone()));
-            all.push(value);
+        self.next_values(usize::MAX)
+    }
+
+    /// The next results, at most `most` of them, each as many times as it occurs; fewer are the last ones.
+    ///
+    /// # Errors
+    /// As [`Results::next_frame`]; `limit` if they take more than
+    /// [`results_bytes_max`](crate::options::ClientOptions::results_bytes_max): a few bytes of a server may stand for a result that
+    /// occurs any number of times.
+    pub fn next_values(&mut self, most: usize) -> Result<Vec<ResultValue>> {
+        let bytes_max = self.carrier.connection().destination().options.results_bytes_max;
+        let (mut values, mut bytes) = (Vec::new(), 0_u64);
+        while values.len() < most {
+            let Some(BulkResult { value, bulk }) = self.next_result()? else { break };
+            let count = bulk.min((most - values.len()) as u64);
+            if count < bulk {
+                self.repeated = Some(BulkResult { value: value.clone(), bulk: bulk - count });
+            }
+            let one = (size_of::<ResultValue>() + value.heap_bytes()) as u64;
+            bytes = bytes.saturating_add(one.saturating_mul(count));
+            if bytes > bytes_max && !planted(Bug::BulksUnchecked) {
+                let text = format!(
+                    "the results take more than {bytes_max} bytes: ask for fewer of them, or read them one by one, each with \
+                     the number of times that it occurs"
+                );
+                return Err(Error::new(ErrorKind::Limit, text));
+            }
+            for repeated in 1..count {
+                if repeated.is_multiple_of(REPEATED_AT_ONCE) {
+                    self.check()?;
+                }
+                values.push(value.clone());
+            }
+            if count > 0 {
+                values.push(value);
+            }
         }
-        Ok(all)
+        Ok(values)
+    }
+
+    /// Whether the caller may go on with what came: for loops over a result that occurs many times, which wait for no server.
+    ///
+    /// # Errors
+    /// `cancelled` on request, `limit` once the query's time is over.
+    pub fn check(&mut self) -> Result<()> {
+        let checked = self.limit.check();
+        checked.map_err(|error| {
+            let url = &self.carrier.connection().destination().url;
+            failed(url, "take the results of", &error)
+        })
     }
 
     /// What the server notes beside the results, such as an unknown name in the query; once.
@@ -193,7 +254,15 @@ impl<'c> Results<'c> {
 
     fn note(&mut self, response: &Response) {
         if let Some(Value::List(warnings)) = response.attributes.get(Attributes::WARNINGS) {
-            self.warnings.extend(warnings.as_slice().iter().filter_map(Value::as_str).map(str::to_owned));
+            for warning in warnings.as_slice().iter().filter_map(Value::as_str) {
+                self.warnings_bytes += warning.len();
+                let has_room =
+                    self.warnings_count < WARNINGS_MAX && self.warnings_bytes <= WARNINGS_BYTES_MAX;
+                if has_room || planted(Bug::WarningsUnlimited) {
+                    self.warnings_count += 1;
+                    self.warnings.push(warning.to_owned());
+                }
+            }
         }
         if let Some(Value::Map(keys)) = response.attributes.get(Attributes::VERTEX_KEYS) {
             let key = |(vertex, key): &(Value, Value)| Some((vertex.as_i64()?, key.clone()));

@@ -32,6 +32,7 @@ pub mod answer;
 mod answer_stream;
 pub mod blocking;
 pub mod client;
+pub mod client_socket;
 pub mod connection;
 mod connection_login;
 pub mod databases;

@@ -8,6 +8,7 @@
 //! A place is taken before the first byte is read, so that those that never send one are counted as well.
 
 use crate::client::Client;
+use crate::client_socket::{ClientSocket, DepartureWatch};
 use crate::http::keep_alive::{ConnectionPhase, KeepAlive, PhaseLimits, WatchedBody, WatchedStream};
 use crate::log::target;
 use crate::message_meter::{MessageMeter, MessageRoom};
@@ -111,10 +112,14 @@ impl Listener {
         if !planted(Bug::VanishedClientsStay) {
             probe(&stream);
         }
-        let Some(tls) = &self.tls else { return self.serve(stream, peer, client, router, accepted).await };
+        let stream = ClientSocket::new(stream);
+        let departure = stream.watch();
+        let Some(tls) = &self.tls else {
+            return self.serve(stream, departure, peer, client, router, accepted).await;
+        };
         let time = if planted(Bug::EndlessHandshakes) { Duration::MAX } else { self.limits.head_time_max };
         match tokio::time::timeout(time, TlsAcceptor::from(tls.config()).accept(stream)).await {
-            Ok(Ok(stream)) => self.serve(stream, peer, client, router, accepted).await,
+            Ok(Ok(stream)) => self.serve(stream, departure, peer, client, router, accepted).await,
             Ok(Err(error)) => self.refuse(peer, &format!("the TLS handshake failed: {error}")),
             Err(_) => self.refuse(peer, "the TLS handshake took too long"),
         }
@@ -123,6 +128,7 @@ impl Listener {
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         &self,
         stream: S,
+        departure: DepartureWatch,
         peer: SocketAddr,
         client: Client,
         router: Router,
@@ -135,6 +141,7 @@ impl Listener {
         let service = service_fn(move |mut request: Request<Incoming>| {
             keep_alive.enter(ConnectionPhase::Working);
             request.extensions_mut().insert(Arc::clone(&client));
+            request.extensions_mut().insert(departure.clone());
             let (answered, keep_alive) = (router.call(request), Arc::clone(&keep_alive));
             async move {
                 let response = answered.await?;

@@ -1,5 +1,6 @@
 //! WebSocket: carries the messages of one connection, both ways.
 
+use crate::client_socket::DepartureWatch;
 use crate::connection::Connection;
 use crate::end_reason::EndReason;
 use crate::message_meter::RequestPlace;
@@ -8,11 +9,12 @@ use crate::security::login_gate::WaitingRequest;
 use crate::server_phase::ServerPhase;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use evergraph_storage::planted::{Bug, planted};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// A message that is longer is read on a thread of its own, so that it delays no other connection.
 const SHORT_MESSAGE_BYTES: usize = 64 << 10;
@@ -24,12 +26,13 @@ const CLOSE_TIME: Duration = Duration::from_secs(1);
 pub async fn serve(
     socket: WebSocket,
     connection: Arc<Connection>,
+    departure: DepartureWatch,
     requests_max: usize,
     mut phase: watch::Receiver<ServerPhase>,
 ) {
     let (mut sink, mut stream) = socket.split();
     let ended = {
-        let reading = read(&mut stream, &connection, requests_max, phase.clone());
+        let reading = read(&mut stream, &connection, &departure, requests_max, phase.clone());
         let writing = write(&mut sink, &connection);
         tokio::select! {
             ended = reading => ended,
@@ -55,17 +58,18 @@ pub async fn serve(
 async fn read(
     stream: &mut SplitStream<WebSocket>,
     connection: &Arc<Connection>,
+    departure: &DepartureWatch,
     requests_max: usize,
     phase: watch::Receiver<ServerPhase>,
 ) -> Option<CloseFrame> {
     let places = Arc::new(Semaphore::new(requests_max));
     let messages = connection.messages();
     loop {
-        connection.may_read().await;
-        // Whoever has not logged in runs nothing.
-        let permit = match connection.is_logged_in() {
-            true => Some(Arc::clone(&places).acquire_owned().await.expect("nobody closes the semaphore")),
-            false => None,
+        let permit = tokio::select! {
+            biased;
+            permit = place_of_request(connection, &places) => permit,
+            // While nothing is read, nobody meets the end of the stream.
+            () = departure.left() => return None,
         };
         let (bytes, kind, message, admitted) = match connection.next_released() {
             Some((WaitingRequest { message, kind, memory }, admission)) => {
@@ -84,13 +88,22 @@ async fn read(
             true => receiving.receive(&bytes, kind, place, admitted),
             false => receiving.refuse(&bytes, kind),
         };
-        if length <= SHORT_MESSAGE_BYTES {
+        if length <= SHORT_MESSAGE_BYTES || planted(Bug::LongMessagesHoldNetwork) {
             receive();
         } else {
             // In order: the next message is read when this one was.
             let _decoder = messages.decoder().await;
             tokio::task::spawn_blocking(receive).await.ok()?;
         }
+    }
+}
+
+/// Waits until another request may be read; its place, which who has not logged in does not need: it runs nothing.
+async fn place_of_request(connection: &Connection, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    connection.may_read().await;
+    match connection.is_logged_in() {
+        true => Some(Arc::clone(places).acquire_owned().await.expect("nobody closes the semaphore")),
+        false => None,
     }
 }
 

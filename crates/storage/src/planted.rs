@@ -330,6 +330,10 @@ bugs! {
     QueriesOutliveClients = "queries-outlive-clients";
     /// What a WebSocket left behind runs on, and its transactions stay open.
     GoneClientsUnnoticed = "gone-clients-unnoticed";
+    /// A client that leaves with as many requests as it may have is not noticed.
+    FullPipelinesUnwatched = "full-pipelines-unwatched";
+    /// Long messages are read on the threads of the network.
+    LongMessagesHoldNetwork = "long-messages-hold-network";
     /// Messages that WebSockets receive have no limit together.
     MessagesUncounted = "messages-uncounted";
     /// A message of a WebSocket may take any time to arrive.
@@ -356,6 +360,14 @@ bugs! {
     CommitsWithinLoads = "commits-within-loads";
     /// Uploads may take all of the disk.
     UploadsUnlimited = "uploads-unlimited";
+    /// Files of jobs to be fetched may take all of the disk.
+    JobFilesUncounted = "job-files-uncounted";
+    /// Jobs of one database may take all places of the queue.
+    JobQueueUnshared = "job-queue-unshared";
+    /// A download goes on when its user may not read the file any more.
+    DownloadsOutliveRoles = "downloads-outlive-roles";
+    /// A download is no request of its user once it has begun.
+    DownloadsUncounted = "downloads-uncounted";
     /// What a server that was killed left in its spool stays.
     SpoolNotSwept = "spool-not-swept";
 
@@ -369,6 +381,10 @@ bugs! {
     LoginsRepeated = "logins-repeated";
     /// What a query sends without end holds its client for longer than its time.
     AnswersWithoutEnd = "answers-without-end";
+    /// A client gathers a result as often as its server says that it occurs.
+    BulksUnchecked = "bulks-unchecked";
+    /// A client keeps any number of warnings.
+    WarningsUnlimited = "warnings-unlimited";
     /// A job that its client interrupts goes on on the server.
     InterruptedJobsGoOn = "interrupted-jobs-go-on";
     /// A download, or an export, that breaks off leaves its temporary folder behind.

@@ -200,6 +200,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         "crates/server/src",
         &[
             &[
+                "client_socket",
                 "end_reason",
                 "failure",
                 "log",

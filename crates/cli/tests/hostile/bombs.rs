@@ -87,3 +87,27 @@ fn queries_that_grow_without_end_end_by_their_limits() {
     }
     site.is_well_within("queries that grow", 900);
 }
+
+/// Requests that take long to read, one after the other on each connection. They are not read on the threads of the network.
+#[test]
+fn health_is_told_within_a_second_while_long_messages_are_read() {
+    const CLIENTS: usize = 8;
+    let site = Site::serve(Transport::Plain, 1, &[]);
+    // A million numbers, which a short query does not use.
+    let id = "41d2e28a-20a4-4ab0-b379-d810dede3786";
+    let numbers = ",123".repeat(1_000_000);
+    let arguments = format!("{{\"gremlin\":\"g.inject(1)\",\"bindings\":{{\"a\":[1{numbers}]}}}}");
+    let body = format!("{{\"requestId\":\"{id}\",\"op\":\"eval\",\"processor\":\"\",\"args\":{arguments}}}");
+    let message = frame(0x81, body.len() as u64, body.as_bytes());
+    let sending: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let (mut socket, message) = (site.connect_websocket(), message.clone());
+            std::thread::spawn(move || while socket.write_all(&message).is_ok() {})
+        })
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    site.is_well("long messages");
+    // Its end ends the senders.
+    drop(site);
+    sending.into_iter().for_each(|sender| sender.join().unwrap());
+}

@@ -8,6 +8,10 @@ use evergraph_client::query::Query;
 use evergraph_client::url::ServerUrl;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::value::collection::List;
+use evergraph_protocol::format::Format;
+use evergraph_protocol::response::attributes::Attributes;
+use evergraph_protocol::response::frame::encode_response;
 use evergraph_protocol::response::status::Status;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -141,6 +145,85 @@ fn frames_without_end_last_no_longer_than_the_query_may() {
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
     let error = answered_by(|socket, _| while socket.send(Message::Ping(Vec::new().into())).is_ok() {});
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
+/// An answer with one result, a number, that is said to occur `bulk` times.
+fn bulk_answer(id: Uuid, bulk: i64) -> Message {
+    let mut bytes = vec![0x81, 0];
+    bytes.extend(id.as_bytes());
+    bytes.extend([0, 0, 0, 200, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0x09, 0, 0, 0, 0, 1]);
+    bytes.extend([0x21, 0]);
+    bytes.extend(bulk.to_be_bytes());
+    bytes.extend([0x01, 0, 0, 0, 0, 7]);
+    bytes.into_message()
+}
+
+#[test]
+fn a_result_that_is_said_to_occur_often_takes_bounded_memory_and_time() {
+    let url = serve_answers(|socket, id| {
+        let _ = socket.send(bulk_answer(id, 1_000_000));
+        swallow(socket.get_ref());
+    });
+    let collected = |options: ClientOptions, query: &Query| {
+        Client::connect(&url, options).unwrap().query(query).and_then(|results| results.collect())
+    };
+    let (query, mut small) = (Query::text("g.V()"), options());
+    small.results_bytes_max = 1 << 20;
+    let refused = collected(small, &query).map(|all| all.len());
+    let refused = refused.expect_err("results that are gathered have a limit");
+    assert_eq!(refused.kind(), ErrorKind::Limit, "{refused}");
+    assert!(refused.to_string().contains("1048576 bytes"), "{refused}");
+    // As many as it says, where they fit.
+    assert_eq!(collected(options(), &query).unwrap().len(), 1_000_000);
+    // Some of them, and what is left.
+    let mut results = Client::connect(&url, options()).unwrap().query(&query).unwrap();
+    assert_eq!(results.next_values(10).unwrap().len(), 10);
+    assert_eq!(results.next_result().unwrap().unwrap().bulk, 999_990);
+    assert!(results.next_values(10).unwrap().is_empty());
+    // More than any machine has room for.
+    let error = answered_by(|socket, id| {
+        let _ = socket.send(bulk_answer(id, 1 << 62));
+        swallow(socket.get_ref());
+    });
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    // None at all.
+    let url = serve_answers(|socket, id| {
+        let _ = socket.send(bulk_answer(id, 0));
+        swallow(socket.get_ref());
+    });
+    assert_eq!(all(&Client::connect(&url, options()).unwrap(), "g.V()").unwrap(), []);
+    // Whoever has it stop while results are repeated is heard.
+    let url = serve_answers(|socket, id| {
+        let _ = socket.send(bulk_answer(id, 10_000));
+        swallow(socket.get_ref());
+    });
+    let (client, cancel) = (Client::connect(&url, options()).unwrap(), CancelFlag::default());
+    let results = client.query(&Query::text("g.V()").cancel(&cancel)).unwrap();
+    cancel.cancel();
+    assert_eq!(results.collect().unwrap_err().kind(), ErrorKind::Cancelled);
+}
+
+#[test]
+fn warnings_without_end_take_bounded_memory() {
+    const FRAMES: usize = 5000;
+    let url = serve_answers(|socket, id| {
+        let warning = List::new(vec!["w".repeat(1000).into()]).unwrap();
+        let attributes = Attributes::new().with(Attributes::WARNINGS, warning);
+        for _ in 0..FRAMES {
+            let (format, status) = (Format::GraphBinary, Status::PartialContent);
+            let frame = encode_response(format, Some(id), status, None, &attributes);
+            if socket.send(frame.into_message()).is_err() {
+                return;
+            }
+        }
+        let _ = socket.send(answer(id, Status::NoContent));
+        swallow(socket.get_ref());
+    });
+    let client = Client::connect(&url, options()).unwrap();
+    let mut results = client.query(&Query::text("g.V()")).unwrap();
+    assert!(results.next_frame().unwrap().is_none());
+    let warnings = results.take_warnings();
+    assert!((1..=1000).contains(&warnings.len()), "warnings have a limit: {}", warnings.len());
 }
 
 #[test]

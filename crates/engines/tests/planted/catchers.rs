@@ -7,66 +7,9 @@
 //! changes with the simulation: `EVERGRAPH_PLANTED=skip-sync EVERGRAPH_SIM_SHRINK_SECONDS=0 make crash
 //! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
-use crate::harness::file_name;
+use crate::catcher::Catcher;
+use crate::test_names::*;
 use evergraph_storage::planted::Bug;
-
-/// A test, and the words of the assertion that is meant to fail.
-#[derive(Clone, Copy)]
-pub struct Catcher {
-    /// The file or folder of `tests` in storage, an engine, the engines, the server, the client or the program; behind the folder of its crate, if
-    /// two crates have one of this name.
-    pub tests: &'static str,
-    /// The test's name in it.
-    pub name: &'static str,
-    /// The history that the simulation is to play, if it is the simulation.
-    pub seed: Option<u64>,
-    /// Any of these stands in the output.
-    pub says: &'static [&'static str],
-}
-
-impl Catcher {
-    /// The `cfg` that it is built with, which names a folder in the target directory as well.
-    pub fn cfg(&self) -> Option<&'static str> {
-        match file_name(self.tests) {
-            "weak_orders" => Some("loom"),
-            schedules if schedules.starts_with("schedules_") => Some("shuttle"),
-            _ => None,
-        }
-    }
-
-    /// The test, for a line.
-    pub fn title(&self) -> String {
-        match self.seed {
-            Some(seed) => format!("{}, history {seed}", self.tests),
-            None => format!("{} {}", self.tests, self.name),
-        }
-    }
-
-    fn key(&self) -> (&'static str, &'static str, Option<u64>) {
-        (self.tests, self.name, self.seed)
-    }
-}
-
-// By test: two bugs may have the same.
-impl PartialEq for Catcher {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Catcher {}
-
-impl PartialOrd for Catcher {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Catcher {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
 
 /// The tests that catch `bug`, one to three.
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
@@ -360,6 +303,16 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "sessions::a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free",
             &["the session of a client that is gone is free"],
         ),
+        FullPipelinesUnwatched => (
+            "websocket",
+            "leavers::a_client_that_leaves_with_as_many_requests_as_it_may_have_is_noticed",
+            &["a client that leaves is noticed, however many requests it has"],
+        ),
+        LongMessagesHoldNetwork => (
+            "hostile",
+            "bombs::health_is_told_within_a_second_while_long_messages_are_read",
+            &["health is told within a second"],
+        ),
         MessagesUncounted => (
             "websocket",
             "hostile::messages_that_are_being_received_have_a_limit_together",
@@ -419,6 +372,26 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "job_files::uploads_together_have_a_limit_whether_their_length_is_told_or_not",
             &["uploads have a limit"],
         ),
+        JobFilesUncounted => (
+            "admin",
+            "job_files::files_to_be_fetched_have_the_limit_of_uploads_until_they_are_removed",
+            &["files to be fetched have a limit"],
+        ),
+        JobQueueUnshared => (
+            "admin",
+            "job_stops::the_jobs_of_a_database_do_not_take_all_places_of_the_queue",
+            &["the jobs of a database have a limit of their own"],
+        ),
+        DownloadsOutliveRoles => (
+            "admin",
+            "job_files::a_download_is_broken_off_when_its_user_may_not_read_it_any_more",
+            &["a download ends with what its user may read"],
+        ),
+        DownloadsUncounted => (
+            "admin",
+            "job_files::a_download_is_a_request_of_its_user_until_it_is_sent",
+            &["a download counts until it is sent"],
+        ),
         SpoolNotSwept => (
             "admin",
             "job_files::what_another_server_left_in_its_spool_is_removed_at_the_start",
@@ -445,6 +418,14 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "hostile::frames_without_end_last_no_longer_than_the_query_may",
             &["the query ends with its time"],
         ),
+        BulksUnchecked => (
+            "client",
+            "hostile::a_result_that_is_said_to_occur_often_takes_bounded_memory_and_time",
+            &["results that are gathered have a limit"],
+        ),
+        WarningsUnlimited => {
+            ("client", "hostile::warnings_without_end_take_bounded_memory", &["warnings have a limit"])
+        }
         InterruptedJobsGoOn => (
             "client",
             "jobs::a_job_is_cancelled_on_the_server_with_whoever_follows_it",
@@ -568,69 +549,3 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
     };
     Some(Catcher { tests, name, seed: None, says })
 }
-
-const POWER: &str = "crash::no_acknowledged_commit_is_lost_wherever_the_power_fails";
-const COMMIT_LOST: &[&str] = &["was durable", "was synced", "is corrupt at byte"];
-const MANY_FILES: &str = "files::a_log_goes_on_over_many_small_files_and_openings";
-const POWER_WITHOUT_SYNCS: &str = "crash::without_sync_a_power_cut_loses_an_end_and_never_the_middle";
-const FROM_CACHE: &str = "crash::what_recovery_read_from_the_cache_survives_the_next_power_cut";
-const NEWEST_LOST: &str = "corruption::a_newest_file_that_lost_its_head_its_end_or_its_name_is_reported";
-const BEHIND_END: &str = "files::a_log_with_something_behind_its_end_goes_on_in_a_new_file";
-const FAILED_SYNC: &str = "faults::a_failed_write_or_sync_poisons_and_is_never_tried_again";
-const FLIPPED_BITS: &str =
-    "corruption::every_flipped_bit_before_the_seal_is_reported_and_none_gives_false_data";
-const LOST_PAGE: &str = "corruption::a_lost_page_of_a_synced_batch_is_reported";
-const OTHER_HISTORY: &str = "corruption::a_file_of_another_history_does_not_fit_its_successor";
-const LEADERS: &str = "committers_that_hand_over_the_lead_are_durable_when_told_so";
-const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_when_told_so_and_all_are_told";
-
-const CLOSING: &str = "databases::closing_cancels_what_does_not_end_in_time_and_leaves_other_databases_alone";
-const LONG_TASKS: &str = "short_tasks_go_before_long_ones_which_have_their_turn_all_the_same";
-const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
-
-const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
-const HISTORIES: &str = "histories::every_history_recovers_to_one_of_its_states_without_syncs";
-const POWER_AT_FRONT: &str =
-    "rules::what_was_acknowledged_is_there_after_a_power_cut_with_its_index_names_and_ids";
-
-const RANDOM: &str = "random_transactions::random_transactions_on_the_memory_engine_do_what_the_model_does";
-const NEWEST: &str = "newest::the_newest_come_first";
-const READS_CONFLICT: &str =
-    "serializable::a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else";
-
-const SUBJECT: &str = "indexes::an_index_that_is_built_again_has_nothing_of_the_one_before";
-const BUILT_AGAIN: &str = "indexes::a_snapshot_from_before_an_index_was_built_again_is_answered_without_it";
-
-const BEGIN: &str = "a_merge_beside_a_begin_leaves_the_reader_its_layer";
-const TAIL: &str = "a_tail_that_fills_and_becomes_a_run_shows_each_reader_its_prefix";
-const SLOW_WRITER: &str = "a_writer_slower_than_two_merges_meets_its_rival";
-const TWO_MERGES: &str = "two_merges_of_one_segment_lose_nothing";
-const LAYER_LOST: &[&str] = &["an open snapshot finds a layer with base <= S"];
-const STATE_LOST: &[&str] =
-    &["the present is not the whole history", "is not its prefix of the history", INEXACT];
-const CONFLICT_LOST: &[&str] = &["a lost update", INEXACT];
-const INEXACT: &str = "an insert of what is there, or a delete of what isn't";
-
-const BESIDE_COMMIT: &str = "who_begins_beside_a_commit_sees_all_of_it_or_nothing";
-const BESIDE_DURABLE_COMMIT: &str = "who_begins_beside_a_commit_sees_all_of_it_or_nothing_in_mode_sync";
-const HALF_A_COMMIT: &[&str] = &["half a commit is seen", "shows another commit than its newest"];
-const SERIALISABLE: &str = "of_two_serialisable_transactions_one_was_first";
-const INDEX_BESIDE_COMMIT: &str = "an_index_finds_what_a_snapshot_shows";
-const INDEX: &str = "who_reads_what_an_index_serves_finds_every_holder_in_priority_schedules";
-
-const COMPACTED: &str = "compaction::what_is_compacted_reads_as_before_and_inputs_go_with_the_next_manifest";
-const OPENED: &str = "compaction::what_is_opened_after_a_kill_amid_a_checkpoint_survives_the_next_power_cut";
-const DISK_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
-const UNSYNCED_POWER: &str = "crash::a_crash_at_any_operation_loses_no_synced_commit_without_syncs";
-const GROWING: &str = "a_reader_sees_its_prefix_while_a_list_grows_and_gets_links";
-const COUNT: &str = "who_sees_a_count_sees_its_records_and_their_payloads";
-const BESIDE_SWAP: &str = "a_snapshot_that_begins_beside_a_swap_sees_its_prefix";
-const BESIDE_FREEING: &str = "a_conflict_check_beside_swaps_and_freed_graphs_denies_nothing";
-const ELSEWHERE: &str = "a_page_of_another_place_or_another_file_is_damage";
-const FULL_CACHE: &str = "a_full_cache_gives_its_memory_to_whoever_reserves";
-const READ_BACK: &str = "records::records_with_stamps_come_back_from_their_file";
-
-const DELETE_ABOVE: &str = "lists::a_delete_above_older_files_stays";
-const BUILDING: &str = "entries::a_delete_of_an_index_that_is_being_built_stays";
-const ENTRY_STAYS: &str = "entries::an_insert_and_a_delete_of_an_entry_stay_a_delete";
-const REPLACE: &str = "lists::a_delete_and_the_insert_after_it_are_a_replace";

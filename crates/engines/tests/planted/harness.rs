@@ -3,7 +3,7 @@
 //! Programs are built where `make test` builds those of their kind: for shuttle and loom in target directories
 //! of their own. They run in a directory of their own, so that no failure leaves a file in the sources.
 
-use crate::catchers::Catcher;
+use crate::catcher::Catcher;
 use evergraph_storage::planted::{Bug, VARIABLE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -13,10 +13,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "it runs other programs, and takes their time")]
 
+mod catcher;
 mod catchers;
 mod harness;
+mod test_names;
 
-use catchers::{Catcher, catchers, simulated};
+use catcher::Catcher;
+use catchers::{catchers, simulated};
 use evergraph_storage::planted::Bug;
 use harness::{Built, Outcome, Run};
 use std::collections::BTreeSet;

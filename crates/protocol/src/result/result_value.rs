@@ -122,6 +122,45 @@ pub struct DetachedGraph {
     pub edges: Vec<DetachedEdge>,
 }
 
+impl DetachedVertex {
+    fn heap_bytes(&self) -> usize {
+        let properties = self.properties.iter().map(DetachedVertexProperty::heap_bytes).sum::<usize>();
+        self.id.heap_bytes() + self.label.len() + size_of_val(&*self.properties) + properties
+    }
+}
+
+impl DetachedEdge {
+    fn heap_bytes(&self) -> usize {
+        let ends = self.source.heap_bytes() + self.target.heap_bytes();
+        self.id.heap_bytes() + self.label.len() + ends + heap_bytes_of(&self.properties)
+    }
+}
+
+impl DetachedVertexProperty {
+    fn heap_bytes(&self) -> usize {
+        let own = self.id.heap_bytes() + self.key.len() + self.value.heap_bytes();
+        own + heap_bytes_of(&self.properties)
+    }
+}
+
+impl DetachedProperty {
+    fn heap_bytes(&self) -> usize {
+        self.key.len() + self.value.heap_bytes()
+    }
+}
+
+impl DetachedTree {
+    fn heap_bytes(&self) -> usize {
+        let branch = |(key, below): &(ResultValue, Self)| key.heap_bytes() + below.heap_bytes();
+        size_of_val(&*self.branches) + self.branches.iter().map(branch).sum::<usize>()
+    }
+}
+
+/// Bytes on the heap of properties in a vector, their entries in it included.
+fn heap_bytes_of(properties: &[DetachedProperty]) -> usize {
+    size_of_val(properties) + properties.iter().map(DetachedProperty::heap_bytes).sum::<usize>()
+}
+
 impl ResultValue {
     /// The value that this is; `None` of what the types of properties cannot hold: null, a token, an element, a path,
     /// a tree, a graph, and collections of these or nested deeper than 128 levels.
@@ -142,6 +181,43 @@ impl ResultValue {
             }
             _ => return None,
         })
+    }
+
+    /// Bytes on the heap, without what the allocator adds.
+    ///
+    /// Cost: a look at each item inside.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Token(_) => 0,
+            Self::Value(value) => value.heap_bytes(),
+            Self::List(values) | Self::Set(values) => {
+                size_of_val(&**values) + values.iter().map(Self::heap_bytes).sum::<usize>()
+            }
+            Self::Map(entries) => {
+                let entry = |(key, value): &(Self, Self)| key.heap_bytes() + value.heap_bytes();
+                size_of_val(&**entries) + entries.iter().map(entry).sum::<usize>()
+            }
+            Self::Vertex(vertex) => size_of::<DetachedVertex>() + vertex.heap_bytes(),
+            Self::Edge(edge) => size_of::<DetachedEdge>() + edge.heap_bytes(),
+            Self::VertexProperty(property) => size_of::<DetachedVertexProperty>() + property.heap_bytes(),
+            Self::Property(property) => size_of::<DetachedProperty>() + property.heap_bytes(),
+            Self::Path(steps) => {
+                let step = |step: &DetachedStep| {
+                    let labels = step.labels.iter().map(|label| label.len()).sum::<usize>();
+                    step.value.heap_bytes() + size_of_val(&*step.labels) + labels
+                };
+                size_of_val(&**steps) + steps.iter().map(step).sum::<usize>()
+            }
+            Self::Tree(tree) => tree.heap_bytes(),
+            Self::Graph(graph) => {
+                size_of::<DetachedGraph>()
+                    + size_of_val(&*graph.vertices)
+                    + graph.vertices.iter().map(DetachedVertex::heap_bytes).sum::<usize>()
+                    + size_of_val(&*graph.edges)
+                    + graph.edges.iter().map(DetachedEdge::heap_bytes).sum::<usize>()
+            }
+        }
     }
 
     /// The text, if this is a string.

@@ -85,6 +85,7 @@ pub fn connect(py: Python<'_>, url: &str, settings: ConnectSettings) -> PyResult
     }
     if let Some(bytes) = settings.table_bytes_max {
         options.table_bytes_max = bytes;
+        options.results_bytes_max = options.results_bytes_max.max(bytes);
     }
     let client = signals.run(py, || Client::connect(&url, options))?;
     let shown = url.to_string();

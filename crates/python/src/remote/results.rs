@@ -6,7 +6,7 @@ use crate::handle::ProcessLocal;
 use crate::remote::received::{ReceivedObjects, SeenTypes, item_of};
 use crate::remote::signals::Signals;
 use evergraph::graph::catalogue::Catalogue;
-use evergraph::protocol::result::result_value::{BulkResult, ResultValue};
+use evergraph::protocol::result::result_value::ResultValue;
 use evergraph::{Item, Result};
 use evergraph_arrow::result_table::table;
 use evergraph_client::results::Results;
@@ -28,8 +28,6 @@ enum Source {
 
 struct Fetching {
     source: Source,
-    /// How many more times the last result of the server occurs.
-    repeated: Option<BulkResult>,
     signals: Signals,
 }
 
@@ -58,7 +56,7 @@ impl RemoteResults {
     }
 
     fn new(source: Source, notes: Vec<String>, signals: Signals, types: Arc<SeenTypes>) -> Self {
-        let fetching = Fetching { source, repeated: None, signals };
+        let fetching = Fetching { source, signals };
         // The first line says it; below it stands the text.
         let first_line = |note: String| note.lines().next().unwrap_or_default().to_owned();
         let notes = Mutex::new(notes.into_iter().map(first_line).collect());
@@ -93,11 +91,10 @@ impl Fetching {
 
     /// The next results, at most `most`; fewer are the last ones.
     fn fetch(&mut self, py: Python<'_>, most: usize) -> PyResult<Vec<ResultValue>> {
-        let repeated = &mut self.repeated;
         let found = match &mut self.source {
             Source::Made(results) => Ok(results.by_ref().take(most).collect()),
             Source::Ended | Source::Closed => return Ok(Vec::new()),
-            Source::Server(results) => self.signals.run(py, || take(results, repeated, most)),
+            Source::Server(results) => self.signals.run(py, || results.next_values(most)),
         };
         let has_ended = found.as_ref().map_or(true, |found: &Vec<ResultValue>| found.len() < most);
         if has_ended {
@@ -109,33 +106,8 @@ impl Fetching {
     /// Gives the connection back.
     fn end(&mut self, py: Python<'_>, end: Source) {
         let before = std::mem::replace(&mut self.source, end);
-        self.repeated = None;
         py.detach(|| drop(before));
     }
-}
-
-fn take(
-    results: &mut Results<'static>,
-    repeated: &mut Option<BulkResult>,
-    most: usize,
-) -> Result<Vec<ResultValue>> {
-    let mut found = Vec::new();
-    while found.len() < most {
-        let next = match repeated.take() {
-            Some(left) => Some(left),
-            None => results.next_result()?,
-        };
-        let Some(BulkResult { value, bulk }) = next else { break };
-        match bulk {
-            0 => {}
-            1 => found.push(value),
-            bulk => {
-                found.push(value.clone());
-                *repeated = Some(BulkResult { value, bulk: bulk - 1 });
-            }
-        }
-    }
-    Ok(found)
 }
 
 #[pymethods]

@@ -128,7 +128,12 @@ impl Samples {
             core.messages.taken_bytes(),
         );
         let upload_bytes = usize::try_from(core.job_resources.upload_bytes()).unwrap_or(usize::MAX);
-        gauge("upload_bytes", "Bytes of uploads on the disk", vec![], upload_bytes);
+        gauge(
+            "upload_bytes",
+            "Bytes of uploads, and of files to be fetched, on the disk",
+            vec![],
+            upload_bytes,
+        );
     }
 
     fn state(&mut self, name: &str, is_open: bool) {

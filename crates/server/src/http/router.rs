@@ -7,6 +7,7 @@
 //! | those of administration | [`ROUTES`] |
 
 use crate::client::Client;
+use crate::client_socket::DepartureWatch;
 use crate::connection::Connection;
 use crate::http::admin::dispatch;
 use crate::http::admin::route::AdminRoute;
@@ -80,6 +81,7 @@ fn only_text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
 async fn answer_gremlin(
     State(shared): State<Arc<Shared>>,
     Extension(client): Extension<Arc<Client>>,
+    Extension(departure): Extension<DepartureWatch>,
     request: Request,
 ) -> Response {
     if request.method() != Method::GET || !request.headers().contains_key(header::UPGRADE) {
@@ -87,12 +89,17 @@ async fn answer_gremlin(
     }
     let (mut head, _) = request.into_parts();
     match WebSocketUpgrade::from_request_parts(&mut head, &()).await {
-        Ok(upgrade) => become_websocket(shared, client, upgrade),
+        Ok(upgrade) => become_websocket(shared, client, departure, upgrade),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-fn become_websocket(shared: Arc<Shared>, client: Arc<Client>, upgrade: WebSocketUpgrade) -> Response {
+fn become_websocket(
+    shared: Arc<Shared>,
+    client: Arc<Client>,
+    departure: DepartureWatch,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     if *shared.phase.borrow() != ServerPhase::Serving {
         return HttpError::busy("the server stops").into_response();
     }
@@ -107,7 +114,7 @@ fn become_websocket(shared: Arc<Shared>, client: Arc<Client>, upgrade: WebSocket
             let key = Arc::as_ptr(&connection) as usize;
             shared.connections().insert(key, Arc::clone(&connection));
             let phase = shared.phase.clone();
-            websocket::serve(socket, connection, options.requests_max, phase).await;
+            websocket::serve(socket, connection, departure, options.requests_max, phase).await;
             shared.connections().remove(&key);
         })
 }

@@ -38,6 +38,8 @@ pub struct JobLimits {
     pub database_running_max: usize,
     /// Jobs that wait.
     pub queued_max: usize,
+    /// Jobs that wait for one database, so that none keeps those of others out.
+    pub database_queued_max: usize,
     /// Jobs that have ended and are kept.
     pub ended_max: usize,
     /// How long they are kept.
@@ -50,6 +52,7 @@ impl Default for JobLimits {
             running_max: 4,
             database_running_max: 2,
             queued_max: 64,
+            database_queued_max: 16,
             ended_max: 1000,
             keep: Duration::from_secs(3600),
         }
@@ -126,6 +129,14 @@ impl Jobs {
         }
         if state.queue.len() >= self.limits.queued_max {
             let text = format!("{} jobs wait already: try again when some have ended", state.queue.len());
+            return Err(Error::new(ErrorKind::Busy, text));
+        }
+        let name = job.access().database();
+        let of_database = state.queue.iter().filter(|queued| queued.job.access().database() == name).count();
+        if of_database >= self.limits.database_queued_max && !planted(Bug::JobQueueUnshared) {
+            let text = format!(
+                "{of_database} jobs of the database {name:?} wait already: try again when some have ended, or cancel some"
+            );
             return Err(Error::new(ErrorKind::Busy, text));
         }
         self.log(&job, "started");

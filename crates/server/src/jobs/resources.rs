@@ -89,7 +89,7 @@ impl JobResources {
         self.spool()?.create_job_folder(job)
     }
 
-    /// Bytes of all uploads.
+    /// Bytes of all uploads, and of all files to be fetched.
     #[must_use]
     pub fn upload_bytes(&self) -> u64 {
         self.spool.as_ref().map_or(0, |spool| spool.space().bytes())

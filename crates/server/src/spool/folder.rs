@@ -69,7 +69,7 @@ impl Spool {
         Ok(Self { path, _lock: lock, space, uploads: Mutex::default() })
     }
 
-    /// Bytes of uploads, and how many there may be.
+    /// Bytes of uploads and of files to be fetched, and how many there may be.
     #[must_use]
     pub fn space(&self) -> &Arc<SpoolSpace> {
         &self.space
@@ -130,7 +130,7 @@ impl Spool {
     pub fn create_job_folder(&self, id: RandomId) -> Result<JobFolder> {
         let folder = self.path.join(JOBS).join(id.to_string());
         make_folder(&folder).map_err(|error| failed("make a folder for files", &folder, error))?;
-        Ok(JobFolder::new(folder))
+        Ok(JobFolder::new(folder, Arc::clone(&self.space)))
     }
 
     fn uploads(&self) -> MutexGuard<'_, BTreeMap<RandomId, Arc<Upload>>> {

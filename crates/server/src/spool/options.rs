@@ -13,7 +13,7 @@ pub struct FileOptions {
     pub import_folder: Option<PathBuf>,
     /// The folder below which exports and backups write. `None`: they write files to be fetched only.
     pub export_folder: Option<PathBuf>,
-    /// Bytes of all uploads that are there at once.
+    /// Bytes of all uploads, and of all files to be fetched, that are there at once.
     pub upload_bytes_max: u64,
 }
 

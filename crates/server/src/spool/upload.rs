@@ -23,7 +23,7 @@ const PART_PREFIX: &str = ".part-";
 /// Files of an upload.
 const FILES_MAX: usize = 10_000;
 
-/// How much of the disk uploads take together.
+/// How much of the disk uploads, and files of jobs to be fetched, take together.
 #[derive(Debug)]
 pub struct SpoolSpace {
     bytes_max: u64,
@@ -36,7 +36,7 @@ impl SpoolSpace {
         Self { bytes_max, bytes: AtomicU64::new(0) }
     }
 
-    /// Bytes of all uploads.
+    /// Bytes of all of them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
@@ -53,22 +53,32 @@ impl SpoolSpace {
         Err(Error::new(
             ErrorKind::Limit,
             format!(
-                "all uploads together have at most {} bytes, of which {} are taken: import or delete some, or start the \
-                 server with another --upload-limit",
+                "all uploads and files to be fetched together have at most {} bytes, of which {} are taken: import or delete \
+                 some, or start the server with another --upload-limit",
                 self.bytes_max,
                 self.bytes()
             ),
         ))
     }
 
-    fn take(&self, more: u64) -> Result<()> {
+    /// Takes `more` bytes.
+    ///
+    /// # Errors
+    /// As [`SpoolSpace::check`]; nothing is taken then.
+    pub(crate) fn take(&self, more: u64) -> Result<()> {
         // Two that take at once may pass the limit by what they take, which is little.
         self.check(more)?;
-        self.bytes.fetch_add(more, Ordering::Relaxed);
+        self.take_anyway(more);
         Ok(())
     }
 
-    fn give_back(&self, bytes: u64) {
+    /// Takes `more` bytes, whether they fit or not: they are on the disk already.
+    pub(crate) fn take_anyway(&self, more: u64) {
+        self.bytes.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// Gives `bytes` back that were taken.
+    pub(crate) fn give_back(&self, bytes: u64) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

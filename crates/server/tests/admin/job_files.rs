@@ -1,12 +1,16 @@
 //! Files of jobs: which paths of the server clients may name, how much they may upload, and what is left by nobody.
 
-use crate::jobs::{done, spool_is_empty, upload};
-use crate::support::http_client::{basic, raw};
-use crate::support::secured_site::PASSWORD;
+use crate::jobs::{done, ended, spool_is_empty, upload};
+use crate::support::http_client::{ANSWER_TIME, Client, basic, raw};
+use crate::support::secured_site::{PASSWORD, edit_users};
 use crate::support::served::eventually;
-use crate::{Site, site_with_files};
+use crate::{Site, site_with_files, site_with_limits};
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
+use evergraph_server::options::ServerOptions;
+use evergraph_server::security::role::Role;
 use evergraph_server::spool::options::FileOptions;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -90,7 +94,7 @@ async fn paths_of_jobs_do_not_leave_their_folders_and_links_are_not_followed() {
         // What a job reads later, a mapping, is refused by the job.
         let (kind, message) = match answer.status {
             202 => {
-                let job = crate::jobs::ended(&mut admin, answer.json()["id"].as_str().unwrap()).await;
+                let job = ended(&mut admin, answer.json()["id"].as_str().unwrap()).await;
                 assert_eq!(job["state"], "failed", "no path leaves its folder: {request}: {job}");
                 let text = |member: &str| job["error"][member].as_str().unwrap().to_owned();
                 (text("kind"), text("message"))
@@ -159,6 +163,38 @@ async fn uploads_together_have_a_limit_whether_their_length_is_told_or_not() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_to_be_fetched_have_the_limit_of_uploads_until_they_are_removed() {
+    const LIMIT: usize = 10_000;
+    let mut files = FileOptions::default();
+    files.upload_bytes_max = LIMIT as u64;
+    let site = site_of(files);
+    let mut admin = site.log_in("admin").await;
+    site.run("social", &format!("g.addV('Person').property('text', '{}')", "t".repeat(2 * LIMIT)));
+    let export = json!({"kind": "export", "format": "csv"});
+    let job = done(&mut admin, export.clone()).await;
+    let told = (&job["state"], &job["error"]["kind"]);
+    assert_eq!(told, (&json!("failed"), &json!("limit")), "files to be fetched have a limit: {job}");
+    let message = job["error"]["message"].as_str().unwrap();
+    assert!(message.contains("--upload-limit"), "{message}");
+    eventually("nothing is left of what was too long", async || spool_is_empty(&site, "jobs")).await;
+    // A smaller one takes room that uploads do not have then.
+    site.run("social", "g.V().drop()");
+    site.run("social", "g.addV('Person').property('text', 'short')");
+    let job = done(&mut admin, export).await;
+    assert_eq!(job["state"], "done", "{job}");
+    let id = upload(&mut admin, &[]).await;
+    let all = "a".repeat(LIMIT);
+    let answer = admin.ask("PUT", &format!("/uploads/{id}/first.csv"), all.clone()).await;
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    let fetched = format!("/jobs/{}/files", job["id"].as_str().unwrap());
+    assert_eq!(admin.ask("DELETE", &fetched, "").await.status, 204);
+    eventually("its room is free", async || {
+        admin.ask("PUT", &format!("/uploads/{id}/second.csv"), all.clone()).await.status == 201
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_another_server_left_in_its_spool_is_removed_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,4 +214,99 @@ async fn what_another_server_left_in_its_spool_is_removed_at_the_start() {
     }
     assert!(spool.join("uploads/notes.txt").exists(), "what is not the server's stays");
     assert_eq!(site.log_in("admin").await.ask("DELETE", &format!("/uploads/{id}"), "").await.status, 404);
+}
+
+/// Bytes of a file that no buffer of the system takes whole.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// The path of a large file of a job that is done. It is all zeros, and takes no room on the disk.
+async fn large_file(site: &Site, admin: &mut Client) -> String {
+    let job = done(admin, json!({"kind": "backup"})).await;
+    let id = job["id"].as_str().unwrap_or_else(|| panic!("{job}")).to_owned();
+    let path = site.root().join(".evergraph-spool/jobs").join(&id).join("large");
+    fs::File::create(path).unwrap().set_len(LARGE_BYTES).unwrap();
+    format!("/jobs/{id}/files/large")
+}
+
+/// Bytes that still come of a body, until its end or until it is broken off.
+async fn bytes_left(body: &mut Incoming) -> u64 {
+    let mut bytes = 0;
+    loop {
+        let next = tokio::time::timeout(ANSWER_TIME, body.frame()).await.expect("a part in time");
+        match next {
+            Some(Ok(frame)) => bytes += frame.into_data().map_or(0, |part| part.len() as u64),
+            Some(Err(_)) | None => return bytes,
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_is_broken_off_when_its_user_may_not_read_it_any_more() {
+    let site = site_of(FileOptions::default());
+    let mut root = site.log_in("root").await;
+    let mut admin = site.log_in("admin").await;
+    let path = large_file(&site, &mut admin).await;
+    // Nobody interferes.
+    let mut whole = admin.send("GET", &path, "").await.into_body();
+    assert_eq!(bytes_left(&mut whole).await, LARGE_BYTES);
+    for change in ["/users/admin/roles/social", "/users/admin"] {
+        let mut reader = site.log_in("admin").await;
+        let response = reader.send("GET", &path, "").await;
+        assert_eq!(response.status(), 200);
+        let mut body = response.into_body();
+        let first = body.frame().await.unwrap().unwrap().into_data().unwrap().len() as u64;
+        assert_eq!(root.ask("DELETE", change, "").await.status, 204);
+        let bytes = first + bytes_left(&mut body).await;
+        assert!(bytes < LARGE_BYTES, "a download ends with what its user may read: {change}");
+        edit_users(&site.folder, |users| {
+            // It was removed, or is there without its role.
+            let _ = users.add("admin", crate::hash());
+            users.grant("admin", "social", Role::Admin).unwrap();
+        });
+        eventually("the user is back", async || {
+            let mut admin = site.log_in("admin").await;
+            admin.ask("GET", "/databases/social", "").await.status == 200
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_is_a_request_of_its_user_until_it_is_sent() {
+    let mut limits = ServerOptions::default();
+    limits.user_requests_max = 2;
+    let files = FileOptions::default();
+    let site = site_with_limits(limits, CatalogueOptions::default(), CreateOptions::default(), files, |_| {});
+    let mut admin = site.log_in("admin").await;
+    let path = large_file(&site, &mut admin).await;
+    let mut reading = Vec::new();
+    for _ in 0..2 {
+        let mut reader = site.log_in("admin").await;
+        let response = reader.send("GET", &path, "").await;
+        assert_eq!(response.status(), 200);
+        reading.push((reader, response));
+    }
+    let answer = admin.ask("GET", "/jobs", "").await;
+    assert_eq!(answer.status, 503, "a download counts until it is sent: {}", answer.text());
+    assert!(answer.error().2.contains("requests that are not answered"), "{}", answer.text());
+    // One is given up, the other one read.
+    let (reader, response) = reading.pop().unwrap();
+    drop((response, reader));
+    let (_reader, response) = reading.pop().unwrap();
+    let mut body = response.into_body();
+    assert_eq!(bytes_left(&mut body).await, LARGE_BYTES);
+    eventually("both are given back", async || {
+        let mut others = Vec::new();
+        for _ in 0..2 {
+            let mut reader = site.log_in("admin").await;
+            let response = reader.send("GET", &path, "").await;
+            let is_answered = response.status() == 200;
+            others.push((reader, response));
+            if !is_answered {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
 }

@@ -325,3 +325,35 @@ async fn a_close_that_a_job_holds_up_ends_in_time_and_names_the_job() {
     }
     panic!("a job at work holds up a close");
 }
+
+/// One that changes its database runs at a time, so others wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_jobs_of_a_database_do_not_take_all_places_of_the_queue() {
+    let folders = folders(EngineKind::Memory);
+    folders.site.databases.create_database("bank", CreateOptions::default()).unwrap();
+    let mut root = folders.site.log_in("root").await;
+    let mut ids = vec![at_work(&mut root, &import()).await];
+    let mut refused = None;
+    for at in 0..40 {
+        let request = import_as(&format!("try{at}")).to_string();
+        let answer = root.ask("POST", "/databases/social/jobs", request).await;
+        if answer.status == 503 {
+            refused = Some(answer.error().2);
+            break;
+        }
+        ids.push(answer.json()["id"].as_str().unwrap().to_owned());
+    }
+    let refused = refused.expect("the jobs of a database have a limit of their own");
+    assert!(refused.contains("\"social\""), "{refused}");
+    assert!(ids.len() >= 17, "one runs and 16 wait: {}", ids.len());
+    // Another database has places still.
+    let check = json!({"kind": "check"}).to_string();
+    let answer = root.ask("POST", "/databases/bank/jobs", check).await;
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let job = ended(&mut root, answer.json()["id"].as_str().unwrap()).await;
+    assert_eq!(job["state"], "done", "{job}");
+    // The newest first: none begins meanwhile.
+    for id in ids.iter().rev() {
+        assert!(matches!(root.ask("DELETE", &format!("/jobs/{id}"), "").await.status, 202 | 204));
+    }
+}

@@ -57,6 +57,17 @@ fn site_with_files(
     files: FileOptions,
     change: impl FnOnce(&mut Users),
 ) -> Site {
+    site_with_limits(ServerOptions::default(), options, create, files, change)
+}
+
+/// The same with other limits of the server.
+fn site_with_limits(
+    limits: ServerOptions,
+    options: CatalogueOptions,
+    create: CreateOptions,
+    files: FileOptions,
+    change: impl FnOnce(&mut Users),
+) -> Site {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");
     std::fs::create_dir(&root).unwrap();
@@ -72,9 +83,8 @@ fn site_with_files(
         change(users);
     });
     let address = "127.0.0.1:0".parse().unwrap();
-    let options = ServerOptions::default();
     let server =
-        Server::start_with_files(Arc::clone(&databases), address, options, &security, &files).unwrap();
+        Server::start_with_files(Arc::clone(&databases), address, limits, &security, &files).unwrap();
     Site { folder, databases, server }
 }
 

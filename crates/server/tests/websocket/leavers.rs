@@ -134,3 +134,30 @@ async fn a_thousand_clients_that_leave_in_six_ways_leave_nothing_behind() {
     let mut again = Client::connect(address).await;
     assert_eq!(again.eval("g.V().hasLabel('Left').count()").await.number(), 0);
 }
+
+/// While a client has as many requests as it may, nothing more of it is read, its end neither.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_leaves_with_as_many_requests_as_it_may_have_is_noticed() {
+    let (database, server) = serve(ServerOptions::default());
+    add_points(&database, 2);
+    let address = server.address();
+    let mut observer = HttpClient::connect(address).await;
+    let mut running = async || {
+        let metrics = observer.ask("GET", "/metrics", "").await;
+        let series = "evergraph_requests_running{transport=\"websocket\"} ";
+        let value = metrics.text().lines().find_map(|line| line.strip_prefix(series));
+        value.unwrap_or_else(|| panic!("{}", metrics.text())).to_owned()
+    };
+    // As many as it may have, and more that are not read.
+    for (requests_count, is_reset) in [(256, false), (300, false), (300, true)] {
+        let mut stream = upgraded(address).await;
+        stream.write_all(&frame(ENDLESS).repeat(requests_count)).await.unwrap();
+        eventually("all places are taken", async || running().await == "256.0").await;
+        if is_reset {
+            stream.set_zero_linger().unwrap();
+        }
+        drop(stream);
+        let what = "a client that leaves is noticed, however many requests it has";
+        eventually(what, async || running().await == "0.0").await;
+    }
+}

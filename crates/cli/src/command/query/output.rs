@@ -64,7 +64,8 @@ impl<W: Write> Output<W> {
     /// # Errors
     /// If `out` doesn't take it.
     pub fn leave_out(&mut self, count: u64) -> io::Result<()> {
-        self.results_count += count;
+        // What a server says occurs often need not be true.
+        self.results_count = self.results_count.saturating_add(count);
         self.table()
     }
 

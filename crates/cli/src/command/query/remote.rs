@@ -23,6 +23,8 @@ use std::time::Duration;
 
 /// How much later than a query's own time limit its plan is still awaited: the server's error says more.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
+/// Repetitions of a result that are printed before its time and the user are asked again.
+const PRINTED_AT_ONCE: u64 = 1024;
 
 /// Who answers queries.
 pub enum Remote<'c> {
@@ -65,12 +67,16 @@ impl QueryOptions {
         while let Some(frame) = results.next_frame()? {
             for BulkResult { value, bulk } in frame {
                 let item = received(value, &results);
-                for _ in 0..bulk {
-                    let printed = match output.results_count() < output.rows_max() {
-                        true => output.result(item.clone()),
-                        false => output.leave_out(1),
-                    };
-                    printed.map_err(Failure::of_output)?;
+                // A server may say that a result occurs any number of times.
+                let printed_count = output.rows_max().saturating_sub(output.results_count()).min(bulk);
+                for printed in 0..printed_count {
+                    if (printed + 1).is_multiple_of(PRINTED_AT_ONCE) {
+                        results.check()?;
+                    }
+                    output.result(item.clone()).map_err(Failure::of_output)?;
+                }
+                if printed_count < bulk {
+                    output.leave_out(bulk - printed_count).map_err(Failure::of_output)?;
                 }
             }
         }

@@ -14,7 +14,7 @@ pub struct FileArguments {
     /// neither].
     #[arg(long, value_name = "FOLDER", help_heading = FILES)]
     pub spool: Option<PathBuf>,
-    /// Size of all uploads that are there at once, such as 100GiB.
+    /// Size of all uploads, and of all files that jobs made to be fetched, that are there at once, such as 100GiB.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "16GiB", help_heading = FILES)]
     pub upload_limit: u64,
     /// Let imports by HTTP read files below this folder.

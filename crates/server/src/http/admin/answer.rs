@@ -1,8 +1,11 @@
 //! Answer: what a request to administer is answered with.
 
 use crate::http::error::HttpError;
+use crate::http::held_body::holding;
+use crate::security::quota::QuotaGuard;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use evergraph_storage::planted::{Bug, planted};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
@@ -49,6 +52,15 @@ impl AdminAnswer {
     #[must_use]
     pub fn noted(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }
+    }
+
+    /// The same with `quota` in use until it is sent, or its client is gone.
+    #[must_use]
+    pub fn holding(self, quota: Option<QuotaGuard>) -> Self {
+        if planted(Bug::DownloadsUncounted) {
+            return self;
+        }
+        Self { response: holding(self.response, quota), ..self }
     }
 
     fn document(status: StatusCode, document: &impl Serialize) -> Self {

@@ -73,9 +73,9 @@ async fn handle(
     let call = AdminCall::new(Arc::clone(&shared), principal, head.headers, parameters, content);
     let handling = (route.handler)(call);
     let Some(change) = change else {
+        // What is sent for long, a file or the rows of an algorithm, is a request until it is sent.
         let answered = handling.await;
-        drop(quota);
-        return answered;
+        return answered.map(|answer| answer.holding(quota));
     };
     let changing = tokio::spawn(async move {
         let answered = handling.await;

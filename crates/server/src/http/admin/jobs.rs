@@ -139,9 +139,11 @@ pub async fn get_file(call: AdminCall) -> AdminResult {
         let text = "this job has made no files to be fetched, or they were removed";
         return Err(HttpError::new(StatusCode::NOT_FOUND, "not_found", text));
     };
+    let database = find(&call)?.access().database().to_owned();
     let opening = spawn_blocking(move || folder.open(&path).map(|opened| (folder, opened)));
     let (folder, (file, bytes)) = opening.await.map_err(failed)?.map_err(of_names)?;
-    Ok(stream(Elsewhere::new(folder), file, bytes).into())
+    let reader = FileReader { principal: call.principal, database, _folder: Elsewhere::new(folder) };
+    Ok(stream(reader, file, bytes).into())
 }
 
 /// `DELETE /jobs/ID/files`: removes all of them.
@@ -184,10 +186,33 @@ pub fn may_administer(principal: &Principal, database: &str) -> Result<bool, Htt
     Ok(principal.role_on(database)? == Some(Role::Admin) || planted(Bug::JobsOfOthersTold))
 }
 
-/// The response that is a file of so many bytes, of which a part is in memory at a time.
-fn stream(folder: Elsewhere<Arc<JobFolder>>, file: File, bytes: u64) -> Response {
-    let parts = futures_util::stream::unfold(Some((folder, file, bytes)), |state| async move {
-        let (folder, mut file, left) = state.filter(|(_, _, left)| *left > 0)?;
+/// Who reads a file of a job.
+struct FileReader {
+    principal: Principal,
+    database: String,
+    /// Files stay until they are read.
+    _folder: Elsewhere<Arc<JobFolder>>,
+}
+
+impl FileReader {
+    /// Whether it may still read: a file is sent for long, and roles and users change meanwhile.
+    fn check(&self) -> io::Result<()> {
+        let may = may_administer(&self.principal, &self.database).unwrap_or(false);
+        if may || planted(Bug::DownloadsOutliveRoles) {
+            return Ok(());
+        }
+        Err(io::Error::other("its reader is no administrator of the database any more"))
+    }
+}
+
+/// The response that is a file of so many bytes, of which a part is in memory at a time. It is broken off once `reader` may not
+/// read it any more.
+fn stream(reader: FileReader, file: File, bytes: u64) -> Response {
+    let parts = futures_util::stream::unfold(Some((reader, file, bytes)), |state| async move {
+        let (reader, mut file, left) = state.filter(|(_, _, left)| *left > 0)?;
+        if let Err(error) = reader.check() {
+            return Some((Err(error), None));
+        }
         let reading = spawn_blocking(move || {
             let mut part = vec![0; PART_BYTES.min(usize::try_from(left).unwrap_or(PART_BYTES))];
             let count = file.read(&mut part)?;
@@ -197,7 +222,7 @@ fn stream(folder: Elsewhere<Arc<JobFolder>>, file: File, bytes: u64) -> Response
         match reading.await.map_err(io::Error::other).and_then(|read| read) {
             Ok((file, part)) if !part.is_empty() => {
                 let left = left - part.len() as u64;
-                Some((Ok(Bytes::from(part)), Some((folder, file, left))))
+                Some((Ok(Bytes::from(part)), Some((reader, file, left))))
             }
             Ok(_) => Some((Err(io::Error::other("the file is shorter than it was")), None)),
             Err(error) => Some((Err(error), None)),

@@ -10,8 +10,9 @@ use evergraph::export::options::{ExportFormat, ExportOptions, ExportProgress, Pa
 use evergraph::{Database, Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What is asked of a backup.
 #[derive(Clone, Debug, Deserialize)]
@@ -54,19 +55,21 @@ impl BackupRequest {
         let name = format!("{database}{}", crate::databases::name::ENDING);
         Ok(Box::new(move |control| {
             let output = place.open(control, &name)?;
-            back_up(control, &output.path, self.check).map_err(|error| output.shown(error)).map(|report| {
-                let mut report = report;
-                report["to"] = place.to.clone().into();
-                WorkResult { report, folder: output.folder }
-            })
+            let mut report = output.ended(back_up(control, &output, self.check))?;
+            report["to"] = place.to.clone().into();
+            Ok(WorkResult { report, folder: output.folder })
         }))
     }
 }
 
-fn back_up(control: &JobControl<'_>, path: &Path, is_checked: bool) -> Result<serde_json::Value> {
-    let database = control.database();
-    let made = database
-        .backup(path, &mut |now| control.tell_on("copy", now.bytes_done, Some(now.bytes_total), "bytes"))?;
+fn back_up(control: &JobControl<'_>, output: &Output, is_checked: bool) -> Result<serde_json::Value> {
+    let (database, path) = (control.database(), &*output.path);
+    let made = database.backup(path, &mut |now| {
+        if !output.may_grow() {
+            return ControlFlow::Break(());
+        }
+        control.tell_on("copy", now.bytes_done, Some(now.bytes_total), "bytes")
+    })?;
     if is_checked {
         let memory_limit_bytes = database.store().budget().limit_bytes();
         let options = Options { create: false, memory_limit_bytes, ..Options::default() };
@@ -130,8 +133,11 @@ impl ExportRequest {
             };
             let tell = |now: &ExportProgress<'_>| {
                 control.tell(now.phase.name(), now.rows, Some(now.rows_total), "rows");
+                if !output.may_grow() {
+                    control.cancel().cancel();
+                }
             };
-            let made = control.database().export(&options, &tell).map_err(|error| output.shown(error))?;
+            let made = output.ended(control.database().export(&options, &tell))?;
             let file = |file: &evergraph::export::options::ExportedFile| json!({"name": file.name, "rows": file.rows, "bytes": file.bytes});
             let report = json!({
                 "to": place.to,
@@ -160,6 +166,8 @@ struct Output {
     base: PathBuf,
     /// `None` for files that are not fetched.
     folder: Option<Arc<JobFolder>>,
+    /// Why no more may be written.
+    excess: Mutex<Option<Error>>,
 }
 
 impl Place {
@@ -176,18 +184,45 @@ impl Place {
         match &self.to {
             Some(to) => {
                 let base = self.resources.export_folder()?;
-                Ok(Output { path: relative_path::new(base, to)?, base: base.to_owned(), folder: None })
+                let path = relative_path::new(base, to)?;
+                Ok(Output { path, base: base.to_owned(), folder: None, excess: Mutex::default() })
             }
             None => {
                 let folder = self.resources.create_job_folder(control.id())?;
                 let (path, base) = (folder.path().join(name), folder.path().to_owned());
-                Ok(Output { path, base, folder: Some(Arc::new(folder)) })
+                Ok(Output { path, base, folder: Some(Arc::new(folder)), excess: Mutex::default() })
             }
         }
     }
 }
 
 impl Output {
+    /// Whether there is room for what was written so far. The folder of the server has no limit but its disk.
+    fn may_grow(&self) -> bool {
+        let Some(folder) = &self.folder else { return true };
+        match folder.count_now_and_then() {
+            Ok(()) => true,
+            Err(error) => {
+                *self.excess() = Some(error);
+                false
+            }
+        }
+    }
+
+    /// What came of writing, or why that was stopped; without folders of the server.
+    fn ended<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Some(excess) = self.excess().take() {
+            return Err(excess);
+        }
+        let made = outcome.map_err(|error| self.shown(error))?;
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.count())?;
+        Ok(made)
+    }
+
+    fn excess(&self) -> MutexGuard<'_, Option<Error>> {
+        self.excess.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// `error` without folders of the server.
     fn shown(&self, error: Error) -> Error {
         let text = relative_path::without_folder(&error.to_string(), &self.base);

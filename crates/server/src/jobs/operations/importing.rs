@@ -25,7 +25,7 @@ use evergraph_graph::cancel::CancelFlag;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the file with all bad rows is called.
 const REPORT_NAME: &str = "bad_rows.csv";
@@ -190,13 +190,27 @@ impl ImportRequest {
         // only before that: both other phases look at it right after they have told how far they are.
         let cancel = CancelFlag::default();
         options.cancel = cancel.clone();
+        let excess = OnceLock::new();
         let imported = database.import(&options, &|now| {
             let may_stop = !matches!(now, ImportProgress::Writing(_));
             if may_stop && control.cancel().is_cancelled() {
                 cancel.cancel();
             }
+            // The report of bad rows is written while files are read.
+            let counted = report.map_or(Ok(()), JobFolder::count_now_and_then);
+            if let (true, Err(error)) = (may_stop, counted) {
+                let _ = excess.set(error);
+                cancel.cancel();
+            }
             tell(control, now);
         });
+        let imported = match (imported, excess.into_inner()) {
+            (Err(_), Some(excess)) => Err(excess),
+            (imported, _) => imported,
+        };
+        if let Some(folder) = report {
+            folder.count_anyway();
+        }
         if let Source::Upload(upload) = source {
             upload.touch();
         }

@@ -108,6 +108,26 @@ fn jobs_take_turns_and_one_that_changes_a_database_waits_for_another() {
 }
 
 #[test]
+fn the_jobs_that_wait_for_a_database_have_a_limit_of_their_own() {
+    let server = Server::new(JobLimits { running_max: 1, database_queued_max: 2, ..JobLimits::default() });
+    let (work, end) = until_told();
+    let running = server.start(JobKind::Backup, work);
+    let waiting = [(); 2].map(|()| server.start(JobKind::Check, check()));
+    let refused = server.try_start("social", JobKind::Check, check()).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::Busy);
+    assert!(refused.to_string().contains("\"social\""), "{refused}");
+    // Those of another database have places still.
+    let principal = Principal::new([127, 0, 0, 1].into(), Arc::default(), Rights::Everybody);
+    let served = server.databases.get("social").unwrap();
+    let other = server.jobs.start(principal.on("bank"), served, JobKind::Check, check()).unwrap();
+    assert_eq!(server.jobs.cancel(&waiting[0]), Cancelled::Ended);
+    assert!(server.try_start("social", JobKind::Check, check()).is_ok(), "a place is free again");
+    end.send(()).unwrap();
+    wait_for_state(&running, JobState::Done);
+    wait_for_state(&other, JobState::Done);
+}
+
+#[test]
 fn a_job_is_cancelled_and_one_that_fails_says_why() {
     let server = Server::new(JobLimits::default());
     let (work, _told) = until_told();

@@ -3,8 +3,8 @@
 use evergraph_graph::error::Result;
 use std::cmp::Ordering;
 
-/// Rows that are sorted, or merged, between two checks.
-const STRETCH_ROWS: usize = 1024;
+/// Rows that are sorted, or merged, between two checks. What is done with rows before and after is checked as often.
+pub const STRETCH_ROWS: usize = 1024;
 
 /// Sorts `rows`; equal ones stay in order. Calls `check` between stretches of a thousand rows.
 ///

@@ -8,7 +8,7 @@ use crate::execute::pipeline::Step;
 use crate::plan::operator::Sorting;
 use crate::randomness::Chance;
 use crate::step::by::Projection;
-use crate::step::checked_sort;
+use crate::step::checked_sort::{self, STRETCH_ROWS};
 use crate::value::item::{Item, Property};
 use crate::value::relation;
 use evergraph_graph::error::Result;
@@ -51,24 +51,28 @@ impl Order {
         if self.origins > 1 || self.waiting.rows() < self.keep.saturating_mul(4).max(PRUNED) {
             return Ok(());
         }
-        let sorted = self.sort(cx)?;
-        let kept = sorted.slice(0, sorted.len().min(self.keep));
+        let kept = self.sort(cx)?;
         self.waiting.push(kept, &mut cx.charge)
     }
 
+    /// All rows in order; of a single origin those that anybody wants.
     fn sort(&mut self, cx: &mut Context<'_>) -> Result<Batch> {
         let (all, _holding) = self.waiting.together(&mut cx.charge)?;
         let mut growth = GrowingShare::default();
         growth.add_bytes(2 * all.len() * size_of::<u32>(), &mut cx.charge)?;
         let mut columns = Vec::with_capacity(self.by.len());
         for (by, sorting) in &mut self.by {
-            let column = match sorting {
-                Sorting::Shuffle => (0..all.len()).map(|_| Some(Item::from(self.chance.draw()))).collect(),
-                _ => by_key_names(by.of(&all, cx)?, cx),
-            };
-            let column: Vec<Option<Item>> = column;
-            column.iter().flatten().try_for_each(|item| growth.add(item, &mut cx.charge))?;
-            columns.push((column, *sorting));
+            let mut column: Vec<Option<Item>> = Vec::with_capacity(all.len());
+            for first in (0..all.len()).step_by(STRETCH_ROWS) {
+                cx.charge.check()?;
+                let stretch = first..all.len().min(first + STRETCH_ROWS);
+                match sorting {
+                    Sorting::Shuffle => column.extend(stretch.map(|_| Some(self.chance.draw().into()))),
+                    _ => column.append(&mut by.of(&all.slice(stretch.start, stretch.end), cx)?),
+                }
+                column[first..].iter().flatten().try_for_each(|item| growth.add(item, &mut cx.charge))?;
+            }
+            columns.push((by_key_names(column, cx), *sorting));
         }
         // A row that has nothing to be sorted by is left out.
         let productive = |row: usize| columns.iter().all(|(column, _)| column[row].is_some());
@@ -84,7 +88,10 @@ impl Order {
             by_column.fold(all.origin[left].cmp(&all.origin[right]), Ordering::then)
         };
         let by_columns = |left: u32, right: u32| compare(left as usize, right as usize);
-        let rows = checked_sort::sort(rows, by_columns, || cx.charge.check())?;
+        let mut rows = checked_sort::sort(rows, by_columns, || cx.charge.check())?;
+        if self.origins == 1 {
+            rows.truncate(self.keep);
+        }
         Ok(all.gather(&rows.into()))
     }
 }

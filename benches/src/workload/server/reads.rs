@@ -5,6 +5,7 @@ use crate::server_plan::ServerPart;
 use crate::workload::server::ceiling::{CEILING, Ceiling};
 use crate::workload::server::contender::{Contender, Dialect};
 use crate::workload::server::exchange::Exchange;
+use crate::workload::server::generator::Unit;
 use crate::workload::server::peers::Peers;
 use crate::workload::server::question::{Asked, Question};
 use crate::workload::server::{BY_HTTP, Bench, EMBEDDED, Races, connections, embedded};
@@ -12,6 +13,8 @@ use evergraph::Database;
 use evergraph_graph::error::Result;
 use tungstenite::Bytes;
 
+/// Connections that ask a server without an index, which reads all people for each answer.
+const SCANNED_CONNECTIONS_MAX: usize = 8;
 /// Connections that ask for large answers.
 const ROWS_CONNECTIONS: [usize; 2] = [1, 8];
 
@@ -97,12 +100,18 @@ fn one(
     };
     let ceiling = ceiling.as_ref().map(Ceiling::contender);
     for count in counts {
+        let runners: Vec<(&Contender, &[Unit])> = chosen
+            .iter()
+            .zip(&units)
+            .filter(|(contender, _)| *count <= SCANNED_CONNECTIONS_MAX || !contender.ids.is_empty())
+            .map(|(contender, units)| (*contender, &units[..]))
+            .collect();
         let of_ceiling = ceiling.as_ref().map(|_| CEILING);
         let embedded = (*count == 1).then_some(EMBEDDED);
         let names: Vec<&'static str> =
-            chosen.iter().map(|contender| contender.name).chain(of_ceiling).chain(embedded).collect();
-        let races = Races::run(&names, plan.rounds, |place| match (chosen.get(place), &ceiling) {
-            (Some(contender), _) => contender.load(&units[place], *count, plan.warm_up, plan.run_time),
+            runners.iter().map(|(contender, _)| contender.name).chain(of_ceiling).chain(embedded).collect();
+        let races = Races::run(&names, plan.rounds, |place| match (runners.get(place), &ceiling) {
+            (Some((contender, units)), _) => contender.load(units, *count, plan.warm_up, plan.run_time),
             (None, Some(ceiling)) if names[place] == CEILING => {
                 ceiling.load(&units[0], *count, plan.warm_up, plan.run_time)
             }

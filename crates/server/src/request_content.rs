@@ -1,5 +1,6 @@
 //! Request content: what a request asks for, apart from who sends it and where.
 
+use crate::databases::name::shown;
 use crate::failure::Failure;
 use crate::options::ServerOptions;
 use crate::outbox::FrameKind;
@@ -8,7 +9,6 @@ use evergraph_protocol::format::Format;
 use evergraph_protocol::request::error::RequestError;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
 use evergraph_protocol::request::read::RequestLimits;
-use evergraph_query::error::quoted;
 use evergraph_query::gremlin::bytecode::Bytecode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl RequestContent {
                 if let Some(language) = language.filter(|language| !LANGUAGES.contains(&&**language)) {
                     return Err(Failure::arguments(format!(
                         "the argument `language`: this server reads gremlin-groovy, as Gremlin; found {}",
-                        quoted(&language)
+                        shown(&language)
                     )));
                 }
                 (QueryText::Text(gremlin.into(), bindings), options)
@@ -88,8 +88,8 @@ fn alias(options: &QueryOptions) -> Result<Option<Box<str>>, Failure> {
         if &*alias.alias != "g" {
             return Err(Failure::arguments(format!(
                 "the argument `aliases`: `g` as a name of a database expected, found {} as a name of {}",
-                quoted(&alias.alias),
-                quoted(&alias.name)
+                shown(&alias.alias),
+                shown(&alias.name)
             )));
         }
         if found.is_some_and(|found| *found != *alias.name) {

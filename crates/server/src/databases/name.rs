@@ -1,7 +1,6 @@
 //! Name: which names a served database can have, in aliases, in roles and on disk.
 
 use evergraph_graph::error::{Error, Result};
-use evergraph_query::error::quoted;
 use std::fmt;
 use std::path::Path;
 
@@ -30,6 +29,15 @@ impl fmt::Display for NameIsTaken {
 
 impl std::error::Error for NameIsTaken {}
 
+/// A name that a client sent, for a message: without control characters, and cut if it is long.
+#[must_use]
+pub fn shown(name: &str) -> String {
+    match name.char_indices().nth(LENGTH_MAX) {
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+        None => format!("{name:?}"),
+    }
+}
+
 /// Refuses what cannot be the name of a database: paths, names that would be hidden, and those of aliases.
 ///
 /// # Errors
@@ -42,7 +50,7 @@ pub fn check_database_name(name: &str) -> Result<()> {
         return Err(Error::invalid(format!(
             "{} cannot be the name of a database: it is that of the folder without the ending, such as social for \
              social{ENDING}, of at most {LENGTH_MAX} characters, and does not begin with a dot",
-            quoted(name)
+            shown(name)
         )));
     }
     if name == EVERY_DATABASE {

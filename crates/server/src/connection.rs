@@ -523,12 +523,11 @@ impl Connection {
     /// it reads that nothing was written.
     fn lose_abandoned_sessions(&self) {
         let time = self.core.options.transaction_time_max;
-        let is_abandoned = |_: &Box<str>, ordered: &mut OrderedSession| {
-            !ordered.is_busy && ordered.session.is_abandoned(time)
-        };
         let abandoned: Vec<_> = {
             let mut state = self.state();
-            let abandoned = state.sessions.extract_if(is_abandoned);
+            let abandoned = state
+                .sessions
+                .extract_if(|_, ordered| !ordered.is_busy && ordered.session.is_abandoned(time));
             abandoned.map(|(id, ordered)| (id, Arc::clone(ordered.served.name()))).collect()
         };
         for (id, name) in abandoned {

@@ -171,7 +171,11 @@ impl From<EncodeError> for Failure {
 /// A message as far as it is sent.
 fn cut(mut message: String) -> String {
     if message.len() > MESSAGE_BYTES_MAX && !planted(Bug::EndlessErrors) {
-        message.truncate(message.floor_char_boundary(MESSAGE_BYTES_MAX));
+        let mut end = MESSAGE_BYTES_MAX;
+        while !message.is_char_boundary(end) {
+            end -= 1;
+        }
+        message.truncate(end);
         message.push('…');
     }
     message

@@ -271,9 +271,10 @@ class RemoteDatabase(Algorithms, Administration, Handle):
         return outcome
 
     def health(self, *, timeout: float = 5.0) -> tuple[str, str | None]:
-        """How the server is, and why: ``"ready"``, ``"degraded"``, ``"not_ready"``, or ``"alive"`` for an older server.
+        """How the server is, and why: ``"ready"``, ``"degraded"``, ``"not_ready"``, or ``"alive"``.
 
-        A degraded server serves, but for what the reason says, as commits on a full disk.
+        A degraded server serves, but for what the reason says, as commits on a full disk. An older server that
+        doesn't say whether it serves is alive.
 
         Raises
         ------

@@ -9,7 +9,6 @@ use crate::security::login_gate::WaitingRequest;
 use crate::server_phase::ServerPhase;
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
-use evergraph_storage::planted::{Bug, planted};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use std::sync::Arc;
@@ -88,7 +87,7 @@ async fn read(
             true => receiving.receive(&bytes, kind, place, admitted),
             false => receiving.refuse(&bytes, kind),
         };
-        if length <= SHORT_MESSAGE_BYTES || planted(Bug::LongMessagesHoldNetwork) {
+        if length <= SHORT_MESSAGE_BYTES {
             receive();
         } else {
             // In order: the next message is read when this one was.

@@ -332,8 +332,6 @@ bugs! {
     GoneClientsUnnoticed = "gone-clients-unnoticed";
     /// A client that leaves with as many requests as it may have is not noticed.
     FullPipelinesUnwatched = "full-pipelines-unwatched";
-    /// Long messages are read on the threads of the network.
-    LongMessagesHoldNetwork = "long-messages-hold-network";
     /// Messages that WebSockets receive have no limit together.
     MessagesUncounted = "messages-uncounted";
     /// A message of a WebSocket may take any time to arrive.

@@ -308,11 +308,6 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "leavers::a_client_that_leaves_with_as_many_requests_as_it_may_have_is_noticed",
             &["a client that leaves is noticed, however many requests it has"],
         ),
-        LongMessagesHoldNetwork => (
-            "hostile",
-            "bombs::health_is_told_within_a_second_while_long_messages_are_read",
-            &["health is told within a second"],
-        ),
         MessagesUncounted => (
             "websocket",
             "hostile::messages_that_are_being_received_have_a_limit_together",

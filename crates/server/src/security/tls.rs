@@ -125,7 +125,7 @@ fn check_key_file(path: &Path) -> Result<()> {
         .map_err(|error| unread(path, "--tls-key", "a key in PEM", pem::Error::Io(error)))?;
     let mode = metadata.permissions().mode() & 0o777;
     let allowed = if metadata.uid() == 0 { 0o740 } else { 0o700 };
-    if mode & !allowed == 0 {
+    if mode & !allowed == 0 || planted(Bug::PrivateFilesOpen) {
         return Ok(());
     }
     let path = path.display();

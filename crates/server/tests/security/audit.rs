@@ -15,8 +15,8 @@ async fn log_ins_refusals_sessions_and_roles_are_written_without_passwords_and_v
     let mut client = Client::connect(server.address()).await;
     let query = || eval("g.V().has('name', 'secret value').count()", QueryOptions::default());
     assert_eq!(client.ask_as("reader", "wrong horse", query()).await.code, 401);
-    let forged =
-        "ann\n{\"event\":\"login\",\"outcome\":\"accepted\",\"user\":\"admin\"}\u{1b}[2J\u{9b}2J\u{202e}";
+    // As long as a name may be.
+    let forged = "ann\n{\"outcome\":\"accepted\",\"user\":\"admin\"}\u{1b}[2J\u{9b}2J\u{202e}";
     assert_eq!(client.ask_as(forged, PASSWORD, query()).await.code, 401);
     assert_eq!(client.ask_as("reader", PASSWORD, query()).await.code, 200);
     assert_eq!(client.eval("g.addV('secret label')").await.code, 403);

@@ -88,7 +88,10 @@ pub fn records_of_replayed<'m>(
                 let item = ItemId::Edge(*edge);
                 enter(&indexes, Owner::EdgeType(edge.edge_type), item, properties, &mut records);
             }
-            Mutation::DeleteVertex { .. } | Mutation::DeleteEdge { .. } | Mutation::Schema(_) => {}
+            Mutation::DeleteVertex { .. }
+            | Mutation::DeleteEdge { .. }
+            | Mutation::Schema(_)
+            | Mutation::Note(_) => {}
         }
     }
     records

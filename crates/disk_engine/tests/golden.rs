@@ -23,6 +23,7 @@ use evergraph_disk_engine::stored_file::StoredFile;
 use evergraph_disk_engine::writer::file_writer::{FileWriter, NewFile};
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::index_entry::ItemId;
+use evergraph_graph::note::{NoteChange, Notes, OWNER_NOTE};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
@@ -165,6 +166,7 @@ fn format_version_1_is_written_as_it_was_and_read() {
     let bytes = manifest(files.clone()).encode().unwrap();
     let stored = golden("manifest-1.golden.gz", &bytes);
     assert!(bytes == stored, "the manifest differs");
+    with_notes(&files);
     kept.write_all_new("manifest", &stored).unwrap();
 
     let read = Manifest::read(&*kept, DiskEngine::opens).unwrap();
@@ -173,6 +175,22 @@ fn format_version_1_is_written_as_it_was_and_read() {
     let open = |file: &StoredFile| CsrFile::open(&kept, file, &reader).unwrap();
     newest_answers(&open(&files[0]));
     sorted_answers(&open(&files[1]));
+}
+
+/// The same manifest of a database that has notes: one that follows a source.
+fn with_notes(files: &[StoredFile]) {
+    let mut notes = Notes::default();
+    for (name, bytes) in [(OWNER_NOTE, "postgres://example/größe".as_bytes()), ("position", &[0, 255, 7])] {
+        notes.apply(&NoteChange { name: name.into(), bytes: Some(bytes.into()) });
+    }
+    let manifest = Manifest { notes: Some(notes), ..manifest(files.to_vec()) };
+    let stored = golden("manifest-1-notes.golden.gz", &manifest.encode().unwrap());
+    assert!(manifest.encode().unwrap() == stored, "the manifest with notes differs");
+    let kept = MemoryDirectory::new("golden");
+    kept.write_all_new("manifest", &stored).unwrap();
+    let read = Manifest::read(&kept, DiskEngine::opens).unwrap();
+    assert_eq!(read, manifest);
+    assert_eq!(FileList::of(&kept, &read).unwrap().files, files);
 }
 
 fn newest_answers(file: &CsrFile) {

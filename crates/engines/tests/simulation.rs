@@ -28,6 +28,8 @@
 //! bit turned at rest       opening says clearly what is broken, or gives a state that was, which lacks at most
 //! bit turned while read    what no later batch of the log proves to have been synced: the last batch, until a
 //!                          commit, a seal (100 ms idle) or the closing follows
+//! store is owned           each commit of the owner has its own notes, everywhere above; others are refused
+//!                          (`invalid`), and the manifest names the feature `notes` before the log has one
 //! timeout passes           writes and the commit are refused (`limit`), and nothing of the transaction is there
 //! ```
 //!
@@ -59,6 +61,7 @@ mod simulated {
     pub mod history;
     pub mod judge;
     pub mod loads;
+    pub mod owner;
     pub mod run;
     pub mod steps;
     pub mod words;

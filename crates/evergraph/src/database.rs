@@ -1,5 +1,6 @@
 //! `Database`: opens a path, begins transactions and snapshots, and maintains the files.
 
+use crate::import_progress::reporting;
 use crate::index::{IndexInfo, IndexOptions};
 use crate::options::Options;
 use crate::transaction::Transaction;
@@ -10,12 +11,12 @@ use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
 use evergraph_graph::index::IndexKind;
-use evergraph_graph::load::{Load, ReadProgress};
+use evergraph_graph::load::Load;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
 use evergraph_storage::backup::{BackupProgress, BackupSummary};
-use evergraph_storage::bulk::load::{LoadProgress, LoadSummary};
-use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointProgress};
+use evergraph_storage::bulk::load::LoadSummary;
+use evergraph_storage::checkpoint::contract::CheckpointOutcome;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report};
 use evergraph_storage::conversion::run::ConversionSummary;
 use evergraph_storage::indexing::{IndexProgress, OwnerName};
@@ -31,7 +32,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-// Users know it by this path.
+// Users know them by this path.
+pub use crate::import_progress::ImportProgress;
 pub use crate::snapshot::Snapshot;
 
 /// Counts and sizes of a database at one moment.
@@ -83,18 +85,6 @@ pub struct ImportReport {
     pub edges_count: u64,
     /// Content of the files that was left out, and files that were not read. Its `load` is empty.
     pub files: evergraph_files::import::options::Imported,
-}
-
-/// Progress of an import.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum ImportProgress<'a> {
-    /// Files are being read.
-    Reading(ReadProgress<'a>),
-    /// Edges are sorted into lists.
-    Building(LoadProgress),
-    /// Bodies are written.
-    Writing(CheckpointProgress),
 }
 
 /// An open graph database.
@@ -407,15 +397,9 @@ impl Database {
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<LoadSummary> {
-        let mut building = |now: LoadProgress| {
-            progress(&ImportProgress::Building(now));
-            cancel.check()
-        };
-        let mut writing = |now| {
-            progress(&ImportProgress::Writing(now));
-            if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        self.open.load_within(memory_bytes, load, &mut building, &mut writing)
+        reporting(progress, cancel, |building, writing| {
+            self.open.load_within(memory_bytes, load, building, writing)
+        })
     }
 
     /// Counts and sizes. Cost: a look at each segment.

@@ -22,6 +22,8 @@ impl Database {
         options: &ImportOptions,
         progress: &dyn Fn(&ImportProgress<'_>),
     ) -> Result<ImportReport> {
+        // Before files are read: the load would be refused after them.
+        self.store().check_unowned()?;
         let known = ExistingGraph::of(self.snapshot());
         let temporary = options.temporary.clone().or_else(|| self.path().map(ToOwned::to_owned));
         let memory = options.memory.or_else(|| self.import_memory_bytes());

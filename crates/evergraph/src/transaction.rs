@@ -218,6 +218,29 @@ impl Transaction {
         self.0.set_edge_property(edge, key, Some(value.into()))
     }
 
+    /// What the note `name` says, own changes included: see [`Ownership`](crate::ownership::Ownership).
+    #[must_use]
+    pub fn note(&self, name: &str) -> Option<Arc<[u8]>> {
+        self.0.note(name)
+    }
+
+    /// Sets a note with this transaction, which an [`Ownership`](crate::ownership::Ownership) began.
+    ///
+    /// # Errors
+    /// `invalid` if nobody owns the transaction, for a name that is empty or longer than 255 bytes, and for the note
+    /// `owner`; `limit` for more than 16 MiB, a million notes, or 256 MiB of notes.
+    pub fn set_note(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.0.set_note(name, bytes)
+    }
+
+    /// Removes a note with this transaction, if there is one of that name.
+    ///
+    /// # Errors
+    /// `invalid` as [`Transaction::set_note`].
+    pub fn remove_note(&mut self, name: &str) -> Result<()> {
+        self.0.remove_note(name)
+    }
+
     /// One property of a vertex, own writes included.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ pub mod mutation;
 pub mod nearest;
 pub mod newest;
 pub mod newest_entry;
+pub mod note;
 pub mod owner;
 pub mod packed_column;
 pub mod properties;

@@ -25,6 +25,7 @@
 //!   24  order newest first     edge_type:u16 key:u16
 //!   25  add meta key           id:u16 of:u16
 //!   26  leave index            subject:u32 value_bytes item
+//!   27  note                   name set:u8 (0 removed, 1 set), then its bytes if set
 //!
 //! edge        source:u32 edge_type:u16 target:u32 discriminator:varint
 //! index       owner:u8 (0 label, 1 edge type) id:u16 key:u16 kind:u8 (0 hash, 1 ordered)
@@ -32,6 +33,7 @@
 //! name        length:varint UTF-8
 //! value_bytes length:varint (1 to 64), then the order bytes of a value (see `value::order_bytes`)
 //! item        kind:u8 (0 vertex, 1 edge), then vertex:u32 or edge
+//! bytes       length:varint (at most 16 MiB), then the bytes; the name of a note has 1 to 255
 //! ```
 //!
 //! Numbers are little-endian; a varint is LEB128. A unique hash index of a label is always written as 20,
@@ -40,11 +42,14 @@
 //! 26 is written only for an engine that keeps its indexes on disk (required feature `index_entries` of its manifest):
 //! the value that leaves is an old one, which replay could not read any more. Subjects are that engine's own
 //! numbers; an engine that keeps no indexes skips the change.
+//!
+//! 27 is written only into a database whose manifest names the required feature `notes`. No engine sees it.
 
 use crate::bytes::{Decoded, Reader, put_bytes, put_varint};
 use crate::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
 use crate::index_entry::{ItemId, LeavingEntry};
+use crate::note::{NOTE_BYTES_MAX, NOTE_NAME_BYTES_MAX, NoteChange};
 use crate::owner::Owner;
 use crate::properties::Properties;
 use crate::schema_change::SchemaChange;
@@ -106,6 +111,8 @@ pub enum Mutation {
     Schema(SchemaChange),
     /// An entry that was in an index on disk. Engines that keep no indexes skip it.
     LeaveIndex(Box<LeavingEntry>),
+    /// A note that is set or removed. It is no part of the graph: the front keeps it.
+    Note(NoteChange),
 }
 
 // Commits hold many; what is rare and long is boxed.
@@ -130,6 +137,7 @@ mod code {
     pub const ORDER_NEWEST_FIRST: u8 = 24;
     pub const ADD_META_KEY: u8 = 25;
     pub const LEAVE_INDEX: u8 = 26;
+    pub const NOTE: u8 = 27;
 }
 
 /// In place of a value's type code: the property is removed.
@@ -172,6 +180,7 @@ impl Mutation {
             }
             Self::Schema(change) => put_schema(out, change),
             Self::LeaveIndex(entry) => put_leaving(out, entry),
+            Self::Note(change) => put_note(out, change),
         }
     }
 
@@ -205,6 +214,7 @@ impl Mutation {
             }
             code::ADD_LABEL..=code::ADD_META_KEY => Self::Schema(take_schema(found, reader)?),
             code::LEAVE_INDEX => Self::LeaveIndex(Box::new(take_leaving(reader)?)),
+            code::NOTE => Self::Note(take_note(reader)?),
             _ => return Err(start.error(format!("a kind of change expected, found {found}"))),
         })
     }
@@ -235,6 +245,47 @@ fn take_leaving(reader: &mut Reader<'_>) -> Decoded<LeavingEntry> {
         found => return Err(start.error(format!("a kind of item expected, found {found}"))),
     };
     Ok(LeavingEntry { subject, value, item })
+}
+
+fn put_note(out: &mut Vec<u8>, change: &NoteChange) {
+    out.push(code::NOTE);
+    put_bytes(out, change.name.as_bytes());
+    out.push(u8::from(change.bytes.is_some()));
+    if let Some(bytes) = &change.bytes {
+        put_bytes(out, bytes);
+    }
+}
+
+fn take_note(reader: &mut Reader<'_>) -> Decoded<NoteChange> {
+    let name = take_note_name(reader)?;
+    let bytes = if take_flag(reader)? { Some(take_note_bytes(reader)?.into()) } else { None };
+    Ok(NoteChange { name: name.into(), bytes })
+}
+
+/// The name of a note: 1 to 255 bytes of UTF-8.
+///
+/// # Errors
+/// If it is not.
+pub fn take_note_name<'a>(reader: &mut Reader<'a>) -> Decoded<&'a str> {
+    let start = reader.clone();
+    let name = reader.text()?;
+    if (1..=NOTE_NAME_BYTES_MAX).contains(&name.len()) {
+        return Ok(name);
+    }
+    Err(start.error(format!("a note's name of 1 to {NOTE_NAME_BYTES_MAX} bytes expected")))
+}
+
+/// What a note says: at most 16 MiB.
+///
+/// # Errors
+/// If it is more.
+pub fn take_note_bytes<'a>(reader: &mut Reader<'a>) -> Decoded<&'a [u8]> {
+    let start = reader.clone();
+    let bytes = reader.bytes()?;
+    if bytes.len() <= NOTE_BYTES_MAX {
+        return Ok(bytes);
+    }
+    Err(start.error(format!("a note of at most {NOTE_BYTES_MAX} bytes expected")))
 }
 
 /// Appends `first`, a code or a kind, then the edge.
@@ -488,6 +539,11 @@ mod tests {
                     Mutation::LeaveIndex(Box::new(LeavingEntry { subject, value, item }))
                 }
             ),
+            ("[a-zå]{1,9}", proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9))).prop_map(
+                |(name, bytes)| {
+                    Mutation::Note(NoteChange { name: name.into(), bytes: bytes.map(Into::into) })
+                }
+            ),
         ]
     }
 
@@ -567,6 +623,31 @@ mod tests {
         let long = [&[26, 5, 0, 0, 1, 65][..], &[7; 65], &[0, 1, 2, 3, 4]].concat();
         assert!(decode(&long).expected.contains("1 to 64 order bytes"));
         assert_eq!(decode(&[26, 5, 0, 0, 1, 1, 7, 2, 1, 2, 3, 4]).offset, 7);
+    }
+
+    #[test]
+    fn a_note_that_is_set_or_removed_has_the_form_of_code_27() {
+        let mut bytes = Vec::new();
+        let mut change = NoteChange { name: "å".into(), bytes: Some([7, 0][..].into()) };
+        Mutation::Note(change.clone()).encode(&mut bytes);
+        assert_eq!(bytes, [27, 2, 0xc3, 0xa5, 1, 2, 7, 0]);
+        bytes.clear();
+        change.bytes = None;
+        Mutation::Note(change).encode(&mut bytes);
+        assert_eq!(bytes, [27, 2, 0xc3, 0xa5, 0]);
+    }
+
+    #[test]
+    fn a_note_without_a_name_or_with_one_too_long_or_with_too_much_in_it_is_refused() {
+        let decode = |bytes: &[u8]| Mutation::decode(&mut Reader::new(bytes));
+        let error = decode(&[27, 0, 0]).unwrap_err();
+        assert_eq!((error.offset, error.expected.contains("1 to 255 bytes")), (1, true), "{error}");
+        assert!(decode(&[&[27, 0xff, 1][..], &[b'a'; 255], &[0]].concat()).is_ok());
+        assert!(decode(&[&[27, 0x80, 2][..], &[b'a'; 256], &[0]].concat()).is_err());
+        assert_eq!(decode(&[27, 1, b'a', 2]).unwrap_err().offset, 3);
+        let mut long = vec![27, 1, b'a', 1];
+        put_bytes(&mut long, &vec![0; NOTE_BYTES_MAX + 1]);
+        assert_eq!(decode(&long).unwrap_err().offset, 4);
     }
 
     /// The fuzzer found it: read as an index, written as 20, and so two forms of one change.

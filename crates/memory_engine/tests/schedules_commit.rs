@@ -8,6 +8,7 @@
 //! skew        two serialisable transactions read what the other writes: one must have been first
 //! counter     two transactions count up: no step is lost
 //! unique      two transactions enter one unique value: one of them is told
+//! owner       moves them with a note of the value, which snapshots see together; others commit before it or never
 //! ```
 //!
 //! Run with `RUSTFLAGS="--cfg shuttle"`; `make test` does.
@@ -15,7 +16,6 @@
 #![cfg(shuttle)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::{KeyId, LabelId, VertexId};
 use evergraph_graph::index::IndexKind;
@@ -39,7 +39,7 @@ use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::transaction::handle::Transaction;
-use evergraph_storage::vertex_ids::VertexIds;
+use evergraph_storage::transaction::replay::Replayed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -83,8 +83,7 @@ impl Kernel {
             engine: Arc::new(MemoryEngine::new(Arc::clone(&timeline))),
             timeline,
             log: Arc::clone(&log),
-            catalogue: Catalogue::default(),
-            ids: VertexIds::default(),
+            replayed: Replayed::default(),
             budget: Arc::new(MemoryBudget::new(u64::MAX)),
             random: Box::new(SplitMix64::new(2)),
             options: StoreOptions::default(),
@@ -156,6 +155,54 @@ impl Kernel {
         assert_eq!(found.items, self.vertices, "the index doesn't find who has {value}");
     }
 
+    /// Moves both as their owner, with a note that says where.
+    fn follow_source(&self) {
+        let mut ownership = self.store.own("a source", &mut || Ok(())).unwrap();
+        for _ in 0..3 {
+            let value = self.next.fetch_add(1, Ordering::SeqCst) as i64;
+            let mut transaction = ownership.begin().unwrap();
+            for vertex in self.vertices {
+                transaction.set_vertex_property(vertex, self.key, Some(Value::I64(value))).unwrap();
+            }
+            transaction.set_note("position", &value.to_le_bytes()).unwrap();
+            let moved = transaction.commit().unwrap().timestamp;
+            self.moved.lock().insert(moved, value);
+        }
+    }
+
+    /// Three snapshots, each open while the next ones are.
+    fn read_notes(&self) {
+        let snapshots = [(); 3].map(|()| {
+            let snapshot = self.store.snapshot();
+            self.seen.lock().push((snapshot.timestamp(), self.value(&snapshot, 0)));
+            snapshot
+        });
+        for snapshot in &snapshots {
+            let position = snapshot
+                .note("position")
+                .map_or(0, |bytes| i64::from_le_bytes(bytes[..].try_into().unwrap()));
+            assert_eq!(position, self.value(snapshot, 1), "the note of another commit is seen");
+        }
+    }
+
+    /// Becomes the owner and does nothing; what there is then.
+    fn own(&self) {
+        let ownership = self.store.own("a source", &mut || Ok(())).unwrap();
+        let snapshot = self.store.snapshot();
+        self.seen.lock().push((Timestamp::MAX, self.value(&snapshot, 0)));
+        drop(ownership);
+    }
+
+    fn move_unless_owned(&self) {
+        let mut transaction = self.store.begin();
+        let value = self.next.fetch_add(1, Ordering::SeqCst) as i64;
+        let set = transaction.set_vertex_property(self.vertices[0], self.key, Some(Value::I64(value)));
+        match set.and_then(|()| transaction.commit()) {
+            Ok(committed) => drop(self.moved.lock().insert(committed.timestamp, value)),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::Invalid, "{error}"),
+        }
+    }
+
     fn keep(&self) {
         self.store.engine().merge_everything();
         self.store.collect_indexes();
@@ -218,6 +265,19 @@ fn who_begins_beside_a_commit_sees_all_of_it_or_nothing_in_mode_sync() {
     let read: fn(&Kernel) = |kernel| (0..3).for_each(|_| kernel.read());
     let bodies = [Kernel::move_both, Kernel::move_both, read];
     check(move || Kernel::new(Durability::Sync, false).run(&bodies));
+}
+
+#[test]
+fn a_snapshot_sees_the_notes_of_its_commit() {
+    let bodies = [Kernel::follow_source, Kernel::read_notes, Kernel::read_notes];
+    for durability in [Durability::None, Durability::Sync] {
+        check(move || Kernel::new(durability, false).run(&bodies));
+    }
+}
+
+#[test]
+fn a_commit_beside_who_becomes_the_owner_is_before_it_or_refused() {
+    check(|| Kernel::new(Durability::None, false).run(&[Kernel::own, Kernel::move_unless_owned]));
 }
 
 #[test]

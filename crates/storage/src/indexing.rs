@@ -128,7 +128,10 @@ impl<E: Engine> Store<E> {
         progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
     ) -> Result<bool> {
         refuse_without_key(request)?;
-        let id = name_index(&mut self.begin_with(unhurried()), request)?;
+        let mut naming = self.begin_with(unhurried());
+        naming.is_for_an_index();
+        let id = name_index(&mut naming, request)?;
+        drop(naming);
         let definition = IndexDefinition { id, unique: request.unique };
         if id.kind == IndexKind::Newest && !keeps_index(&*self.front().engine, id) {
             return self.declare_order(request);
@@ -156,6 +159,7 @@ impl<E: Engine> Store<E> {
     /// Where lists can have an order themselves there is no index: they are declared to. Whether they weren't.
     fn declare_order(&self, request: &IndexRequest<'_>) -> Result<bool> {
         self.retrying(unhurried(), |mut transaction| {
+            transaction.is_for_an_index();
             name_index(&mut transaction, request)?;
             let is_new = !transaction.schema_mut().changes().is_empty();
             transaction.commit()?;
@@ -212,6 +216,7 @@ impl<E: Engine> Store<E> {
         }
         let (mut attempts, mut held) = (0, None);
         self.retrying(unhurried(), |mut transaction| {
+            transaction.is_for_an_index();
             attempts += 1;
             if attempts > ATTEMPTS_BESIDE_WRITERS && held.is_none() {
                 held = Some(index.hold_newcomers());
@@ -251,6 +256,7 @@ impl<E: Engine> Store<E> {
         kind: Option<IndexKind>,
     ) -> Result<IndexDefinition> {
         self.retrying(unhurried(), |mut transaction| {
+            transaction.is_for_an_index();
             let dropped = choose(transaction.schema_mut().current(), owner, key, kind)?;
             transaction.schema_mut().make(SchemaChange::DropIndex(dropped.id));
             transaction.commit()?;

@@ -182,13 +182,13 @@ pub struct OpenStore<E: DurableEngine> {
     store: Store<E>,
     directory: Arc<dyn Directory>,
     environment: Environment,
-    upkeep: Arc<Upkeep<E>>,
+    pub(crate) upkeep: Arc<Upkeep<E>>,
     recovery: Recovery,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Whether there are no threads, and [`OpenStore::step`] does their work.
     is_stepped: bool,
     /// Checkpoints, loads, backups and checks, for which closing waits.
-    operations: Operations,
+    pub(crate) operations: Operations,
     /// Given back when the database is closed. Locked while it is being closed.
     lock: Mutex<Option<LockGuard>>,
 }
@@ -265,9 +265,10 @@ impl<E: DurableEngine> OpenStore<E> {
         let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
         let ids = VertexIds::import(&groups.collect::<Vec<_>>());
         let mut replay = Replay::new(&*engine, &timeline, manifest.catalogue.clone(), ids)
+            .with_notes(manifest.notes.clone().unwrap_or_default())
             .in_batches_of(options.replay_batch_mutations);
         let recovered = replay_log(&*directory, &manifest, &mut replay)?;
-        let (catalogue, ids) = replay.finish()?;
+        let replayed = replay.finish()?;
         let recovery = Recovery {
             created,
             body_bytes: bytes_count,
@@ -294,8 +295,7 @@ impl<E: DurableEngine> OpenStore<E> {
             engine,
             timeline,
             log: opened,
-            catalogue,
-            ids,
+            replayed,
             budget,
             random: random(&options.environment)?,
             options: StoreOptions {

@@ -114,6 +114,8 @@ bugs! {
     NoFilter = "no-filter";
     /// Replay doesn't count the vertex ids that it meets as given out.
     IdsForgotten = "ids-forgotten";
+    /// A checkpoint's manifest has no notes.
+    NotesNotStored = "notes-not-stored";
 
     // Segments: tail, run, body, history.
 
@@ -162,6 +164,8 @@ bugs! {
     ReadsNotChecked = "reads-not-checked";
     /// They are looked at before the latch only.
     ReadsCheckedEarly = "reads-checked-early";
+    /// The notes of a commit follow it in a commit of their own.
+    NoteApart = "note-apart";
     /// A scan of vertices doesn't note who was there.
     Phantom = "phantom";
     /// Look-ups in indexes aren't noted.

@@ -16,6 +16,8 @@ use crate::io::random::Random;
 use crate::log::frame::PAYLOAD_BYTES_MAX;
 use crate::log::writer::{Log, LogStatistics};
 use crate::memory_budget::MemoryBudget;
+use crate::notes::owning::{Author, Hold, Owning};
+use crate::notes::versions::NoteVersions;
 use crate::planted::{Bug, planted};
 use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
@@ -24,17 +26,19 @@ use crate::transaction::deadline::Deadline;
 use crate::transaction::front::{Counters, Front};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
+use crate::transaction::replay::Replayed;
 use crate::transaction::retry::{ATTEMPTS_MAX, Retry};
-use crate::vertex_ids::{GroupState, VertexIds};
+use crate::vertex_ids::GroupState;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The parts of a store. Engine, catalogue and ids are those of the timeline's newest commit.
+/// The parts of a store. Engine, names, ids and notes are those of the timeline's newest commit.
 pub struct Parts<E: Engine> {
     /// Where the graph lies.
     pub engine: Arc<E>,
@@ -42,10 +46,8 @@ pub struct Parts<E: Engine> {
     pub timeline: Arc<Timeline>,
     /// The log, open for the commit after the newest.
     pub log: Arc<Log>,
-    /// The names.
-    pub catalogue: Catalogue,
-    /// Where new vertices get their ids.
-    pub ids: VertexIds,
+    /// Names, ids and notes.
+    pub replayed: Replayed,
     /// What algorithms reserve from, shared with the engine.
     pub budget: Arc<MemoryBudget>,
     /// Jitter for retries and seeds for hashes.
@@ -146,7 +148,8 @@ impl<E: Engine> Store<E> {
     /// # Errors
     /// `corrupt` if a value of a unique index occurs twice; errors of reading.
     pub fn assemble(parts: Parts<E>) -> Result<Self> {
-        let Parts { engine, timeline, log, catalogue, ids, budget, random, options } = parts;
+        let Parts { engine, timeline, log, replayed, budget, random, options } = parts;
+        let Replayed { catalogue, ids, notes, newest_note } = replayed;
         let retry = Retry::new(random);
         let newest = timeline.published();
         let indexes = build_all(&engine, newest, &catalogue, options.background, || retry.next_u64())?;
@@ -158,6 +161,8 @@ impl<E: Engine> Store<E> {
             catalogue: ArcCell::new(Arc::new(catalogue)),
             ids,
             indexes: IndexDirectory::new(indexes),
+            owning: Owning::new(notes.get(OWNER_NOTE).is_some()),
+            notes: NoteVersions::new(notes, newest_note),
             budget,
             counters: Counters::default(),
             write_bytes_max: options.transaction_bytes_max,
@@ -185,7 +190,14 @@ impl<E: Engine> Store<E> {
     }
 
     fn begin_until(&self, options: TransactionOptions, deadline: Deadline) -> Transaction<E> {
-        Transaction::begin(&self.front, options.isolation.unwrap_or(self.options.isolation), deadline)
+        let isolation = options.isolation.unwrap_or(self.options.isolation);
+        Transaction::begin(&self.front, isolation, deadline, Author::User)
+    }
+
+    /// Begins a transaction of the owner, which may take any time. Nobody writes beside it: it needs no other isolation.
+    pub(crate) fn begin_owned(&self, hold: Hold) -> Transaction<E> {
+        let deadline = self.deadline(TransactionOptions::default().timeout(Duration::MAX));
+        Transaction::begin(&self.front, Isolation::Snapshot, deadline, Author::Owner(hold))
     }
 
     fn deadline(&self, options: TransactionOptions) -> Deadline {

@@ -11,9 +11,11 @@ use crate::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckp
 use crate::checkpoint::error::CheckpointError;
 use crate::checkpoint::manifest::StoredGroup;
 use crate::durable_engine::DurableEngine;
+use crate::planted::{Bug, planted};
 use crate::store::Store;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
+use evergraph_graph::note::Notes;
 use evergraph_graph::timestamp::Timestamp;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -107,8 +109,18 @@ impl<E: DurableEngine> Upkeep<E> {
             let known = states.iter().filter(|state| store.engine().has_group(state.group));
             known.map(|s| StoredGroup { id: s.group, label: s.label, rows: s.rows }).collect()
         };
-        let sources =
-            CheckpointSources { log: store.log(), catalogue: &|| store.catalogue(), groups: &groups };
+        // The manifest's are put together under the latch.
+        drop(store.front().notes.fold(store.timeline()));
+        let notes = |through| {
+            let notes = store.front().notes.for_manifest(through);
+            notes.map(|notes| if planted(Bug::NotesNotStored) { Notes::default() } else { notes })
+        };
+        let sources = CheckpointSources {
+            log: store.log(),
+            catalogue: &|| store.catalogue(),
+            notes: &notes,
+            groups: &groups,
+        };
         let made = store.engine().checkpoint(&sources, progress)?;
         self.frames_at_checkpoint.store(frames, Ordering::Relaxed);
         let mut state = self.state.lock();

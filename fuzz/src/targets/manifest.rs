@@ -9,6 +9,7 @@ use crc32c::{crc32c, crc32c_append};
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
+use evergraph_graph::note::{NoteChange, Notes};
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
@@ -53,6 +54,11 @@ fn seeds() -> Vec<Vec<u8>> {
         (id(subject, None), stored(5000)),
         (id(subject, Some(4095)), stored(u64::MAX - 300)),
     ];
+    let mut notes = Notes::default();
+    for (name, bytes) in [("owner", &b"postgres://example"[..]), ("position", &[1, 2, 3])] {
+        notes.apply(&NoteChange { name: name.into(), bytes: Some(bytes.into()) });
+    }
+    whole.notes = Some(notes);
     SegmentList { segments }.put_into(&mut whole).expect("its parts fit together");
     let encode = |manifest: Manifest| manifest.encode().expect("its parts fit together");
     let (empty, whole) = (encode(empty()), encode(whole));

@@ -7,6 +7,7 @@ use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::index_entry::{ItemId, LeavingEntry};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::note::NoteChange;
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
@@ -49,6 +50,8 @@ fn seeds() -> Vec<Vec<u8>> {
         Mutation::Schema(SchemaChange::Join { edge_type: TypeId(2), source: LabelId(1), target: LabelId(1) }),
         leaving(Value::from(7_i64), ItemId::Vertex(VertexId(7))),
         leaving(Value::from("long ".repeat(20)), ItemId::Edge(edge)),
+        Mutation::Note(NoteChange { name: "position".into(), bytes: Some([1, 2, 3][..].into()) }),
+        Mutation::Note(NoteChange { name: "owner".into(), bytes: None }),
     ];
     mutations.chunks(1).chain([&mutations[..]]).map(encode).collect()
 }

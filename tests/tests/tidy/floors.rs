@@ -39,7 +39,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["sync", "instrumented_locks", "planted"],
             &["io", "timeline"],
-            &["log"],
+            &["log", "notes"],
             &["checkpoint::error"],
             &["index::index_item", "index::entry_bound"],
             &["index::changes", "index::fill"],
@@ -60,9 +60,10 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["transaction", "snapshot"],
             &["store", "indexing"],
             &["bulk", "checkpoint"],
-            &["operations", "found_database"],
+            &["operations", "found_database", "ownership"],
             &["backup", "salvage", "upkeep", "conversion"],
             &["open"],
+            &["open_owned"],
         ],
     ),
     (
@@ -117,13 +118,13 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/evergraph/src",
         &[
-            &["options", "index", "snapshot", "generate"],
+            &["options", "import_progress", "index", "snapshot", "generate"],
             &["gremlin"],
             &["read"],
             &["transaction"],
             &["shared_transaction"],
             &["database"],
-            &["files"],
+            &["files", "ownership"],
             &["gremlin::database", "gremlin::io"],
         ],
     ),

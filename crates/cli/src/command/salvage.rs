@@ -188,6 +188,7 @@ impl LossRow {
             "vertex_property" => format!("{many}values of {property} of {of_label}"),
             "edge_property" => format!("{property} of {many}edges {edge_type} from {of_label}"),
             "index" => "an index".to_owned(),
+            "notes" => format!("{many}notes of what the database follows"),
             _ => format!("{many}edges {edge_type} from {of_label} to {}", others.join(", ")),
         }
     }

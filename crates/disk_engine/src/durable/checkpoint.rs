@@ -83,10 +83,12 @@ impl CheckpointRun<'_> {
         let (sources, timeline) = (self.sources, self.engine.tree().timeline());
         let frozen = self.engine.freeze_and(|latch| {
             check_healthy(latch, sources)?;
-            Ok::<_, CheckpointError>(((sources.catalogue)(), latch.loads, self.engine.indexes().ready()))
+            // Under the latch W stands still: it is C.
+            let named = ((sources.catalogue)(), (sources.notes)(timeline.published()));
+            Ok::<_, CheckpointError>((named, latch.loads, self.engine.indexes().ready()))
         });
         let (through, looked) = frozen.map_err(CheckpointError::Refused)?;
-        let (catalogue, loads, indexes) = looked?;
+        let ((catalogue, notes), loads, indexes) = looked?;
         if !planted(Bug::NeedNotSynced) {
             sources.log.wait_durable(through.0)?;
         }
@@ -127,6 +129,7 @@ impl CheckpointRun<'_> {
             next_file: self.files.next_number(),
             catalogue: Catalogue::clone(&catalogue),
             groups,
+            notes,
             has_end_file: true,
             ..Manifest::empty(DiskEngine::NAME, Vec::new())
         };

@@ -134,7 +134,9 @@ impl State {
                 let values = self.edges.get_mut(edge).unwrap();
                 *values = changed(std::mem::take(values), properties);
             }
-            Mutation::Schema(_) | Mutation::LeaveIndex(_) => unreachable!("nobody wishes for it"),
+            Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {
+                unreachable!("nobody wishes for it")
+            }
         }
     }
 }

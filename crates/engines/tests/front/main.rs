@@ -10,6 +10,7 @@
 //! late_commits          commits between another one's writes and its latch
 //! index_builds          builds at their edges, and beside writers
 //! newest                edges by descending value against a model, declared or not
+//! notes                 of an owner: each with its commit, wherever that is; nobody else writes
 //! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
 //! kept_indexes          whose entries the engine has: opened without a scan, and asked first
@@ -34,6 +35,7 @@ mod naive_engine;
 mod naive_files;
 mod naive_topology;
 mod newest;
+mod notes;
 mod oracle;
 mod random_transactions;
 mod rules;

@@ -128,7 +128,7 @@ impl<const KEEPS_INDEXES: bool> NaiveEngine<KEEPS_INDEXES> {
                 | Mutation::SetEdgeProperties { edge, .. } => drop(items.insert(edge.item_id())),
                 Mutation::Schema(SchemaChange::DropIndex(id)) => drop(ready.remove(id)),
                 Mutation::Schema(SchemaChange::AddIndex(definition)) => made_ready = Some(definition.id),
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {}
             }
         }
         let mut expected = IndexChanges::NONE;
@@ -197,7 +197,7 @@ impl State {
             Mutation::SetEdgeProperties { edge, properties } => {
                 set(self.edges.get_mut(edge).expect("an edge that is set is there"), properties);
             }
-            Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
+            Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {}
         }
     }
 

@@ -27,6 +27,7 @@ use evergraph_storage::durable_engine::{
 };
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::directory::Directory;
+use evergraph_storage::salvage::known_names::KnownNames;
 use evergraph_storage::salvage::loss::{Loss, LossKind};
 use evergraph_storage::salvage::new_database::SalvageTarget;
 use evergraph_storage::salvage::salvaged::Salvaged;
@@ -175,11 +176,12 @@ impl NaiveFiles {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(CheckpointError::Cancelled),
         };
-        let (through, state, catalogue) = {
+        let (through, state, catalogue, notes) = {
             let latch = self.timeline.latch();
             check_healthy(&latch, sources)?;
             let state = Arc::clone(&engine.history.read().newest);
-            (self.timeline.published(), state, (sources.catalogue)())
+            let through = self.timeline.published();
+            (through, state, (sources.catalogue)(), (sources.notes)(through))
         };
         sources.log.wait_durable(through.0)?;
         tell()?;
@@ -194,6 +196,7 @@ impl NaiveFiles {
             next_file: number + 1,
             catalogue: Catalogue::clone(&catalogue),
             groups: (sources.groups)(),
+            notes,
             has_end_file: true,
             ..Manifest::empty(NAME, section(number))
         };
@@ -423,12 +426,17 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
         let mut groups: BTreeMap<GroupId, StoredGroup> =
             source.manifest.groups.iter().map(|group| (group.id, *group)).collect();
         let mut changes = stored;
+        let mut known = KnownNames::new(&source.manifest);
         let log = source.read_log(
             &mut |timestamp, bytes| {
                 let commit = payload::decode(timestamp, bytes).map_err(|error| error.to_string())?;
                 for mutation in &commit {
-                    if let Mutation::Schema(change) = mutation {
-                        catalogue.replay(change).map_err(|error| error.to_string())?;
+                    match mutation {
+                        Mutation::Schema(change) => {
+                            catalogue.replay(change).map_err(|error| error.to_string())?;
+                        }
+                        Mutation::Note(change) => drop(known.notes.apply(change)),
+                        _ => {}
                     }
                 }
                 changes.extend(commit);
@@ -436,6 +444,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
             },
             progress,
         )?;
+        source.list_unsaved(&known);
         let mut state = State::default();
         for mutation in &changes {
             if let Mutation::InsertVertex { vertex, label, .. } = mutation {
@@ -472,7 +481,10 @@ impl State {
     /// Applies a mutation as far as what it changes is there.
     fn apply_if_known(&mut self, mutation: &Mutation) {
         let is_known = match mutation {
-            Mutation::InsertVertex { .. } | Mutation::Schema(_) | Mutation::LeaveIndex(_) => true,
+            Mutation::InsertVertex { .. }
+            | Mutation::Schema(_)
+            | Mutation::LeaveIndex(_)
+            | Mutation::Note(_) => true,
             Mutation::DeleteVertex { vertex } | Mutation::SetVertexProperties { vertex, .. } => {
                 self.vertices.contains_key(vertex)
             }

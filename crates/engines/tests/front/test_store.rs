@@ -186,12 +186,12 @@ fn open_with<E: TestEngine>(
     let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
         replay.payload(Timestamp(timestamp), payload)
     })?;
-    let (catalogue, ids) = replay.finish()?;
+    let replayed = replay.finish()?;
     let options = LogOptions { durability, background, ..LogOptions::default() };
     let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
     let opened = Arc::new(opened);
     *log.write() = Some(Arc::clone(&opened));
     let (random, options) = (Box::new(SplitMix64::new(2)), store_options);
     let budget = Arc::new(MemoryBudget::new(u64::MAX));
-    Store::assemble(Parts { engine, timeline, log: opened, catalogue, ids, budget, random, options })
+    Store::assemble(Parts { engine, timeline, log: opened, replayed, budget, random, options })
 }

@@ -63,6 +63,8 @@ pub fn simulated(bug: Bug) -> Option<Catcher> {
         SkipDirty => (1, &["front/model.rs"]),
         NoFilter => (4, &["records are exact"]),
         IdsForgotten => (1, &["is a new id"]),
+        NotesNotStored => (2, &["the state is not that of commit"]),
+        NoteApart => (2, &[" follows "]),
         _ => return None,
     };
     Some(Catcher { tests: "simulation", name: SIMULATION, seed: Some(seed), says })
@@ -70,6 +72,7 @@ pub fn simulated(bug: Bug) -> Option<Catcher> {
 
 const SIMULATION: &str = "no_power_cut_and_no_fault_breaks_a_promise";
 const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
+const NOTES: &str = "notes::notes_are_there_again_whenever_the_power_is_cut";
 const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
 
 /// The test whose subject is what `bug` breaks; of what takes a long story there is none.
@@ -110,6 +113,7 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         SkipDirty => ("checkpoint", HISTORIES, &["seed ", "records are exact"]),
         NoFilter => ("checkpoint", HISTORIES, &["left == right"]),
         IdsForgotten => ("front", POWER_AT_FRONT, &["v0 is new"]),
+        NotesNotStored | NoteApart => ("front", NOTES, &["not in the manifest", "a commit of their own"]),
 
         ForgetInEdge => ("front", RANDOM, &["all sides hold the same edges"]),
         LengthBeforeRecord => ("schedules_engine", TAIL, &["the view moved", "is not its prefix"]),

@@ -26,6 +26,8 @@ pub struct Open<E: Engine> {
     pub model: ModelTransaction,
     /// When its time is over, if it has a timeout.
     pub deadline: Option<Duration>,
+    /// Whether the owner began it.
+    pub is_owners: bool,
 }
 
 /// Owner, key, kind and uniqueness of one of the indexes that come and go.

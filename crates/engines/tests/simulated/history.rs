@@ -12,6 +12,7 @@ use crate::front::model::Model;
 use crate::simulated::directory::{Fault, FaultKind};
 use crate::simulated::disk::{Change, Synced};
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::note::Notes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct State {
     pub graph: Model,
+    pub notes: Notes,
     /// The names, types and indexes; `None` for a moment inside of a step that makes several commits.
     pub catalogue: Option<Arc<Catalogue>>,
 }
@@ -60,13 +62,20 @@ pub struct Expected {
 impl Expected {
     /// A disk that nobody has written to.
     pub fn nothing() -> Self {
-        let empty = State { graph: Model::default(), catalogue: Some(Arc::default()) };
+        let empty =
+            State { graph: Model::default(), notes: Notes::default(), catalogue: Some(Arc::default()) };
         let states = BTreeMap::from([(0, vec![Arc::new(empty)])]);
         Self { floor: 0, proven: 0, may_refuse: false, states }
     }
 
     /// The state that was found, if it may be.
-    pub fn admit(&self, found: u64, graph: &Model, catalogue: &Catalogue) -> Result<Arc<State>, String> {
+    pub fn admit(
+        &self,
+        found: u64,
+        graph: &Model,
+        notes: &Notes,
+        catalogue: &Catalogue,
+    ) -> Result<Arc<State>, String> {
         if found < self.floor {
             return Err(format!("commit {} was acknowledged, and {found} is the newest", self.floor));
         }
@@ -74,7 +83,9 @@ impl Expected {
             return Err(format!("{found} is the newest commit, which nobody made"));
         };
         let fits = |state: &&Arc<State>| {
-            state.graph == *graph && state.catalogue.as_ref().is_none_or(|known| **known == *catalogue)
+            state.graph == *graph
+                && state.notes == *notes
+                && state.catalogue.as_ref().is_none_or(|known| **known == *catalogue)
         };
         let admitted = states.iter().find(fits).cloned();
         admitted.ok_or_else(|| {
@@ -85,7 +96,9 @@ impl Expected {
                 differences(&state.graph, graph)
             };
             format!(
-                "the state is not that of commit {found}: {graphs}; names and indexes {:?}, expected {:?}",
+                "the state is not that of commit {found}: {graphs}; notes {notes:?}, expected {:?}; names and indexes \
+                 {:?}, expected {:?}",
+                state.notes,
                 catalogue.changes(),
                 state.catalogue.as_ref().map(|known| known.changes())
             )

@@ -97,6 +97,13 @@ impl Plan {
         let mut steps = steps::beginning(&mut random);
         let count = 60 + random.next_u64() as usize % 120;
         steps.extend(steps::choose(count, &mut random));
+        // One history of eight has an owner from its beginning on, and one from some step on, if it comes to that.
+        if seed % 4 == 2 {
+            steps = steps.into_iter().map(steps::with_owner).collect();
+        }
+        if seed % 8 == 6 {
+            steps.insert(0, Step::Own);
+        }
         let lies = settings.fault.is_some_and(|fault| fault.kind == FaultKind::LostSync);
         if lies {
             // A load that only the manifest holds, lost with it, leaves the log's later commits without it:

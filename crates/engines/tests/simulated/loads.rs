@@ -3,8 +3,12 @@
 //! Each edge has a new end. Edges with the same ends lie together: their discriminators count from zero.
 
 use crate::front::model::Model;
+use crate::simulated::engine::SimulatedEngine;
+use crate::simulated::history::State;
+use crate::simulated::run::{Outcome, Run};
 use crate::simulated::words::{LABELS, NAME, PARALLEL, WEIGHT};
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, VertexId};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
@@ -12,6 +16,8 @@ use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Who shares the edges of a hub: more than a load has otherwise.
 const HUB_TARGETS: usize = 16;
@@ -115,5 +121,57 @@ impl SmallLoad {
             after.edges.insert(EdgeId { source, edge_type, target, discriminator: parallel }, values);
         }
         after
+    }
+}
+
+impl<E: SimulatedEngine> Run<E> {
+    /// A load, of the owner if there is one, and what may be found of it.
+    pub fn load(&mut self, seed: u16, hub: bool) -> Outcome {
+        let (before, healthy) = (self.published(), self.is_healthy());
+        let groups_before = self.store().vertex_id_state().len();
+        let load = SmallLoad::choose(&self.head.graph, &self.store().catalogue(), seed);
+        let load = if hub { load.with_hub() } else { load };
+        self.end_owned();
+        let open = Arc::clone(self.store.as_ref().expect("open"));
+        let (building, writing) = (&mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+        let (done, notes) = match self.ownership.is_some() {
+            false => (open.load_within(u64::MAX, &load.tables(), building, writing), self.head.notes.clone()),
+            true => {
+                let (set, notes) = self.notes_of_load();
+                let set: Vec<(&str, &[u8])> =
+                    set.iter().map(|set| (&*set.name, set.bytes.as_deref().expect("it is set"))).collect();
+                let ownership = self.ownership.as_mut().expect("just seen");
+                let done = open.load_owned(ownership, u64::MAX, &load.tables(), &set, building, writing);
+                (done, notes)
+            }
+        };
+        let newest = self.published();
+        if newest > before {
+            // Until it is acknowledged the commit may be there without what was loaded.
+            let without = State { catalogue: None, ..State::clone(&self.head) };
+            self.life().states.entry(newest).or_default().push(Arc::new(without));
+            let groups = self.store().vertex_id_state();
+            let firsts: Vec<VertexId> =
+                groups[groups_before..].iter().map(|state| state.group.first()).collect();
+            let graph = load.after(&self.head.graph, &self.store().catalogue(), &firsts);
+            let seen = Arc::clone(&self.head);
+            self.note(graph, notes, newest);
+            if done.is_err() {
+                // Nobody sees a load that is not durable.
+                self.head = seen;
+            }
+        }
+        match done {
+            Ok(_) => {
+                let position = self.directory.position();
+                self.life().loads.insert(newest, position);
+                self.require(newest);
+                self.history.commits += 1;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),
+            Err(error) if healthy => self.check_clear(&error),
+            Err(_) => Ok(()),
+        }
     }
 }

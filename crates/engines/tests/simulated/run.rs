@@ -13,10 +13,10 @@ use crate::simulated::directory::{Fault, FaultKind, LOCATION, SimulatedDirectory
 use crate::simulated::disk::Disk;
 use crate::simulated::engine::SimulatedEngine;
 use crate::simulated::history::{Expected, History, Life, State};
-use crate::simulated::loads::SmallLoad;
 use crate::simulated::steps::{self, SLOTS, Step, Write};
 use evergraph_graph::error::{Error, ErrorKind};
-use evergraph_graph::id::{KeyId, LabelId, VertexId};
+use evergraph_graph::id::{KeyId, LabelId};
+use evergraph_graph::note::Notes;
 use evergraph_graph::transaction::{Isolation, Transaction as _, TransactionOptions};
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::indexing::IndexRequest;
@@ -25,6 +25,7 @@ use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
+use evergraph_storage::ownership::Ownership;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
 use std::collections::BTreeMap;
@@ -74,20 +75,22 @@ impl Settings {
 }
 
 pub struct Run<E: SimulatedEngine> {
-    settings: Settings,
-    directory: SimulatedDirectory,
+    pub settings: Settings,
+    pub directory: SimulatedDirectory,
     environment: Environment,
     clock: Arc<ManualClock>,
-    store: Option<Arc<OpenStore<E>>>,
-    slots: [Option<Open<E>>; SLOTS],
+    pub store: Option<Arc<OpenStore<E>>>,
+    /// If the store follows a source.
+    pub ownership: Option<Ownership<E>>,
+    pub slots: [Option<Open<E>>; SLOTS],
     snapshots: Vec<(Snapshot<E>, Arc<State>)>,
-    head: Arc<State>,
-    history: History,
+    pub head: Arc<State>,
+    pub history: History,
     /// Whether the history ends here: what a fault left is nothing to go on with.
     pub is_over: bool,
 }
 
-type Outcome = Result<(), String>;
+pub type Outcome = Result<(), String>;
 
 impl<E: SimulatedEngine> Run<E> {
     /// Opens what is on `disk` and compares it with what is expected.
@@ -111,6 +114,7 @@ impl<E: SimulatedEngine> Run<E> {
             clock,
             settings,
             store: None,
+            ownership: None,
             slots: [const { None }; SLOTS],
             snapshots: Vec::new(),
             head: Arc::clone(&expected.states.values().next_back().expect("a disk has states")[0]),
@@ -179,8 +183,10 @@ impl<E: SimulatedEngine> Run<E> {
         let expected = Expected { floor, ..expected.clone() };
         let found = store.store().timeline().published().0;
         let graph = dump(&store.store().begin(), ROWS);
-        self.head = expected.admit(found, &graph, &store.store().catalogue())?;
+        let notes = store.store().snapshot().notes();
+        self.head = expected.admit(found, &graph, &notes, &store.store().catalogue())?;
         self.store = Some(Arc::new(store));
+        self.hold(expected.may_refuse)?;
         let mut states = expected.states;
         if turned && self.fault_fired() {
             // What a turned bit hid comes back if the power fails before a new commit took its place.
@@ -197,11 +203,11 @@ impl<E: SimulatedEngine> Run<E> {
         Ok(())
     }
 
-    fn store(&self) -> &Store<E> {
+    pub fn store(&self) -> &Store<E> {
         self.store.as_ref().expect("a run has a store until it is over").store()
     }
 
-    fn published(&self) -> u64 {
+    pub fn published(&self) -> u64 {
         self.store().timeline().published().0
     }
 
@@ -210,13 +216,13 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// Whether commits are still possible.
-    fn is_healthy(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         let store = self.store();
         !store.log().is_poisoned() && store.timeline().latch().poisoned.is_none()
     }
 
     /// An error that nothing but the disk can be blamed for, and that says which file.
-    fn check_clear(&self, error: &Error) -> Outcome {
+    pub fn check_clear(&self, error: &Error) -> Outcome {
         if !self.fault_fired() {
             return Err(format!("nothing was wrong with the disk, and yet: {error}"));
         }
@@ -235,7 +241,7 @@ impl<E: SimulatedEngine> Run<E> {
         if text.contains(LOCATION) { Ok(()) } else { Err(format!("this names no file: {text}")) }
     }
 
-    fn require(&mut self, timestamp: u64) {
+    pub fn require(&mut self, timestamp: u64) {
         let required = self.history.required.last().map_or(0, |(_, required)| *required);
         if timestamp > required {
             self.history.required.push((self.directory.position(), timestamp));
@@ -268,8 +274,8 @@ impl<E: SimulatedEngine> Run<E> {
         let (healthy, before) = (self.is_healthy(), self.published());
         self.clock.advance(Duration::from_millis(1));
         match step {
-            Step::Write { slot, write } => self.write(usize::from(slot), write)?,
-            Step::Commit { slot } => self.commit(usize::from(slot))?,
+            Step::Write { slot, write } => self.write(self.slot_of(usize::from(slot)), write)?,
+            Step::Commit { slot } => self.commit(self.slot_of(usize::from(slot)))?,
             Step::RollBack { slot } => self.slots[usize::from(slot)] = None,
             Step::Name { number } => self.name(number)?,
             Step::Snapshot => {
@@ -280,11 +286,11 @@ impl<E: SimulatedEngine> Run<E> {
             }
             Step::CloseSnapshot { at } if !self.snapshots.is_empty() => {
                 let (snapshot, state) = self.snapshots.swap_remove(usize::from(at) % self.snapshots.len());
-                if dump(&snapshot, ROWS) != state.graph {
-                    return Err("a snapshot changed".to_owned());
-                }
+                check_snapshot(&snapshot, &state)?;
             }
             Step::CloseSnapshot { .. } => {}
+            Step::Own => self.own()?,
+            Step::Release => self.release()?,
             Step::CreateIndex { which } => self.create_index(which)?,
             Step::DropIndex { which } => self.drop_index(which)?,
             Step::Load { seed } => self.load(seed, false)?,
@@ -329,6 +335,10 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     fn write(&mut self, slot: usize, write: Write) -> Outcome {
+        let is_new = self.slots[slot].is_none();
+        if is_new && self.ownership.is_some() {
+            self.slots[slot] = Some(self.begin_owned()?);
+        }
         let mut open = self.slots[slot].take().unwrap_or_else(|| {
             let levels = [Isolation::Snapshot, Isolation::Serializable];
             let mut options = TransactionOptions::from(levels[(self.history.commits as usize + slot) % 2]);
@@ -337,6 +347,7 @@ impl<E: SimulatedEngine> Run<E> {
                 transaction: self.store().begin_with(options),
                 model: ModelTransaction::begin(&self.head.graph),
                 deadline: options.timeout.map(|timeout| self.clock.now() + timeout),
+                is_owners: false,
             }
         });
         let (done, late) = (open.write(write), open.is_late(self.clock.now()));
@@ -354,8 +365,17 @@ impl<E: SimulatedEngine> Run<E> {
         let Some(open) = self.slots[slot].take() else { return Ok(()) };
         let (before, healthy) = (self.published(), self.is_healthy());
         let late = open.is_late(self.clock.now());
-        let Open { transaction, model, .. } = open;
+        let Open { mut transaction, model, is_owners, .. } = open;
+        let notes = if is_owners { self.set_notes(&mut transaction)? } else { self.head.notes.clone() };
+        let is_strange = self.is_owned() && !is_owners;
         match transaction.commit() {
+            Err(error) if is_strange && error.kind() == ErrorKind::Invalid => self.check_not_owner(&error),
+            Ok(_) if is_strange && self.published() > before => {
+                Err("a store that follows a source takes another one's commit".to_owned())
+            }
+            Err(error) if is_owners && error.is_conflict() && !error.to_string().contains("unique") => {
+                Err(format!("nobody conflicts with the owner, and yet: {error}"))
+            }
             Err(error) if late && self.published() == before => match error.kind() {
                 // What it read is looked at first.
                 ErrorKind::Limit | ErrorKind::Conflict => Ok(()),
@@ -367,22 +387,22 @@ impl<E: SimulatedEngine> Run<E> {
                 let nothing_unique = (LabelId(u16::MAX), KeyId(u16::MAX));
                 let effects = model.effects(nothing_unique);
                 let graph = model.merge_into(&self.head.graph, &effects, &committed.renamed);
-                self.committed(before, graph, committed.timestamp.0)
+                self.committed(before, graph, notes, committed.timestamp.0)
             }
             Ok(_) => Ok(()),
-            Err(error) => self.refused(before, healthy, &error),
+            Err(error) => self.refused(before, healthy, notes, &error),
         }
     }
 
     /// Notes the newest commit, which is acknowledged.
-    fn committed(&mut self, before: u64, graph: Model, timestamp: u64) -> Outcome {
+    fn committed(&mut self, before: u64, graph: Model, notes: Notes, timestamp: u64) -> Outcome {
         if timestamp != before + 1 || self.published() != timestamp {
             return Err(format!(
                 "commit {timestamp} follows {before}, and {} is the newest",
                 self.published()
             ));
         }
-        self.note(graph, timestamp);
+        self.note(graph, notes, timestamp);
         if self.settings.durability == Durability::Sync {
             self.require(timestamp);
         }
@@ -391,25 +411,25 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// Puts a state into the history.
-    fn note(&mut self, graph: Model, timestamp: u64) {
-        self.head = Arc::new(State { graph, catalogue: Some(self.store().catalogue()) });
+    pub fn note(&mut self, graph: Model, notes: Notes, timestamp: u64) {
+        self.head = Arc::new(State { graph, notes, catalogue: Some(self.store().catalogue()) });
         let head = Arc::clone(&self.head);
         self.life().states.entry(timestamp).or_default().push(head);
     }
 
-    fn life(&mut self) -> &mut Life {
+    pub fn life(&mut self) -> &mut Life {
         self.history.lives.last_mut().expect("open")
     }
 
     /// A commit that was not acknowledged: it may be there if the log failed, and then as it is seen now.
-    fn refused(&mut self, before: u64, healthy: bool, error: &Error) -> Outcome {
+    fn refused(&mut self, before: u64, healthy: bool, notes: Notes, error: &Error) -> Outcome {
         if self.published() > before {
             if self.is_healthy() {
                 return Err(FORGOTTEN.to_owned());
             }
             let graph = dump(&self.store().begin(), ROWS);
             let newest = self.published();
-            self.note(graph, newest);
+            self.note(graph, notes, newest);
             return self.check_clear(error);
         }
         match error.kind() {
@@ -423,18 +443,23 @@ impl<E: SimulatedEngine> Run<E> {
     /// A transaction that learns a name of each kind.
     fn name(&mut self, number: u8) -> Outcome {
         let (before, healthy) = (self.published(), self.is_healthy());
-        let mut transaction = self.store().begin();
+        let (mut transaction, is_owners) = match self.ownership.is_some() {
+            true if self.slots.iter().flatten().any(|open| open.is_owners) => return Ok(()),
+            true => (self.begin_owned()?.transaction, true),
+            false => (self.store().begin(), false),
+        };
         let named = transaction
             .label(&format!("label {number}"))
             .and_then(|_| transaction.key(&format!("key {number}")))
             .and_then(|_| transaction.edge_type(&format!("type {number}")));
         named.map_err(|error| format!("name: {error}"))?;
+        let notes = if is_owners { self.set_notes(&mut transaction)? } else { self.head.notes.clone() };
         match transaction.commit() {
             Ok(committed) if self.published() > before => {
-                self.committed(before, self.head.graph.clone(), committed.timestamp.0)
+                self.committed(before, self.head.graph.clone(), notes, committed.timestamp.0)
             }
             Ok(_) => Ok(()),
-            Err(error) => self.refused(before, healthy, &error),
+            Err(error) => self.refused(before, healthy, notes, &error),
         }
     }
 
@@ -454,12 +479,12 @@ impl<E: SimulatedEngine> Run<E> {
         let (before, healthy) = (self.published(), self.is_healthy());
         let done = step(self.store());
         let newest = self.published();
-        let between = Arc::new(State { graph: self.head.graph.clone(), catalogue: None });
+        let between = Arc::new(State { catalogue: None, ..State::clone(&self.head) });
         for timestamp in before + 1..newest {
             self.life().states.entry(timestamp).or_default().push(Arc::clone(&between));
         }
         if newest > before {
-            self.note(self.head.graph.clone(), newest);
+            self.note(self.head.graph.clone(), self.head.notes.clone(), newest);
         }
         match done {
             Ok(()) => {
@@ -474,51 +499,12 @@ impl<E: SimulatedEngine> Run<E> {
         }
     }
 
-    fn load(&mut self, seed: u16, hub: bool) -> Outcome {
-        let (before, healthy) = (self.published(), self.is_healthy());
-        let groups_before = self.store().vertex_id_state().len();
-        let load = SmallLoad::choose(&self.head.graph, &self.store().catalogue(), seed);
-        let load = if hub { load.with_hub() } else { load };
-        let open = self.store.as_ref().expect("open");
-        let durable = &mut || open.checkpoint(&mut |_| ControlFlow::Continue(())).map(drop);
-        let done = open.store().load(&load.tables(), &mut |_| Ok(()), durable);
-        let newest = self.published();
-        if newest > before {
-            // Until it is acknowledged the commit may be there without what was loaded.
-            let without = State { graph: self.head.graph.clone(), catalogue: None };
-            self.life().states.entry(newest).or_default().push(Arc::new(without));
-            let groups = self.store().vertex_id_state();
-            let firsts: Vec<VertexId> =
-                groups[groups_before..].iter().map(|state| state.group.first()).collect();
-            let graph = load.after(&self.head.graph, &self.store().catalogue(), &firsts);
-            let seen = Arc::clone(&self.head);
-            self.note(graph, newest);
-            if done.is_err() {
-                // Nobody sees a load that is not durable.
-                self.head = seen;
-            }
-        }
-        match done {
-            Ok(_) => {
-                let position = self.directory.position();
-                self.life().loads.insert(newest, position);
-                self.require(newest);
-                self.history.commits += 1;
-                Ok(())
-            }
-            Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),
-            Err(error) if healthy => self.check_clear(&error),
-            Err(_) => Ok(()),
-        }
-    }
-
     fn reopen(&mut self, kill: bool) -> Outcome {
         let healthy = self.is_healthy();
         self.slots = [const { None }; SLOTS];
+        self.ownership = None;
         for (snapshot, state) in self.snapshots.drain(..) {
-            if dump(&snapshot, ROWS) != state.graph {
-                return Err("a snapshot changed".to_owned());
-            }
+            check_snapshot(&snapshot, &state)?;
         }
         let newest = self.published();
         let store = self.store.take().expect("open");
@@ -571,4 +557,12 @@ impl<E: SimulatedEngine> Run<E> {
         self.directory.abandon();
         Ok(self.history)
     }
+}
+
+/// What a snapshot shows is what it showed when it was taken.
+fn check_snapshot<E: SimulatedEngine>(snapshot: &Snapshot<E>, state: &State) -> Outcome {
+    if dump(snapshot, ROWS) == state.graph && snapshot.notes() == state.notes {
+        return Ok(());
+    }
+    Err("a snapshot changed".to_owned())
 }

@@ -39,6 +39,10 @@ pub enum Step {
     Load {
         seed: u16,
     },
+    /// The store follows a source from here on.
+    Own,
+    /// And no longer.
+    Release,
     /// A load after which a vertex has more edges than a segment keeps with others.
     LoadHub {
         seed: u16,
@@ -111,6 +115,15 @@ pub fn beginning(random: &mut SplitMix64) -> Vec<Step> {
     }
     steps.push(Step::Commit { slot: 0 });
     steps
+}
+
+/// The same, but for some of the names: there the store gets an owner, or loses it.
+pub fn with_owner(step: Step) -> Step {
+    match step {
+        Step::Name { number } if number.is_multiple_of(4) => Step::Own,
+        Step::Name { number } if number % 16 == 1 => Step::Release,
+        other => other,
+    }
 }
 
 fn create_index(random: &mut SplitMix64) -> Step {

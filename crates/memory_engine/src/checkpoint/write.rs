@@ -253,14 +253,14 @@ impl Run<'_> {
             writer.finish()?;
         }
         self.tell()?;
-        let (newest, catalogue) = {
+        let (newest, catalogue, notes) = {
             // A commit shows its catalogue before its timestamp; under the latch there is none between.
             let latch = timeline.latch();
             self.check_healthy(&latch)?;
             if latch.loads != loads {
                 return Ok(None);
             }
-            (timeline.published(), (self.sources.catalogue)())
+            (timeline.published(), (self.sources.catalogue)(), (self.sources.notes)(self.through))
         };
         let groups = (self.sources.groups)();
         let need = self.stored.iter().fold(newest, |need, (_, stored)| need.max(stored.base));
@@ -283,6 +283,7 @@ impl Run<'_> {
             engine_section: Vec::new().into(),
             has_end_file: true,
             has_index_entries: false,
+            notes,
         };
         list.put_into(&mut manifest)?;
         manifest.write(&*self.checkpointer.directory, || {

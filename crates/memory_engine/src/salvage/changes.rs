@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{Direction, EdgeId, GROUP_SIZE, GroupId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
@@ -10,7 +9,7 @@ use evergraph_graph::timestamp::Timestamp;
 
 use crate::segment::net::{Effect, Net};
 use crate::segment::record::{Operation, RecordKey};
-use evergraph_storage::checkpoint::manifest::StoredGroup;
+use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::salvage::known_names::KnownNames;
 
 /// Type, source, target, discriminator.
@@ -37,8 +36,8 @@ struct Change {
 impl Changes {
     /// Goes on from what a manifest says.
     #[must_use]
-    pub fn new(catalogue: Catalogue, groups: &[StoredGroup]) -> Self {
-        Self { names: KnownNames::new(catalogue, groups), ..Self::default() }
+    pub fn new(manifest: &Manifest) -> Self {
+        Self { names: KnownNames::new(manifest), ..Self::default() }
     }
 
     /// Takes a commit, all of it or nothing.
@@ -51,8 +50,8 @@ impl Changes {
                 self.vertices.entry(vertex).or_default().push(Change { timestamp, operation, properties });
             };
             match mutation {
-                // The names have it; indexes are built anew.
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
+                // The names have it; indexes are built anew, and notes are not saved.
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {}
                 Mutation::InsertVertex { vertex, properties, .. } => {
                     of_vertex(vertex, Operation::Insert, properties);
                 }

@@ -47,9 +47,9 @@ pub fn salvage(
             SegmentList::default()
         }
     };
-    let mut changes = Changes::new(source.manifest.catalogue.clone(), &source.manifest.groups);
+    let mut changes = Changes::new(&source.manifest);
     let log = source.read_log(&mut |timestamp, payload| changes.take(timestamp, payload), progress)?;
-    source.note_loads(&changes.names.empty);
+    source.list_unsaved(&changes.names);
     let SalvageSource { directory, manifest, mut losses, .. } = source;
     let through = Timestamp(log.through_ts);
     let bases = list.segments.iter().map(|(_, stored)| stored.base);

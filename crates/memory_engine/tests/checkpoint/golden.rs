@@ -10,6 +10,7 @@ use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::note::{NoteChange, Notes, OWNER_NOTE};
 use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
@@ -36,6 +37,8 @@ const FILES: [(&str, &str); 3] = [
 ];
 /// The manifest from before there was a `log_end`.
 const FEATURELESS: &str = "manifest-1.golden";
+/// The manifest of a database that has notes.
+const WITH_NOTES: &str = "manifest-1-notes.golden";
 
 fn properties(list: &[(u16, Value)]) -> Properties {
     list.iter().map(|(key, value)| (KeyId(*key), Some(value.clone()))).collect()
@@ -100,6 +103,17 @@ fn sample(directory: &MemoryDirectory) -> Database {
     database
 }
 
+/// What a database follows, how far, and an empty note.
+fn notes() -> Notes {
+    let mut notes = Notes::default();
+    for (name, bytes) in
+        [(OWNER_NOTE, "postgres://example/größe".as_bytes()), ("position", &[0, 255, 7]), ("row", &[])]
+    {
+        notes.apply(&NoteChange { name: name.into(), bytes: Some(bytes.into()) });
+    }
+    notes
+}
+
 fn golden(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
@@ -120,16 +134,24 @@ fn format_version_1_is_written_as_it_was_and_read() {
     }
 
     let manifest = Manifest::read(&directory, MemoryEngine::opens).unwrap();
-    let featureless = Manifest { has_end_file: false, ..manifest }.encode().unwrap();
+    let featureless = Manifest { has_end_file: false, ..manifest.clone() }.encode().unwrap();
     assert!(featureless == std::fs::read(golden(FEATURELESS)).unwrap(), "{FEATURELESS} differs");
+    let with_notes = Manifest { notes: Some(notes()), ..manifest }.encode().unwrap();
+    if std::env::var_os("EVERGRAPH_WRITE_GOLDEN").is_some() {
+        std::fs::write(golden(WITH_NOTES), &with_notes).unwrap();
+    }
+    assert!(with_notes == std::fs::read(golden(WITH_NOTES)).unwrap(), "{WITH_NOTES} differs");
 
     let [(_, with_feature), bodies, end_file] = FILES;
-    for (manifest, others) in [(with_feature, &[bodies, end_file][..]), (FEATURELESS, &[bodies])] {
+    let with_end = &[bodies, end_file][..];
+    for (manifest, others) in [(with_feature, with_end), (WITH_NOTES, with_end), (FEATURELESS, &[bodies])] {
         let directory = MemoryDirectory::new("golden");
         for (name, stored) in [("manifest", manifest)].iter().chain(others) {
             directory.write_all_new(name, &std::fs::read(golden(stored)).unwrap()).unwrap();
         }
         reads_back(&directory, &database);
+        let read = Manifest::read(&directory, MemoryEngine::opens).unwrap().notes;
+        assert_eq!(read, (manifest == WITH_NOTES).then(notes));
     }
 }
 

@@ -81,7 +81,7 @@ impl Graph {
                 Mutation::SetEdgeProperties { edge, properties } => {
                     change(self.edges.get_mut(&key(edge)).unwrap(), properties);
                 }
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {}
             }
         }
     }
@@ -376,6 +376,7 @@ impl Database {
         let sources = CheckpointSources {
             log: &self.log,
             catalogue: &|| self.catalogue(),
+            notes: &|_| None,
             groups: &|| self.state.lock().groups.values().copied().collect(),
         };
         self.engine.checkpoint(&sources, progress)

@@ -6,7 +6,8 @@
 //! engine builds     what the load makes of its records and bodies, exact at ts = W + 1; nobody reads it
 //! indexes           checked for the load's rows: duplicates are named, nothing has happened yet; then,
 //!                   with space in the log, take them in
-//! latch             engine installs it; indexes, catalogue; an empty frame takes the timestamp; publish
+//! latch             engine installs it; indexes, catalogue, an owner's notes; an empty frame takes the
+//!                   timestamp; publish
 //! make durable      a checkpoint: the load is in its files before its manifest names them
 //! ```
 //!
@@ -23,6 +24,7 @@ use crate::bulk::shape::check_shape;
 use crate::durable_engine::{DurableEngine, LoadPlan};
 use crate::indexing::{IndexRequest, OwnerName, differs};
 use crate::log::frame::payload_crc;
+use crate::notes::owning::{Author, Authorship};
 use crate::snapshot::session::Session;
 use crate::store::Store;
 use crate::timeline::clock::Timeline;
@@ -87,10 +89,22 @@ impl<E: DurableEngine> Store<E> {
     /// # Errors
     /// `invalid` for a table that doesn't fit its others, a property with another type than before,
     /// a unique key that is there twice, in the load or before it, or whose index is not unique, an edge of
-    /// a vertex that isn't there, or a second edge of a simple type; `busy`, `limit`, `io`; what `progress`
-    /// and `make_durable` say. Except for the last, nothing has happened then.
+    /// a vertex that isn't there, or a second edge of a simple type, or if the store has an owner; `busy`,
+    /// `limit`, `io`; what `progress` and `make_durable` say. Except for the last, nothing has happened then.
     pub fn load_within(
         &self,
+        memory_bytes: u64,
+        load: &Load,
+        progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
+        make_durable: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<LoadSummary> {
+        self.load_as(&Authorship::new(Author::User), memory_bytes, load, progress, make_durable)
+    }
+
+    /// As [`Store::load_within`], on behalf of somebody, with the notes that he changes.
+    pub(crate) fn load_as(
+        &self,
+        authorship: &Authorship,
         memory_bytes: u64,
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
@@ -99,6 +113,11 @@ impl<E: DurableEngine> Store<E> {
         check_shape(load)?;
         let front = self.front();
         let gate = LoadingGate::close(&front.timeline)?;
+        // Behind the gate nobody becomes the owner, or gives it up.
+        if !front.owning.admits(authorship) {
+            return Err(front.not_owner());
+        }
+        let notes = authorship.notes.changes();
         // Behind the gate: the newest commit stays the newest.
         let newest = front.timeline.published();
         let timestamp = newest.next();
@@ -140,6 +159,9 @@ impl<E: DurableEngine> Store<E> {
             let displaced = front.engine.install_load(timestamp, &built);
             let old_indexes = front.indexes.change(|all| all.extend(indexes));
             let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
+            if !notes.is_empty() {
+                front.notes.install(timestamp, notes, authorship.notes.growth());
+            }
             front.log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
             Ok::<_, Error>((displaced, old_indexes, old_catalogue))

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::note::Notes;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::error::CheckpointError;
@@ -16,6 +17,9 @@ pub struct CheckpointSources<'a> {
     pub log: &'a Log,
     /// The catalogue after the newest commit. Called under the commit latch: a clone of an `Arc`.
     pub catalogue: &'a dyn Fn() -> Arc<Catalogue>,
+    /// The notes after the newest commit, for the manifest of a checkpoint of C; `None` if it needs none. Called under the
+    /// commit latch, together with `catalogue`.
+    pub notes: &'a dyn Fn(Timestamp) -> Option<Notes>,
     /// Every group that the engine has, ascending, and how many of its rows were given out.
     pub groups: &'a dyn Fn() -> Vec<StoredGroup>,
 }

@@ -16,6 +16,7 @@
 //!     ..         write unit, covered_through (C), need, next file
 //!                catalogue         count, then schema changes as in the log
 //!                groups            count, then id, label, rows given out; ids ascending
+//!                notes             only with the feature `notes`: count, then name, bytes; names ascending
 //!                engine's section  the rest: where records and bodies lie, in the engine's own form
 //! ```
 //!
@@ -34,7 +35,8 @@ use crc32c::{crc32c, crc32c_append};
 use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_bytes, put_varint};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{GROUP_SIZE, GroupId, LabelId};
-use evergraph_graph::mutation::Mutation;
+use evergraph_graph::mutation::{Mutation, take_note_bytes, take_note_name};
+use evergraph_graph::note::{NoteChange, Notes};
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::error::CheckpointError;
@@ -58,6 +60,8 @@ const ENGINE_BYTES: usize = 16;
 const END_FILE_FEATURE: &str = "log_end";
 /// The required feature of a database whose engine keeps entries of indexes: code 26 in its log.
 const INDEX_ENTRIES_FEATURE: &str = "index_entries";
+/// The required feature of a database that has notes, or code 27 in the log after C.
+const NOTES_FEATURE: &str = "notes";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
 const BYTES_MAX: u64 = 4 << 30;
 
@@ -127,6 +131,9 @@ pub struct Manifest {
     pub has_end_file: bool,
     /// Whether the engine keeps entries of indexes, in its files and in the log: a feature that is required.
     pub has_index_entries: bool,
+    /// The notes, up to `need` at most: a feature that is required. `None` if there are none, and no changes of notes in
+    /// the log after C.
+    pub notes: Option<Notes>,
 }
 
 impl Manifest {
@@ -144,6 +151,7 @@ impl Manifest {
             engine_section: engine_section.into(),
             has_end_file: false,
             has_index_entries: false,
+            notes: None,
         }
     }
 
@@ -162,10 +170,11 @@ impl Manifest {
         let unsound = |problem| CheckpointError::Unsound { what: "the manifest".to_owned(), problem };
         self.check().map_err(unsound)?;
         let mut features = Vec::new();
-        put_varint(&mut features, u64::from(self.has_index_entries));
-        if self.has_index_entries {
-            put_bytes(&mut features, INDEX_ENTRIES_FEATURE.as_bytes());
-        }
+        let required =
+            [(self.has_index_entries, INDEX_ENTRIES_FEATURE), (self.notes.is_some(), NOTES_FEATURE)];
+        let required = required.iter().filter(|(is_used, _)| *is_used);
+        put_varint(&mut features, required.clone().count() as u64);
+        required.for_each(|(_, name)| put_bytes(&mut features, name.as_bytes()));
         put_varint(&mut features, u64::from(self.has_end_file));
         if self.has_end_file {
             put_bytes(&mut features, END_FILE_FEATURE.as_bytes());
@@ -187,7 +196,9 @@ impl Manifest {
     }
 
     fn encode_body(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(1024 + self.groups.len() * 6 + self.engine_section.bytes.len());
+        let notes = self.notes.as_ref().map_or(0, |notes| notes.bytes() + 5 * notes.len());
+        let mut out =
+            Vec::with_capacity(1024 + self.groups.len() * 6 + notes + self.engine_section.bytes.len());
         for number in [WRITE_UNIT, self.covered_through.0, self.need.0, self.next_file] {
             put_varint(&mut out, number);
         }
@@ -198,6 +209,13 @@ impl Manifest {
         for group in &self.groups {
             for number in [group.id.0, u32::from(group.label.0), u32::from(group.rows)] {
                 put_varint(&mut out, u64::from(number));
+            }
+        }
+        if let Some(notes) = &self.notes {
+            put_varint(&mut out, notes.len() as u64);
+            for (name, bytes) in notes.iter() {
+                put_bytes(&mut out, name.as_bytes());
+                put_bytes(&mut out, bytes);
             }
         }
         out.extend_from_slice(&self.engine_section.bytes);
@@ -242,8 +260,10 @@ impl Manifest {
         if !opens(&header.engine) {
             return Err(CheckpointError::UnknownEngine { file: file(), engine: header.engine });
         }
-        let has_index_entries = required.iter().any(|name| name == INDEX_ENTRIES_FEATURE);
-        if let Some(feature) = required.into_iter().find(|name| name != INDEX_ENTRIES_FEATURE) {
+        let requires = |feature: &str| required.iter().any(|name| name == feature);
+        let (has_index_entries, has_notes) = (requires(INDEX_ENTRIES_FEATURE), requires(NOTES_FEATURE));
+        let is_known = |name: &String| [INDEX_ENTRIES_FEATURE, NOTES_FEATURE].contains(&&**name);
+        if let Some(feature) = required.into_iter().find(|name| !is_known(name)) {
             return Err(CheckpointError::UnknownFeature { file: file(), feature });
         }
         if header.format > FORMAT {
@@ -254,7 +274,7 @@ impl Manifest {
             return Err(corrupt(8, format!("format {FORMAT} expected, found {}", header.format)));
         }
         let body = &bytes[features_end..];
-        let mut manifest = Self::decode_body(header.engine, &mut Reader::new(body))
+        let mut manifest = Self::decode_body(header.engine, has_notes, &mut Reader::new(body))
             .map_err(|error| decoded(features_end, error))?;
         manifest.engine_section.offset = (bytes.len() - manifest.engine_section.bytes.len()) as u64;
         manifest.has_index_entries = has_index_entries;
@@ -263,7 +283,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    fn decode_body(engine: String, reader: &mut Reader<'_>) -> Decoded<Self> {
+    fn decode_body(engine: String, has_notes: bool, reader: &mut Reader<'_>) -> Decoded<Self> {
         let start = reader.clone();
         let write_unit = reader.varint()?;
         if write_unit != WRITE_UNIT {
@@ -281,9 +301,10 @@ impl Manifest {
             let rows = reader.at_most(u64::from(GROUP_SIZE))? as u16;
             groups.push(StoredGroup { id, label, rows });
         }
+        let notes = if has_notes { Some(take_notes(reader)?) } else { None };
         let engine_section = reader.take(reader.remaining())?.to_vec().into();
         let empty = Self::empty(&engine, Vec::new());
-        Ok(Self { covered_through, need, next_file, catalogue, groups, engine_section, ..empty })
+        Ok(Self { covered_through, need, next_file, catalogue, groups, notes, engine_section, ..empty })
     }
 
     /// Whether the parts fit together. Checked before a manifest is written and after it is read.
@@ -410,6 +431,22 @@ fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
     Ok(catalogue)
 }
 
+fn take_notes(reader: &mut Reader<'_>) -> Decoded<Notes> {
+    let mut notes = Notes::default();
+    let mut last = "";
+    for _ in 0..reader.count(3)? {
+        let start = reader.clone();
+        let name = take_note_name(reader)?;
+        if name <= last {
+            return Err(start.error("notes in ascending order expected"));
+        }
+        last = name;
+        let bytes = Some(take_note_bytes(reader)?.into());
+        notes.apply(&NoteChange { name: name.into(), bytes });
+    }
+    Ok(notes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -467,9 +504,52 @@ mod tests {
         assert_eq!(read(&sample().encode().unwrap()).unwrap(), sample());
     }
 
+    fn sample_with_notes() -> Manifest {
+        let mut notes = Notes::default();
+        for (name, bytes) in [("owner", &b"postgres"[..]), ("position", &[0, 1, 2]), ("z", &[])] {
+            notes.apply(&NoteChange { name: name.into(), bytes: Some(bytes.into()) });
+        }
+        Manifest { notes: Some(notes), ..sample() }
+    }
+
+    #[test]
+    fn notes_are_a_required_feature_and_stand_before_the_engines_section() {
+        let with = sample_with_notes();
+        let bytes = with.encode().unwrap();
+        assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 8], *b"\x01\x05notes\x00");
+        assert_eq!(read(&bytes).unwrap(), with);
+        let both = Manifest { has_index_entries: true, ..with };
+        let bytes = both.encode().unwrap();
+        assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 22], *b"\x02\x0dindex_entries\x05notes\x00");
+        assert_eq!(read(&bytes).unwrap(), both);
+        let none = Manifest { notes: Some(Notes::default()), ..sample() };
+        assert_eq!(read(&none.encode().unwrap()).unwrap(), none, "the log may have some");
+    }
+
+    #[test]
+    fn notes_out_of_order_or_twice_are_refused() {
+        let whole = sample_with_notes().encode().unwrap();
+        let swapped = |from: &[u8], to: &[u8]| {
+            let mut bytes = whole.clone();
+            let at = bytes.windows(from.len()).rposition(|found| found == from).unwrap();
+            bytes[at..at + from.len()].copy_from_slice(to);
+            let features = HEADER_BYTES + 8;
+            let crc = crc32c(&bytes[features..]);
+            bytes[40..44].copy_from_slice(&crc.to_le_bytes());
+            let crc = header_crc(&bytes);
+            bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+            read(&bytes)
+        };
+        for other in [b"\x01a", b"\x01o"] {
+            let error = swapped(b"\x01z", other).unwrap_err().to_string();
+            assert!(error.contains("notes in ascending order"), "{error}");
+        }
+        assert!(swapped(b"\x01z", b"\x01y").is_ok());
+    }
+
     #[test]
     fn every_flipped_byte_and_every_cut_is_found() {
-        let whole = sample().encode().unwrap();
+        let whole = sample_with_notes().encode().unwrap();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x04;

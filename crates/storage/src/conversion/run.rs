@@ -32,7 +32,7 @@ pub struct ConversionSummary {
 /// unfinished, as a database of `engine`, one that `T` [opens](DurableEngine::opens). `salt` is any number; `progress` may
 /// ask to stop.
 ///
-/// Vertices, edges, names and indexes are the same, ids that were given out stay so, and commits go on counting.
+/// Vertices, edges, names, indexes and notes are the same, ids that were given out stay so, and commits go on counting.
 /// Indexes are built when the new database is opened. Others read and write meanwhile.
 ///
 /// # Errors
@@ -58,7 +58,8 @@ pub fn convert<E: DurableEngine, T: DurableEngine>(
         .map(|state| StoredGroup { id: state.group, label: state.label, rows: state.rows })
         .collect();
     let mut source = GraphSource::new(&view, &catalogue, &groups, &counts, progress);
-    let (manifest, bytes) = T::write_graph(engine, &mut source, database.directory())?;
+    let (mut manifest, bytes) = T::write_graph(engine, &mut source, database.directory())?;
+    manifest.notes = Some(snapshot.notes()).filter(|notes| !notes.is_empty());
     let through = source.timestamp();
     let (vertices_count, edges_count) = source.finish()?;
     let bytes_written = bytes + database.finish(&manifest)?;

@@ -1,13 +1,14 @@
-//! Known names: catalogue and groups of a damaged database, from its manifest on through the commits of its log.
+//! Known names: catalogue, groups and notes of a damaged database, from its manifest on through the commits of its log.
 
 use std::collections::BTreeMap;
 
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::id::{GroupId, LabelId, VertexId};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::note::Notes;
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::manifest::StoredGroup;
+use crate::checkpoint::manifest::{Manifest, StoredGroup};
 use crate::transaction::payload;
 
 /// Names and groups after the commits that were taken.
@@ -17,6 +18,8 @@ pub struct KnownNames {
     pub catalogue: Catalogue,
     /// The groups, with the rows that were given out.
     pub groups: BTreeMap<GroupId, StoredGroup>,
+    /// The notes: not saved, but told of.
+    pub notes: Notes,
     /// Commits without content: what a bulk load leaves in the log.
     pub empty: Vec<Timestamp>,
 }
@@ -24,9 +27,10 @@ pub struct KnownNames {
 impl KnownNames {
     /// What a manifest says.
     #[must_use]
-    pub fn new(catalogue: Catalogue, groups: &[StoredGroup]) -> Self {
-        let groups = groups.iter().map(|group| (group.id, *group)).collect();
-        Self { catalogue, groups, empty: Vec::new() }
+    pub fn new(manifest: &Manifest) -> Self {
+        let groups = manifest.groups.iter().map(|group| (group.id, *group)).collect();
+        let (catalogue, notes) = (manifest.catalogue.clone(), manifest.notes.clone().unwrap_or_default());
+        Self { catalogue, groups, notes, empty: Vec::new() }
     }
 
     /// Takes the names and groups of a commit, and gives its mutations; all of it or nothing.
@@ -44,6 +48,9 @@ impl KnownNames {
                 let id = vertex.group();
                 let group = self.groups.entry(id).or_insert(StoredGroup { id, label: *label, rows: 0 });
                 group.rows = group.rows.max(vertex.row() + 1);
+            }
+            if let Mutation::Note(change) = mutation {
+                self.notes.apply(change);
             }
         }
         Ok(mutations)
@@ -69,7 +76,7 @@ impl KnownNames {
                 known.or_else(|| new_groups.get(&vertex.group()).copied())
             };
             match mutation {
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => {}
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => {}
                 Mutation::InsertVertex { vertex, label, .. } => {
                     if !names.has_label(*label) || label_of(*vertex).is_some_and(|known| known != *label) {
                         return misfit(format!("adds {vertex} with a label that isn't its group's"));

@@ -38,6 +38,8 @@ pub enum LossKind {
     EdgeProperty,
     /// A unique index, since its values occur twice now.
     Index,
+    /// All notes, whatever they say: what follows a source has to begin anew.
+    Notes,
     /// Damage without loss: the other side had the data, or there was none.
     Nothing,
 }
@@ -55,6 +57,7 @@ impl LossKind {
             Self::LooseEdges => "loose_edges",
             Self::EdgeProperty => "edge_property",
             Self::Index => "index",
+            Self::Notes => "notes",
             Self::Nothing => "nothing",
         }
     }

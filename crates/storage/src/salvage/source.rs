@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::error::{CheckpointError, CheckpointResult};
@@ -13,6 +14,7 @@ use crate::checkpoint::report::{CheckProgress, tell};
 use crate::io::directory::Directory;
 use crate::log::damaged_log::{DamagedLog, LogFault, read_damaged};
 use crate::log::file;
+use crate::salvage::known_names::KnownNames;
 use crate::salvage::loss::{Loss, LossKind};
 
 /// Takes a commit of the log: its timestamp and payload. Why it isn't taken, if it isn't.
@@ -112,9 +114,21 @@ impl<'a> SalvageSource<'a> {
         Ok(log)
     }
 
-    /// Notes that bulk loads are missing, if only the manifest knew them: `empty` are the commits without
-    /// content that they left in the log.
-    pub fn note_loads(&mut self, empty: &[Timestamp]) {
+    /// Lists what `known` tells of and nobody saves: notes, and bulk loads that only the manifest knew, of which the
+    /// log has commits without content.
+    pub fn list_unsaved(&mut self, known: &KnownNames) {
+        if !known.notes.is_empty() {
+            let source = known.notes.get(OWNER_NOTE).map(|source| String::from_utf8_lossy(source));
+            let text = match source {
+                Some(source) => format!(
+                    "notes are not saved: the new database does not follow {source}, and has to be copied from it anew"
+                ),
+                None => "notes are not saved".to_owned(),
+            };
+            let count = Some(known.notes.len() as u64);
+            self.losses.push(Loss { count, ..Loss::new(LossKind::Notes, text) });
+        }
+        let empty = &known.empty;
         if !self.is_named {
             let text = "a bulk load, which only the manifest recorded";
             let loads = empty.iter();

@@ -12,6 +12,7 @@ use evergraph_graph::budget::Budget;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
+use evergraph_graph::note::Notes;
 use evergraph_graph::topology::Projection;
 use evergraph_graph::view::Freeze;
 use std::sync::Arc;
@@ -45,6 +46,18 @@ impl<E: Engine> Snapshot<E> {
     #[must_use]
     pub fn shared_budget(&self) -> Arc<MemoryBudget> {
         Arc::clone(&self.session.front().budget)
+    }
+
+    /// What the note `name` says at this moment. Cost: a lock and a few binary searches.
+    #[must_use]
+    pub fn note(&self, name: &str) -> Option<Arc<[u8]>> {
+        self.session.front().notes.get(name, self.session.timestamp())
+    }
+
+    /// All notes of this moment. Cost: a lock, and the changes of the newest commits.
+    #[must_use]
+    pub fn notes(&self) -> Notes {
+        self.session.front().notes.at(self.session.timestamp())
     }
 
     /// A snapshot never expires.

@@ -4,19 +4,21 @@
 //! outside   check:  reads                                        conflict
 //!           resolve -> prepare -> encode, crc -> reserve log space
 //!           check:  deadline                                     limit
-//! latch     refuse: poisoned, loading
+//! latch     refuse: poisoned, loading, owned by somebody else
 //!           check:  schema                                         conflict
 //!           check:  indexes            others: unlock, resolve again
 //!           check:  W > S              keys not listed yet: unlock, list them
 //!           check:  keys, unique values                            conflict
 //!           check:  discriminators     taken: unlock, rename, resolve again
 //!           check:  reads                                          conflict
-//!           ts = W + 1; engine, indexes, catalogue, log buffer; W = ts
+//!           ts = W + 1; engine, indexes, catalogue, notes, log buffer; W = ts
 //! outside   drop what was displaced, end the snapshot; the caller waits as the log's mode asks
 //! ```
 //!
 //! Checking is the last that can fail. Timestamp order, log order and install order are the same.
 //! Whoever is refused has changed nothing; after the frame is in the log the outcome is the log's.
+//!
+//! An owner's commit has no keys to check: nobody else writes (`notes/owning.rs`).
 //!
 //! A serialisable transaction's reads are checked ahead of the latch, and under it once more where
 //! something changed meanwhile: see `reads.rs`.
@@ -30,6 +32,8 @@ use crate::index::item::Item;
 use crate::index::property_index::Completion;
 use crate::log::frame::payload_crc;
 use crate::log::writer::{Log, Reservation};
+use crate::notes::owning::Authorship;
+use crate::notes::versions::NoteChanges;
 use crate::planted::{Bug, planted};
 use crate::snapshot::session::Session;
 use crate::sync::MutexGuard;
@@ -70,19 +74,25 @@ pub fn publish<E: Engine>(
     mut schema: SchemaWrites,
     writes: &mut Writes,
     reads: Option<&Reads>,
+    authorship: &Authorship,
     deadline: &Deadline,
     completion: Option<&dyn Completion>,
 ) -> Result<PendingCommit<E>> {
     let front = Arc::clone(session.front());
     let since = session.timestamp();
-    if writes.is_empty() && schema.changes().is_empty() {
+    if writes.is_empty() && schema.changes().is_empty() && authorship.notes.is_empty() {
         deadline.check()?;
         drop(session);
         // What it read may be newer than what is durable; it is acknowledged when that is.
         return Ok(PendingCommit::new(front, Committed { timestamp: since, renamed: Vec::new() }));
     }
-    let mut renames = Renames::default();
-    let installed = attempt(&session, &mut schema, writes, reads, deadline, completion, &mut renames)?;
+    let mut notes = None;
+    if !authorship.notes.is_empty() {
+        drop(front.notes.fold(&front.timeline));
+        notes = Some(authorship.notes.changes());
+    }
+    let author = (authorship, notes);
+    let (installed, renames) = attempt(&session, &mut schema, writes, reads, author, deadline, completion)?;
     let timestamp = installed.timestamp;
     drop(installed);
     drop(session);
@@ -97,11 +107,12 @@ fn attempt<E: Engine>(
     schema: &mut SchemaWrites,
     writes: &mut Writes,
     reads: Option<&Reads>,
+    (authorship, notes): (&Authorship, Option<NoteChanges>),
     deadline: &Deadline,
     completion: Option<&dyn Completion>,
-    renames: &mut Renames,
-) -> Result<InstalledCommit<E::Displaced>> {
+) -> Result<(InstalledCommit<E::Displaced>, Renames)> {
     let (front, since) = (session.front(), session.timestamp());
+    let mut renames = Renames::default();
     let view = session.view();
     let checked = front.timeline.published();
     let stale = |checked: Option<Timestamp>| {
@@ -115,7 +126,8 @@ fn attempt<E: Engine>(
     loop {
         deadline.check()?;
         // Ahead of everything that takes time: mostly nobody comes in between.
-        let mut checks = (front.timeline.published() != since).then(|| WriteChecks::of(writes));
+        let is_checked = !authorship.author.is_owner() && front.timeline.published() != since;
+        let mut checks = is_checked.then(|| WriteChecks::of(writes));
         let mut resolved = resolve::<E>(&view, writes, schema, &front.indexes)?;
         let Resolved { mutations, index_changes, vertex_entries, edge_entries, .. } = &resolved;
         vertex_entries.wait_for_builds(BUILD_PATIENCE);
@@ -125,6 +137,7 @@ fn attempt<E: Engine>(
         if E::KEEPS_INDEXES {
             E::leaving_entries(&prepared).iter().for_each(|entry| entry.encode(&mut payload));
         }
+        authorship.notes.encode(&mut payload);
         let crc = payload_crc(&payload);
         let space = front.log.reserve(payload.len()).map_err(|error| {
             // A store that failed says so: room alone would not help.
@@ -136,7 +149,7 @@ fn attempt<E: Engine>(
         let mut attempt = |checks: Option<&WriteChecks>| {
             under_latch(&front.timeline, |latch| {
                 let current = front.catalogue.load_full();
-                check(front, since, &current, schema, &resolved, checks, completion, latch)?;
+                check(front, since, &current, schema, &resolved, authorship, checks, completion, latch)?;
                 if reads.is_some() && has_new_names(&current, schema.base()) {
                     return Err(Refusal::Stale(StaleRead::NewNames));
                 }
@@ -146,6 +159,12 @@ fn attempt<E: Engine>(
                 let prepared = prepared.take().expect("an attempt installs once");
                 let space = Some(space.take().expect("an attempt installs once"));
                 let frame = Frame { space, payload: &payload, crc };
+                // The owner changes with a note, and before the commit is published: who sees it is bound by it.
+                if let Some(notes) = &notes {
+                    let (next, growth) = (front.timeline.published().next(), authorship.notes.growth());
+                    front.notes.install(next, Arc::clone(notes), growth);
+                    front.owning.install(&authorship.notes);
+                }
                 Ok(install(front, current, schema, &mut resolved, prepared, frame, completion, latch))
             })
         };
@@ -155,7 +174,7 @@ fn attempt<E: Engine>(
             attempted = attempt(checks.as_ref());
         }
         match attempted {
-            Ok(installed) => return Ok(installed),
+            Ok(installed) => return Ok((installed, renames)),
             Err(Refusal::OtherIndexes) => {}
             Err(Refusal::Taken(taken)) => {
                 for edge in taken {
@@ -296,6 +315,7 @@ fn check<E: Engine>(
     current: &Arc<Catalogue>,
     schema: &SchemaWrites,
     resolved: &Resolved,
+    authorship: &Authorship,
     checks: Option<&WriteChecks>,
     completion: Option<&dyn Completion>,
     latch: &LatchState,
@@ -303,6 +323,9 @@ fn check<E: Engine>(
     check_healthy(latch).map_err(Refusal::Said)?;
     check_open(latch).map_err(Refusal::Said)?;
     front.log.check_poison().map_err(|error| Refusal::Said(error.into()))?;
+    if !front.owning.admits(authorship) {
+        return Err(Refusal::Said(front.not_owner()));
+    }
     if !Arc::ptr_eq(current, schema.base()) {
         for change in schema.changes() {
             current.would_change(change).map_err(Refusal::Said)?;
@@ -313,7 +336,7 @@ fn check<E: Engine>(
     }
     // Under the latch W stands still: what nobody committed since S is newer nowhere.
     let checks = match checks {
-        _ if front.timeline.published() == since => None,
+        _ if authorship.author.is_owner() || front.timeline.published() == since => None,
         None => return Err(Refusal::ChecksNeeded),
         checks => checks,
     };

@@ -23,7 +23,7 @@ impl<E: Engine> Transaction<E> {
     /// How many edges this transaction may delete as one part, and the vertex with them: at least one.
     pub(crate) fn part_of_edges(&self) -> usize {
         let bytes = self.write_bytes_left() / ITEM_BYTES as u64;
-        let items = (WRITES_MAX - self.writes.len()) as u64;
+        let items = WRITES_MAX.saturating_sub(self.writes.len()) as u64;
         // Deleting the vertex counts its edges a second time.
         usize::try_from(bytes.min(items) / 2).unwrap_or(PART).saturating_sub(1).clamp(1, PART)
     }

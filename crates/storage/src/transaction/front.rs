@@ -4,18 +4,22 @@ use crate::engine::Engine;
 use crate::index::directory::IndexDirectory;
 use crate::log::writer::Log;
 use crate::memory_budget::MemoryBudget;
+use crate::notes::owning::{Owning, refusal};
+use crate::notes::versions::NoteVersions;
 use crate::sync::ArcCell;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::timeline::clock::Timeline;
 use crate::transaction::names::Names;
 use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::Error;
+use evergraph_graph::note::OWNER_NOTE;
 use std::sync::Arc;
 
 /// The shared state of a store.
 ///
 /// Concurrency: each part says its own; the commit latch in `timeline` orders all changes of
-/// `catalogue` and `indexes`, and both change before the commit is published. So whoever reads them
+/// `catalogue`, `indexes`, `notes` and `owning`, and they change before the commit is published. So whoever reads them
 /// after taking a timestamp sees at least what that timestamp names.
 pub struct Front<E: Engine> {
     pub(crate) engine: Arc<E>,
@@ -25,10 +29,19 @@ pub struct Front<E: Engine> {
     pub(crate) names: Names,
     pub(crate) ids: VertexIds,
     pub(crate) indexes: IndexDirectory,
+    pub(crate) notes: NoteVersions,
+    pub(crate) owning: Owning,
     pub(crate) budget: Arc<MemoryBudget>,
     pub(crate) counters: Counters,
     /// Bytes that the writes of one transaction may take.
     pub(crate) write_bytes_max: u64,
+}
+
+impl<E: Engine> Front<E> {
+    /// Why somebody may not write: see [`Owning`].
+    pub(crate) fn not_owner(&self) -> Error {
+        refusal(self.notes.newest(OWNER_NOTE).as_deref())
+    }
 }
 
 /// Counters for `stats`. Nothing is decided by them.

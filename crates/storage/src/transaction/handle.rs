@@ -2,6 +2,8 @@
 
 use crate::engine::Engine;
 use crate::index::property_index::Completion;
+use crate::notes::owning::{Author, Authorship};
+use crate::planted::{Bug, planted};
 use crate::snapshot::forwarding::view_through_reader;
 use crate::snapshot::look_up::ReadItem;
 use crate::snapshot::reader::Reader;
@@ -49,6 +51,7 @@ pub struct Transaction<E: Engine> {
     pub(super) writes: Writes,
     /// If it is serialisable.
     reads: Option<Reads>,
+    pub(super) authorship: Authorship,
     taken: TakenIds<E>,
     deadline: Deadline,
     /// Bytes of all writes so far, those included that later ones replaced.
@@ -61,9 +64,9 @@ pub struct Transaction<E: Engine> {
 view_through_reader!(Transaction);
 
 impl<E: Engine> Transaction<E> {
-    /// Begins one at the newest commit.
+    /// Begins one at the newest commit, on behalf of `author`.
     #[must_use]
-    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation, deadline: Deadline) -> Self {
+    pub fn begin(front: &Arc<Front<E>>, isolation: Isolation, deadline: Deadline, author: Author) -> Self {
         let session = Session::begin(front, Access::Write);
         // After the timestamp was taken: the catalogue names at least what it shows.
         let schema = SchemaWrites::new(front.catalogue.load_full());
@@ -75,6 +78,7 @@ impl<E: Engine> Transaction<E> {
             schema,
             writes,
             reads,
+            authorship: Authorship::new(author),
             taken,
             deadline,
             written_bytes: 0,
@@ -118,24 +122,65 @@ impl<E: Engine> Transaction<E> {
     }
 
     fn publish_with(mut self, completion: Option<&dyn Completion>) -> Result<PendingCommit<E>> {
+        if planted(Bug::NoteApart) && !self.authorship.notes.is_empty() && !self.writes.is_empty() {
+            return self.publish_apart();
+        }
         let (reads, deadline) = (self.reads.as_ref(), &self.deadline);
-        let pending = publish(self.session, self.schema, &mut self.writes, reads, deadline, completion)?;
+        let author = &self.authorship;
+        let pending =
+            publish(self.session, self.schema, &mut self.writes, reads, author, deadline, completion)?;
         // They are in the log, or about to be: nobody else may ever have them, whatever becomes of it.
         let writes = &self.writes;
         self.taken.used(|vertex| matches!(writes.vertex(vertex), Some(VertexWrite::Insert { .. })));
         Ok(pending)
     }
 
+    /// First the graph, then the notes: the planted bug.
+    fn publish_apart(mut self) -> Result<PendingCommit<E>> {
+        let (front, deadline) = (Arc::clone(self.session.front()), self.deadline.clone());
+        let author = match &self.authorship.author {
+            Author::Owner(hold) => Author::Owner(hold.clone()),
+            _ => unreachable!("only an owner has notes"),
+        };
+        let notes = std::mem::take(&mut self.authorship.notes);
+        drop(self.publish_with(None)?);
+        let mut second = Self::begin(&front, Isolation::Snapshot, deadline, author);
+        second.authorship.notes = notes;
+        second.publish_with(None)
+    }
+
     pub(super) fn check_time(&self) -> Result<()> {
         self.deadline.check()
+    }
+
+    /// It creates or drops an index and writes nothing else: anybody may, in a store that has an owner too.
+    pub(crate) fn is_for_an_index(&mut self) {
+        self.authorship.author = Author::Index;
+    }
+
+    /// Refuses whoever may not write, at the first write.
+    #[inline]
+    pub(super) fn check_author(&self) -> Result<()> {
+        let front = self.session.front();
+        if matches!(self.authorship.author, Author::User) && front.owning.is_owned() {
+            return Err(front.not_owner());
+        }
+        Ok(())
     }
 
     /// Refuses to buffer `items` more if they would be too many, or too late; else the bytes that they count,
     /// with those of their properties.
     pub(super) fn check_room(&mut self, items: usize, property_bytes: usize) -> Result<u64> {
         self.check_time()?;
-        self.writes.check_room(items)?;
-        let bytes = (items * ITEM_BYTES + property_bytes) as u64;
+        // The limit is for checks of keys, of which an owner's commit has none.
+        if !self.authorship.author.is_owner() {
+            self.writes.check_room(items)?;
+        }
+        self.check_bytes((items * ITEM_BYTES + property_bytes) as u64)
+    }
+
+    /// Refuses to buffer `bytes` more if they would be too many; else counts them.
+    pub(super) fn check_bytes(&mut self, bytes: u64) -> Result<u64> {
         let most = self.session.front().write_bytes_max;
         if self.written_bytes + bytes > most {
             let text = format!(
@@ -260,18 +305,28 @@ pub(super) fn owned(properties: &[(KeyId, Value)]) -> Properties {
 
 impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     fn label(&mut self, name: &str) -> Result<LabelId> {
+        if self.schema.current().label(name).is_none() {
+            self.check_author()?;
+        }
         self.schema.label(&self.session.front().names, name)
     }
 
     fn edge_type(&mut self, name: &str) -> Result<TypeId> {
+        if self.schema.current().edge_type(name).is_none() {
+            self.check_author()?;
+        }
         self.schema.edge_type(&self.session.front().names, name, false)
     }
 
     fn key(&mut self, name: &str) -> Result<KeyId> {
+        if self.schema.current().key(name).is_none() {
+            self.check_author()?;
+        }
         self.schema.key(&self.session.front().names, name)
     }
 
     fn declare_simple_type(&mut self, name: &str) -> Result<TypeId> {
+        self.check_author()?;
         let id = self.schema.edge_type(&self.session.front().names, name, true)?;
         if self.is_simple(id) {
             return Ok(id);
@@ -282,22 +337,27 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn declare_vertex_property(&mut self, label: LabelId, key: KeyId, value_type: ValueType) -> Result<()> {
+        self.check_author()?;
         self.schema.declare(Owner::Label(label), key, value_type)
     }
 
     fn declare_meta_properties(&mut self, label: LabelId, key: KeyId) -> Result<()> {
+        self.check_author()?;
         self.schema.declare_meta_properties(&self.session.front().names, label, key)
     }
 
     fn declare_edge_property(&mut self, edge_type: TypeId, key: KeyId, value_type: ValueType) -> Result<()> {
+        self.check_author()?;
         self.schema.declare(Owner::EdgeType(edge_type), key, value_type)
     }
 
     fn declare_newest_first(&mut self, edge_type: TypeId, key: KeyId) -> Result<()> {
+        self.check_author()?;
         self.schema.order_newest_first(edge_type, key)
     }
 
     fn add_vertex(&mut self, label: LabelId, properties: &[(KeyId, Value)]) -> Result<VertexId> {
+        self.check_author()?;
         self.check_time()?;
         let properties = self.schema.fit(Owner::Label(label), owned(properties))?;
         let bytes = self.check_room(1, properties.heap_bytes())?;
@@ -310,6 +370,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn delete_vertex(&mut self, vertex: VertexId) -> Result<()> {
+        self.check_author()?;
         self.label_of(vertex)?;
         let mut edges = Vec::new();
         if !matches!(self.writes.vertex(vertex), Some(VertexWrite::Insert { .. })) {
@@ -328,6 +389,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
+        self.check_author()?;
         let label = self.label_of(vertex)?;
         let mut changes = vec![(key, value)];
         // Another value is another property: what was known of the one before goes. Written even if nothing was known, so
@@ -349,6 +411,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         target: VertexId,
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
+        self.check_author()?;
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
         let bytes = self.check_room(1, properties.heap_bytes())?;
         let simple = self.is_simple(edge_type);
@@ -375,6 +438,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
         target: VertexId,
         properties: &[(KeyId, Value)],
     ) -> Result<EdgeId> {
+        self.check_author()?;
         let properties = self.check_new_edge(source, edge_type, target, properties)?;
         let bytes = self.check_room(1, properties.heap_bytes())?;
         let edge = EdgeId { source, edge_type, target, discriminator: 0 };
@@ -390,10 +454,12 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn put_edges(&mut self, edge_type: TypeId, edges: &[NewEdge<'_>]) -> Result<()> {
+        self.check_author()?;
         self.put_batch(edge_type, edges)
     }
 
     fn delete_edge(&mut self, edge: EdgeId) -> Result<()> {
+        self.check_author()?;
         self.check_edge(edge)?;
         self.written_bytes += self.check_room(1, 0)?;
         self.writes.delete_edge(edge);
@@ -401,15 +467,21 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn delete_edges_of(&mut self, vertex: VertexId, limit: usize) -> Result<usize> {
+        self.check_author()?;
         self.label_of(vertex)?;
+        let most = match self.authorship.author.is_owner() {
+            true => usize::try_from(self.write_bytes_left() / ITEM_BYTES as u64).unwrap_or(usize::MAX - 1),
+            false => WRITES_MAX,
+        };
         // One more than fit is refused as all would be.
-        let edges = self.first_edges(vertex, limit.min(WRITES_MAX + 1))?;
+        let edges = self.first_edges(vertex, limit.min(most + 1))?;
         self.written_bytes += self.check_room(edges.len(), 0)?;
         edges.iter().for_each(|edge| self.writes.delete_edge(*edge));
         Ok(edges.len())
     }
 
     fn set_edge_property(&mut self, edge: EdgeId, key: KeyId, value: Option<Value>) -> Result<()> {
+        self.check_author()?;
         self.check_edge(edge)?;
         let changes = Properties::new(vec![(key, value)]);
         let changes = self.schema.fit(Owner::EdgeType(edge.edge_type), changes)?;

@@ -7,6 +7,7 @@
 //!   writes            one coalesced write an item, in sorted_map
 //!   schema_writes     names and types used first; names, fitting numbers
 //!   reads, look_ups  what a serialisable one has read; stale: which of it has changed; key_subject: where
+//!   notes             what an owner keeps beside the graph: see the folder of that name
 //!   taken_ids         vertex ids, given back by a rollback
 //!   discriminators    names of parallel edges
 //! commit      resolve -> payload -> write_checks under the latch; describe tells a conflict in the user's names
@@ -30,6 +31,7 @@ pub mod key_subject;
 pub mod latch;
 pub mod look_ups;
 pub mod names;
+pub mod notes;
 pub mod payload;
 pub mod pending_commit;
 pub mod reads;

@@ -1,7 +1,7 @@
 //! Replay: installs the commits of the log, before the store is open.
 //!
 //! ```text
-//! frame, frame, frame ... ──decode──> catalogue, ids, groups   at once
+//! frame, frame, frame ... ──decode──> catalogue, ids, groups, notes   at once
 //!                                     batch of mutations       at so many of them, or 4 MiB of payload:
 //!                                                              install, publish the last commit
 //! ```
@@ -20,6 +20,7 @@ use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
+use evergraph_graph::note::Notes;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 
@@ -29,12 +30,24 @@ pub const BATCH_MUTATIONS: usize = 64 << 10;
 /// Payload that is installed at once, whatever it comes to.
 const BATCH_BYTES: usize = 4 << 20;
 
+/// What the front keeps, after the last commit.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// The names.
+    pub catalogue: Catalogue,
+    /// The ids that were given out.
+    pub ids: VertexIds,
+    /// The notes.
+    pub notes: Notes,
+    /// The newest commit of the log that changes a note; zero if none does.
+    pub newest_note: Timestamp,
+}
+
 /// A store that is being recovered.
 pub struct Replay<'a, E: Engine> {
     engine: &'a E,
     timeline: &'a Timeline,
-    catalogue: Catalogue,
-    ids: VertexIds,
+    front: Replayed,
     /// The newest commit that was read.
     newest: Timestamp,
     /// What is not installed yet.
@@ -49,7 +62,15 @@ impl<'a, E: Engine> Replay<'a, E> {
     pub fn new(engine: &'a E, timeline: &'a Timeline, catalogue: Catalogue, ids: VertexIds) -> Self {
         let newest = timeline.published();
         let (batch, batch_mutations) = (Vec::new(), BATCH_MUTATIONS);
-        Self { engine, timeline, catalogue, ids, newest, batch, batch_bytes: 0, batch_mutations }
+        let front = Replayed { catalogue, ids, notes: Notes::default(), newest_note: Timestamp::ZERO };
+        Self { engine, timeline, front, newest, batch, batch_bytes: 0, batch_mutations }
+    }
+
+    /// The same, whose checkpoint has these notes.
+    #[must_use]
+    pub fn with_notes(mut self, notes: Notes) -> Self {
+        self.front.notes = notes;
+        self
     }
 
     /// The same, which installs whenever it has `mutations` of whole commits.
@@ -87,13 +108,18 @@ impl<'a, E: Engine> Replay<'a, E> {
                 if let SchemaChange::DropIndex(id) = change {
                     self.engine.drop_index(*id);
                 }
-                return self.catalogue.replay(change).map_err(differs);
+                return self.front.catalogue.replay(change).map_err(differs);
             }
             Mutation::InsertVertex { vertex, label, .. } => {
                 self.engine.open_group(vertex.group(), *label);
                 if !planted(Bug::IdsForgotten) {
-                    self.ids.replayed(*vertex, *label);
+                    self.front.ids.replayed(*vertex, *label);
                 }
+            }
+            Mutation::Note(change) => {
+                self.front.notes.apply(change);
+                self.front.newest_note = timestamp;
+                return Ok(());
             }
             _ => {}
         }
@@ -112,12 +138,12 @@ impl<'a, E: Engine> Replay<'a, E> {
         Ok(())
     }
 
-    /// The catalogue and the ids after the last commit.
+    /// What the front keeps, after the last commit.
     ///
     /// # Errors
     /// `corrupt` if a mutation doesn't fit what is stored.
-    pub fn finish(mut self) -> Result<(Catalogue, VertexIds)> {
+    pub fn finish(mut self) -> Result<Replayed> {
         self.install()?;
-        Ok((self.catalogue, self.ids))
+        Ok(self.front)
     }
 }

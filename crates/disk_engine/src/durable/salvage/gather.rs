@@ -57,7 +57,7 @@ impl Gathered<'_> {
             };
             let none = &Properties::EMPTY;
             let (key, operation, properties) = match mutation {
-                Mutation::Schema(_) | Mutation::LeaveIndex(_) => continue,
+                Mutation::Schema(_) | Mutation::LeaveIndex(_) | Mutation::Note(_) => continue,
                 Mutation::InsertVertex { vertex, properties, .. } => {
                     (vertex_key(*vertex), Insert, properties)
                 }

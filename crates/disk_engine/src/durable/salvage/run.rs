@@ -87,7 +87,7 @@ fn salvage_within(
     };
     let (records, gaps) = (sorter(), Gaps::default());
     let mut gathered = Gathered { records, gaps, lost_values: Vec::new(), harmless: Vec::new() };
-    let mut names = KnownNames::new(source.manifest.catalogue.clone(), &source.manifest.groups);
+    let mut names = KnownNames::new(&source.manifest);
     let mut failed = Ok(());
     let log = source.read_log(
         &mut |timestamp, payload| {
@@ -100,7 +100,7 @@ fn salvage_within(
         progress,
     )?;
     failed?;
-    source.note_loads(&names.empty);
+    source.list_unsaved(&names);
     let (ages, first_level) = ages(&list.files);
     for (at, (stored, age)) in list.files.iter().zip(ages).enumerate() {
         let mut go_on = || told(tell(progress, "files", at as u64, list.files.len() as u64));

@@ -36,6 +36,10 @@ pub mod mutations;
 pub mod node_link;
 pub mod pajek;
 pub mod parquet;
+pub mod pgoutput;
+pub mod postgres_session;
+pub mod postgres_url;
+pub mod postgres_value;
 pub mod protocol_http;
 pub mod protocol_request;
 pub mod protocol_response;
@@ -47,7 +51,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 43] = [
+pub const ALL: [(&str, Target); 47] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -60,6 +64,10 @@ pub const ALL: [(&str, Target); 43] = [
     ("users_file", users_file::TARGET),
     ("algorithm_call", algorithm_call::TARGET),
     ("server_url", server_url::TARGET),
+    ("postgres_url", postgres_url::TARGET),
+    ("postgres_session", postgres_session::TARGET),
+    ("postgres_value", postgres_value::TARGET),
+    ("pgoutput", pgoutput::TARGET),
     ("arrow_table", arrow_table::TARGET),
     ("limits", limits::TARGET),
     ("cells", cells::TARGET),

@@ -21,7 +21,7 @@ pub const CRATES: Floors = &[
     &["evergraph-analysis"],
     &["evergraph", "evergraph-arrow"],
     &["evergraph-report"],
-    &["evergraph-measure", "evergraph-server", "evergraph-terminal"],
+    &["evergraph-measure", "evergraph-replica", "evergraph-server", "evergraph-terminal"],
     // Tests of the client run servers.
     &["evergraph-client", "evergraph-show"],
     &["evergraph-cli", "evergraph-python"],
@@ -279,6 +279,21 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["social::graph", "social::operation"],
             &["social::client"],
             &["social::perform"],
+        ],
+    ),
+    (
+        "crates/replica/src",
+        &[
+            &["lsn", "network_reader", "postgres_time"],
+            &["pgoutput"],
+            &["value"],
+            &["wire"],
+            &["source"],
+            &["source::catalogue", "source::contract"],
+            &["mapping"],
+            &["source::postgres", "source::scripted"],
+            // It looks at the publication, too.
+            &["mapping::check"],
         ],
     ),
     (

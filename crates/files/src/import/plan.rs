@@ -103,6 +103,7 @@ impl Plan {
         mapping: &Mapping,
         options: &ImportOptions,
     ) -> Result<()> {
+        mapping.expect_files()?;
         let mut used = vec![false; mapping.rules.len()];
         for candidate in candidates {
             match mapping.find(&candidate.relative) {

@@ -3,4 +3,5 @@
 pub(crate) mod brackets;
 pub mod read;
 pub(crate) mod stream;
+pub mod value;
 pub mod write;

@@ -1,17 +1,11 @@
-//! Item: one node or link as keys and values.
-//!
-//! ```text
-//! true, "x"   bool, string         null          no value
-//! 1           long, else bigint    [1, null]     a list without it
-//! 1.0, 1e3    double               {"a": 1}      a map
-//! ```
+//! Item: one node or link as keys and values, which are read as [`crate::json::value`] has it.
 //!
 //! Values in `attributes`, `metadata`, `properties` and `data` are those of the item itself.
 
-use evergraph_graph::value::collection::{DEPTH_MAX, List, Map};
-use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::value::Value;
 
 use crate::json::read::{JsonError, JsonReader, Kind};
+use crate::json::value::read_value;
 
 /// The keys whose objects hold values of the item.
 const WRAPPINGS: [&str; 4] = ["attributes", "metadata", "properties", "data"];
@@ -41,7 +35,7 @@ impl Item {
             while reader.next_element()? {
                 let key = ["source", "target"].get(place).copied();
                 let key = key.ok_or_else(|| reader.error("expected the two ends of a link, found more"))?;
-                if let Some(value) = read_value(reader, 0)? {
+                if let Some(value) = read_value(reader)? {
                     item.entries.push((key.to_owned(), value));
                 }
                 place += 1;
@@ -55,11 +49,11 @@ impl Item {
                 item.has_data |= key == "data";
                 reader.begin_object()?;
                 while let Some(key) = reader.next_key()? {
-                    if let Some(value) = read_value(reader, 0)? {
+                    if let Some(value) = read_value(reader)? {
                         item.entries.push((key.into_owned(), value));
                     }
                 }
-            } else if let Some(value) = read_value(reader, 0)? {
+            } else if let Some(value) = read_value(reader)? {
                 beside.push((key.into_owned(), value));
             }
         }
@@ -81,49 +75,6 @@ impl Item {
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(known, _)| known == key)
     }
-}
-
-/// Reads the value that comes next, inside of `level` others; `None` for null.
-fn read_value(reader: &mut JsonReader<'_>, level: usize) -> Result<Option<Value>, JsonError> {
-    if level == DEPTH_MAX {
-        return Err(reader.error(format!("values are nested more than {DEPTH_MAX} deep")));
-    }
-    Ok(Some(match reader.peek()? {
-        Kind::Null => {
-            reader.read_null()?;
-            return Ok(None);
-        }
-        Kind::Bool => Value::Bool(reader.read_bool()?),
-        Kind::String => Value::from(reader.read_string()?.into_owned()),
-        Kind::Number => read_number(reader)?,
-        Kind::Array => {
-            reader.begin_array()?;
-            let mut values = Vec::new();
-            while reader.next_element()? {
-                values.extend(read_value(reader, level + 1)?);
-            }
-            Value::List(List::new(values).map_err(|error| reader.error(error.to_string()))?)
-        }
-        Kind::Object => {
-            reader.begin_object()?;
-            let mut entries = Vec::new();
-            while let Some(key) = reader.next_key()? {
-                let key = Value::from(key.into_owned());
-                entries.extend(read_value(reader, level + 1)?.map(|value| (key, value)));
-            }
-            Value::Map(Map::new(entries).map_err(|error| reader.error(error.to_string()))?)
-        }
-    }))
-}
-
-fn read_number(reader: &mut JsonReader<'_>) -> Result<Value, JsonError> {
-    let offset = reader.offset();
-    let text = reader.read_number()?;
-    if let Ok(number) = text.parse() {
-        return Ok(Value::I64(number));
-    }
-    let value_type = if text.contains(['.', 'e', 'E']) { ValueType::F64 } else { ValueType::BigInteger };
-    Value::parse(text, value_type).map_err(|error| JsonError { offset, reason: error.to_string() })
 }
 
 #[cfg(test)]

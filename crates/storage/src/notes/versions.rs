@@ -217,7 +217,8 @@ mod tests {
                         let mut changes = BTreeMap::new();
                         for _ in 0..random.next_u64() % 4 {
                             let name = format!("n{}", random.next_u64() % 6);
-                            let bytes = (random.next_u64() % 3 > 0).then(|| vec![random.next_u64() as u8]);
+                            let bytes =
+                                (!random.next_u64().is_multiple_of(3)).then(|| vec![random.next_u64() as u8]);
                             match &bytes {
                                 Some(bytes) => drop(model.insert(name.clone(), bytes.clone())),
                                 None => drop(model.remove(&name)),
@@ -250,7 +251,8 @@ mod tests {
                         durable.fetch_max(newest.saturating_sub(behind), Ordering::AcqRel);
                     }
                     5 | 6 => {
-                        let access = if random.next_u64() % 2 == 0 { Access::Read } else { Access::Write };
+                        let access =
+                            if random.next_u64().is_multiple_of(2) { Access::Read } else { Access::Write };
                         open.push((timeline.begin(access, |at| at).0, access));
                     }
                     _ if !open.is_empty() => {

@@ -1,4 +1,4 @@
-//! Document: a mapping file in TOML, which describes how the files of an import are read.
+//! Document: a mapping file in TOML, which describes how files, or tables of a database, become a graph.
 //!
 //! ```toml
 //! [defaults]                       # for every file that doesn't say otherwise
@@ -18,16 +18,22 @@
 //! undirected = true                # a pair of vertices has one edge, whichever way round
 //! ```
 //!
+//! A rule for a table of a database is a `[[table]]`: see [`table`](crate::import::mapping::table).
+//!
 //! An error names the mapping file, the line, the key, and what is allowed there.
 
 use crate::import::bytes::source::{Source, is_standard_input};
 use crate::import::csv::header::check_word;
+use crate::import::mapping::column::{Column, End};
 use crate::import::mapping::glob::{is_pattern, matches};
-use crate::import::mapping::rule::{ColumnName, EndColumn, FileFormat, FileRule};
+use crate::import::mapping::misuse::{Misuse, check, span_of};
+use crate::import::mapping::origin::Lines;
+use crate::import::mapping::rule::{FileFormat, FileRule};
+use crate::import::mapping::table::{MissingEnd, TableRule, UnfitValue};
+use crate::import::mapping::table_entry::{TableDefaults, TableEntry};
 use evergraph_graph::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -43,8 +49,10 @@ pub struct Mapping {
     pub folder: PathBuf,
     /// Where it was read from; `None` for standard input and texts.
     pub file: Option<PathBuf>,
-    /// The rules, the first ones first.
+    /// The rules for files, the first ones first.
     pub rules: Vec<MappedRule>,
+    /// The rules for tables of a database, in the order of the text.
+    pub tables: Vec<TableRule>,
 }
 
 /// A rule and the files that it is for.
@@ -82,12 +90,9 @@ impl Mapping {
     /// # Errors
     /// `invalid`, with line, key and what is allowed.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Self> {
-        let place = |at: &Range<usize>| {
-            let before = &text.as_bytes()[..at.start.min(text.len())];
-            format!("{name}:{}", memchr::memchr_iter(b'\n', before).count() + 1)
-        };
+        let lines = Lines::new(name, text);
         let document: Document = toml::from_str(text).map_err(|error| {
-            let place = error.span().map_or(name.to_owned(), |at| place(&at));
+            let place = error.span().map_or(name.to_owned(), |at| lines.place(at.start));
             let mut error = error;
             error.set_input(None);
             // Without the text, the error shows the key.
@@ -95,20 +100,38 @@ impl Mapping {
             let said: Vec<&str> = said.lines().map(str::trim).collect();
             Error::invalid(format!("{place}: {}", said.join(" ").trim()))
         })?;
-        if document.file.is_empty() {
+        let Document { defaults, file, table } = document;
+        if file.is_empty() && table.is_empty() {
             return Err(Error::invalid(format!(
                 "{name}: there is no [[file]] in it, which says how one is read"
             )));
         }
+        let error =
+            |Misuse { at, key, why }| Error::invalid(format!("{}: {key}: {why}", lines.place(at.start)));
         let rule = |entry: Spanned<FileEntry>| {
-            let origin = place(&entry.span());
-            let entry = entry.into_inner();
-            entry
-                .into_rule(&document.defaults, origin)
-                .map_err(|Misuse { at, key, why }| Error::invalid(format!("{}: {key}: {why}", place(&at))))
+            let origin = lines.place(entry.span().start);
+            entry.into_inner().into_rule(&defaults, origin).map_err(error)
         };
-        let rules = document.file.into_iter().map(rule).collect::<Result<Vec<MappedRule>>>()?;
-        Ok(Self { folder: folder.to_owned(), file: None, rules })
+        let rules = file.into_iter().map(rule).collect::<Result<Vec<MappedRule>>>()?;
+        let table_rule = |entry: Spanned<TableEntry>| {
+            let at = entry.span();
+            entry.into_inner().into_rule(defaults.of_tables(), &lines, at).map_err(error)
+        };
+        let tables = table.into_iter().map(table_rule).collect::<Result<Vec<TableRule>>>()?;
+        Ok(Self { folder: folder.to_owned(), file: None, rules, tables })
+    }
+
+    /// Complains about rules for tables, which a reader of files has no use for.
+    ///
+    /// # Errors
+    /// `invalid`, with the place of the first one.
+    pub fn expect_files(&self) -> Result<()> {
+        let Some(rule) = self.tables.first() else { return Ok(()) };
+        Err(Error::invalid(rule.blame(
+            "table",
+            "[[table]] is for a table of a database, and these are files, which [[file]] describes: keep rules for \
+             tables in a mapping file of their own",
+        )))
     }
 
     /// The index of the rule for `path`, relative to the folder that is imported.
@@ -139,6 +162,8 @@ struct Document {
     defaults: Defaults,
     #[serde(default)]
     file: Vec<Spanned<FileEntry>>,
+    #[serde(default)]
+    table: Vec<Spanned<TableEntry>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -149,6 +174,14 @@ struct Defaults {
     escape: Option<Spanned<String>>,
     null: Option<String>,
     array_delimiter: Option<Spanned<String>>,
+    missing: Option<MissingEnd>,
+    on_unfit: Option<UnfitValue>,
+}
+
+impl Defaults {
+    fn of_tables(&self) -> TableDefaults {
+        TableDefaults { missing: self.missing, on_unfit: self.on_unfit }
+    }
 }
 
 #[derive(Deserialize)]
@@ -173,93 +206,6 @@ struct FileEntry {
     null: Option<Spanned<String>>,
     array_delimiter: Option<Spanned<String>>,
     undirected: Option<Spanned<bool>>,
-}
-
-/// A column, by its name or number.
-#[derive(Clone)]
-struct Column(ColumnName);
-
-impl<'de> Deserialize<'de> for Column {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Column;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a column, or its number counted from 1")
-            }
-
-            fn visit_str<E>(self, name: &str) -> std::result::Result<Column, E> {
-                Ok(Column(ColumnName::Name(name.to_owned())))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, number: i64) -> std::result::Result<Column, E> {
-                match usize::try_from(number) {
-                    Ok(number) if number > 0 => Ok(Column(ColumnName::Number(number))),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Signed(number), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// A column of ids: its name or number, or a table that says more.
-struct End(EndColumn);
-
-impl<'de> Deserialize<'de> for End {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            column: Column,
-            space: Option<String>,
-            #[serde(rename = "type")]
-            id_type: Option<String>,
-            #[serde(default, rename = "on-unknown")]
-            on_unknown: Option<OnUnknownEnd>,
-        }
-        /// The only word: the others are for a whole import.
-        #[derive(Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        enum OnUnknownEnd {
-            Create,
-        }
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = End;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "the name of a column, its number counted from 1, or \
-                     { column = NAME, space = SPACE, type = TYPE, on-unknown = \"create\" }",
-                )
-            }
-
-            fn visit_str<E>(self, name: &str) -> std::result::Result<End, E> {
-                Ok(End(EndColumn::new(ColumnName::Name(name.to_owned()))))
-            }
-
-            fn visit_i64<E: serde::de::Error>(self, number: i64) -> std::result::Result<End, E> {
-                let deserializer = serde::de::value::I64Deserializer::<E>::new(number);
-                Ok(End(EndColumn::new(Column::deserialize(deserializer)?.0)))
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> std::result::Result<End, A::Error> {
-                let deserializer = serde::de::value::MapAccessDeserializer::new(map);
-                let Table { column, space, id_type, on_unknown } = Table::deserialize(deserializer)?;
-                Ok(End(EndColumn { column: column.0, space, id_type, creates: on_unknown.is_some() }))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// What is wrong with the value of a key.
-struct Misuse {
-    at: Range<usize>,
-    key: &'static str,
-    why: String,
 }
 
 impl FileEntry {
@@ -322,40 +268,26 @@ impl FileEntry {
 
     /// The keys that are there beside `path` and `format`, and where their values stand.
     fn keys(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
-        fn at<T>(value: &Option<Spanned<T>>) -> Option<Range<usize>> {
-            value.as_ref().map(Spanned::span)
-        }
         let keys = [
-            ("label", at(&self.label)),
-            ("type", at(&self.edge_type)),
-            ("header", at(&self.header)),
-            ("columns", at(&self.columns)),
-            ("id", at(&self.id)),
-            ("start", at(&self.start)),
-            ("end", at(&self.end)),
-            ("types", at(&self.types)),
-            ("ignore", at(&self.ignore)),
-            ("delimiter", at(&self.delimiter)),
-            ("quote", at(&self.quote)),
-            ("escape", at(&self.escape)),
-            ("comment", at(&self.comment)),
-            ("null", at(&self.null)),
-            ("array-delimiter", at(&self.array_delimiter)),
-            ("undirected", at(&self.undirected)),
+            ("label", span_of(&self.label)),
+            ("type", span_of(&self.edge_type)),
+            ("header", span_of(&self.header)),
+            ("columns", span_of(&self.columns)),
+            ("id", span_of(&self.id)),
+            ("start", span_of(&self.start)),
+            ("end", span_of(&self.end)),
+            ("types", span_of(&self.types)),
+            ("ignore", span_of(&self.ignore)),
+            ("delimiter", span_of(&self.delimiter)),
+            ("quote", span_of(&self.quote)),
+            ("escape", span_of(&self.escape)),
+            ("comment", span_of(&self.comment)),
+            ("null", span_of(&self.null)),
+            ("array-delimiter", span_of(&self.array_delimiter)),
+            ("undirected", span_of(&self.undirected)),
         ];
         keys.into_iter().filter_map(|(key, at)| Some((key, at?)))
     }
-}
-
-fn check(
-    value: &Spanned<String>,
-    key: &'static str,
-    check: impl Fn(&str) -> std::result::Result<(), String>,
-) -> std::result::Result<(), Misuse> {
-    check(value.get_ref()).map_err(|why| {
-        let why = format!("{:?}: {why}", value.get_ref());
-        Misuse { at: value.span(), key, why }
-    })
 }
 
 fn one_byte(key: &'static str, text: Option<&Spanned<String>>) -> std::result::Result<Option<u8>, Misuse> {
@@ -387,6 +319,7 @@ fn quote(text: Option<&Spanned<String>>) -> std::result::Result<Option<Option<u8
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::mapping::rule::{ColumnName, EndColumn};
 
     fn parse(text: &str) -> Result<Mapping> {
         Mapping::parse("m.toml", text, Path::new("."))
@@ -496,6 +429,20 @@ mod tests {
     }
 
     #[test]
+    fn rules_for_tables_stand_beside_those_for_files_and_an_import_of_files_refuses_them() {
+        let mapping =
+            parse("[[file]]\npath = 'a.csv'\nlabel = 'A'\n\n[[table]]\ntable = 'film'\nlabel = 'Film'\n")
+                .unwrap();
+        assert_eq!((mapping.rules.len(), mapping.tables.len()), (1, 1));
+        assert_eq!(
+            mapping.expect_files().unwrap_err().to_string(),
+            "m.toml:6: table: [[table]] is for a table of a database, and these are files, which [[file]] \
+             describes: keep rules for tables in a mapping file of their own"
+        );
+        assert!(parse("[[file]]\npath = 'a.csv'\n").unwrap().expect_files().is_ok());
+    }
+
+    #[test]
     fn what_is_wrong_is_named_by_line_and_key_with_what_is_allowed() {
         for (text, expected) in [
             ("", "m.toml: there is no [[file]] in it"),
@@ -539,5 +486,55 @@ mod tests {
         }
         let error = parse("[[file]]\npath = 'a'\nheader = 'no'\n").unwrap_err().to_string();
         assert!(error.ends_with("in `file.header`"), "{error}");
+    }
+
+    /// The keys that the parser expects where a key `zzz` stands in `text`, as its error lists them.
+    fn expected_keys(text: &str) -> Vec<String> {
+        let error = parse(text).unwrap_err().to_string();
+        let (_, list) = error.split_once("unknown field `zzz`, expected ").expect(&error);
+        let mut keys: Vec<String> = list.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect();
+        // Behind the list the error names the key that it is about.
+        if error.contains(" in `") {
+            keys.pop();
+        }
+        keys.sort();
+        keys
+    }
+
+    #[test]
+    fn the_json_schema_has_the_keys_and_the_words_that_are_read() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/mapping.schema.json");
+        let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let keys = |pointer: &str| {
+            let object = schema.pointer(pointer).expect(pointer);
+            assert_eq!(object["additionalProperties"], false, "{pointer}");
+            let mut keys: Vec<String> = object["properties"].as_object().unwrap().keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        for (pointer, text) in [
+            ("", "zzz = 1"),
+            ("/properties/defaults", "[defaults]\nzzz = 1"),
+            ("/definitions/file", "[[file]]\nzzz = 1"),
+            ("/definitions/table", "[[table]]\nzzz = 1"),
+            ("/definitions/foreign-key", "[[table]]\ntable = 't'\nedge = [{ zzz = 1 }]"),
+            ("/definitions/file-end/anyOf/1", "[[file]]\npath = 'f'\nid = { zzz = 1 }"),
+            ("/definitions/table-end/anyOf/1", "[[table]]\ntable = 't'\nstart = { zzz = 1 }"),
+        ] {
+            assert_eq!(keys(pointer), expected_keys(text), "{pointer}");
+        }
+        let words = |pointer: &str| -> Vec<String> {
+            let words = schema.pointer(pointer).expect(pointer)["enum"].as_array().unwrap();
+            words.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(words("/definitions/file/properties/format"), FileFormat::ALL.map(FileFormat::name));
+        assert_eq!(
+            words("/definitions/missing"),
+            [MissingEnd::Wait, MissingEnd::Create, MissingEnd::Stop].map(MissingEnd::name)
+        );
+        assert_eq!(
+            words("/definitions/on-unfit"),
+            [UnfitValue::Stop, UnfitValue::Null].map(UnfitValue::name)
+        );
     }
 }

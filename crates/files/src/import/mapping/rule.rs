@@ -1,6 +1,7 @@
 //! Rule: how one file is read, from a mapping file or from recognition.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// How one file is read. The default is CSV with a header in Neo4j's conventions.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -89,12 +90,22 @@ pub struct EndColumn {
 }
 
 /// A column, by its name or number.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ColumnName {
     /// By its name in the header.
     Name(String),
     /// By its number, counted from 1.
     Number(usize),
+}
+
+impl fmt::Display for ColumnName {
+    /// Writes the name in quotes, or the number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "{name:?}"),
+            Self::Number(number) => write!(f, "{number}"),
+        }
+    }
 }
 
 impl FileFormat {

@@ -1,0 +1,63 @@
+//! Server state: the settings and rights that following a server needs.
+
+/// What a server allows its client's role, and how it is set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServerState {
+    /// The version, such as 150018.
+    pub version: u32,
+    /// What the log holds: `logical` is needed.
+    pub wal_level: String,
+    /// How many slots there may be.
+    pub slots_max: u32,
+    /// How many there are.
+    pub slots_used: u32,
+    /// How many readers of the log there may be.
+    pub senders_max: u32,
+    /// How many there are.
+    pub senders_used: u32,
+    /// The role that is logged in.
+    pub role: String,
+    /// The database.
+    pub database: String,
+    /// Whether the role may read the log.
+    pub may_replicate: bool,
+    /// Whether it may make a publication in this database.
+    pub may_create: bool,
+    /// Whether the server follows another one.
+    pub is_standby: bool,
+}
+
+impl ServerState {
+    /// The query whose only row [`Self::from_row`] reads.
+    pub const QUERY: &str = "SELECT current_setting('server_version_num'), current_setting('wal_level'), \
+        current_setting('max_replication_slots'), (SELECT count(*) FROM pg_replication_slots), \
+        current_setting('max_wal_senders'), (SELECT count(*) FROM pg_stat_replication), \
+        current_user, current_database(), r.rolreplication OR r.rolsuper, \
+        has_database_privilege(current_database(), 'CREATE'), pg_is_in_recovery() \
+        FROM pg_roles r WHERE r.rolname = current_user";
+
+    /// Reads the row of [`Self::QUERY`]; `None` if it is none.
+    #[must_use]
+    pub fn from_row(row: &[Option<String>]) -> Option<Self> {
+        let text = |column: usize| row.get(column)?.clone();
+        let number = |column: usize| text(column)?.parse().ok();
+        let truth = |column: usize| match text(column)?.as_str() {
+            "t" => Some(true),
+            "f" => Some(false),
+            _ => None,
+        };
+        Some(Self {
+            version: number(0)?,
+            wal_level: text(1)?,
+            slots_max: number(2)?,
+            slots_used: number(3)?,
+            senders_max: number(4)?,
+            senders_used: number(5)?,
+            role: text(6)?,
+            database: text(7)?,
+            may_replicate: truth(8)?,
+            may_create: truth(9)?,
+            is_standby: truth(10)?,
+        })
+    }
+}

@@ -1,0 +1,14 @@
+//! Sources: where rows and their changes come from.
+//!
+//! ```text
+//! contract    what a source offers: catalogue, copy, stream, confirm
+//!    ├── postgres    a PostgreSQL server, 14 or newer
+//!    └── scripted    recorded messages, which may break off and lie: for tests
+//! ```
+
+pub mod batch;
+pub mod catalogue;
+pub mod contract;
+pub mod error;
+pub mod postgres;
+pub mod scripted;

@@ -1,0 +1,324 @@
+//! `PostgresChanges`: a stream of changes, on a thread that owns its socket.
+//!
+//! ```text
+//! socket ──> session ──> batch ──> queue ──> next_batch          full: nothing is read, so the server waits;
+//!   <── status once a second, or when asked <── confirm          the server hears of us all the same
+//! ```
+
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use evergraph_graph::cancel::CancelFlag;
+
+use crate::lsn::Lsn;
+use crate::postgres_time::PostgresTime;
+use crate::source::batch::{BATCH_BYTES, ChangeBatch};
+use crate::source::contract::{ChangeStream, LogicalMessages, StreamRequest};
+use crate::source::error::{SourceError, SourceResult};
+use crate::source::postgres::batch_queue::{BatchQueue, Popped};
+use crate::source::postgres::connection::{Connection, ended, send, server, wire};
+use crate::source::postgres::feedback::Feedback;
+use crate::source::postgres::settings::ConnectionSettings;
+use crate::wire::replication_frame::ReplicationFrame;
+use crate::wire::session::Event;
+use crate::wire::startup::Purpose;
+
+/// How often a wait looks at what else there is to do.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a server may take to end a stream.
+const STOP_TIME_MAX: Duration = Duration::from_secs(5);
+const DOING: &str = "follow";
+
+/// Changes of a PostgreSQL server.
+#[derive(Debug)]
+pub struct PostgresChanges {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<SourceResult<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: BatchQueue,
+    /// What is safe here; only grows. The thread that owns the socket reads it for each status: Release and Acquire, so that
+    /// whatever made it safe happened before the server hears of it.
+    confirmed: AtomicU64,
+    /// Set once, by the thread that stops the stream, and polled by the one that owns the socket. Publishes nothing.
+    is_stopping: AtomicBool,
+}
+
+impl PostgresChanges {
+    /// Begins a stream on a connection of its own. Setting `cancel` ends the wait for its beginning alone.
+    ///
+    /// # Errors
+    /// If the slot or a publication is not there (42704), another reader has the slot (55006), or the slot lost its log (55000).
+    pub fn begin(
+        settings: &ConnectionSettings,
+        request: &StreamRequest,
+        cancel: &CancelFlag,
+    ) -> SourceResult<Self> {
+        let mut connection = Connection::open(settings, Purpose::Replication, cancel)?;
+        connection.begin_copy(DOING, &command(request)?)?;
+        let shared = Arc::new(Shared { confirmed: AtomicU64::new(request.start.get()), ..Shared::default() });
+        let of_thread = Arc::clone(&shared);
+        let thread = Builder::new().name("replica-source".to_owned()).spawn(move || {
+            let result = Follower::new(connection, &of_thread).run();
+            match result {
+                // Whoever stops it hears how that went; nobody takes batches any more.
+                result if of_thread.is_stopping.load(Ordering::Relaxed) => {
+                    of_thread.queue.finish(None);
+                    result
+                }
+                Ok(()) => {
+                    of_thread.queue.finish(None);
+                    Ok(())
+                }
+                Err(error) => {
+                    of_thread.queue.finish(Some(error));
+                    Ok(())
+                }
+            }
+        });
+        let thread = thread
+            .map_err(|error| SourceError::Io { doing: "start the thread of a source".to_owned(), error })?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    fn end(&mut self) -> SourceResult<()> {
+        self.shared.is_stopping.store(true, Ordering::Relaxed);
+        match self.thread.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(panic)) => resume_unwind(panic),
+        }
+    }
+}
+
+impl ChangeStream for PostgresChanges {
+    fn next_batch(&mut self, time_max: Duration) -> SourceResult<Option<ChangeBatch>> {
+        match self.shared.queue.pop(time_max) {
+            Popped::Batch(batch) => Ok(Some(batch)),
+            Popped::Nothing => Ok(None),
+            Popped::End(Some(error)) => Err(error),
+            Popped::End(None) => {
+                Err(SourceError::Invalid("the stream of changes is over: begin another one".to_owned()))
+            }
+        }
+    }
+
+    fn confirm(&self, position: Lsn) {
+        self.shared.confirmed.fetch_max(position.get(), Ordering::Release);
+    }
+
+    fn stop(mut self: Box<Self>) -> SourceResult<()> {
+        self.end()
+    }
+}
+
+impl Drop for PostgresChanges {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.is_stopping.store(true, Ordering::Relaxed);
+        } else {
+            // The server notices the end of the connection, too.
+            let _late = self.end();
+        }
+    }
+}
+
+/// The loop of the thread that owns the socket.
+struct Follower<'a> {
+    connection: Connection,
+    place: String,
+    shared: &'a Shared,
+    feedback: Feedback,
+    batch: ChangeBatch,
+}
+
+/// What the server sent last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Event,
+    /// Nothing is here.
+    Waiting,
+    /// The session waits for a query.
+    Over,
+}
+
+impl<'a> Follower<'a> {
+    fn new(connection: Connection, shared: &'a Shared) -> Self {
+        let place = connection.place().to_owned();
+        Self { connection, place, shared, feedback: Feedback::default(), batch: ChangeBatch::default() }
+    }
+
+    fn run(mut self) -> SourceResult<()> {
+        loop {
+            let now = Instant::now();
+            if let Some(update) = self.feedback.take(now, self.confirmed(), clock()) {
+                self.send_frame(&update.to_bytes())?;
+            }
+            if self.shared.is_stopping.load(Ordering::Relaxed) {
+                return self.stop();
+            }
+            if self.batch.size_bytes() >= BATCH_BYTES {
+                self.hand_over();
+                continue;
+            }
+            match self.step()? {
+                Step::Event => {}
+                Step::Over => {
+                    let doing = format!("{DOING} {}", self.place);
+                    return Err(ended(doing));
+                }
+                Step::Waiting if !self.batch.is_empty() => self.hand_over(),
+                Step::Waiting => self.receive()?,
+            }
+        }
+    }
+
+    /// Gives the batch away, or keeps it if the queue stays full until there is something else to do.
+    fn hand_over(&mut self) {
+        let now = Instant::now();
+        let deadline = self.feedback.due_at(now).min(now + POLL_INTERVAL);
+        if let Err(batch) = self.shared.queue.push(std::mem::take(&mut self.batch), deadline) {
+            self.batch = batch;
+        }
+    }
+
+    fn receive(&mut self) -> SourceResult<()> {
+        let (session, socket) = self.connection.parts();
+        match socket.receive_within(session.space(), POLL_INTERVAL) {
+            Ok(None) => Ok(()),
+            Ok(Some(0)) => Err(ended(format!("{DOING} {}", self.place))),
+            Ok(Some(count)) => {
+                session.filled(count);
+                Ok(())
+            }
+            Err(error) => Err(SourceError::Io { doing: format!("{DOING} {}", self.place), error }),
+        }
+    }
+
+    /// Reads what the server sent next into the batch.
+    fn step(&mut self) -> SourceResult<Step> {
+        let (session, _) = self.connection.parts();
+        match session.next_event().map_err(|error| wire(DOING, &self.place, error))? {
+            None => Ok(Step::Waiting),
+            Some(Event::CopyData(bytes)) => {
+                let frame = ReplicationFrame::read(bytes).map_err(|error| SourceError::Damaged {
+                    doing: format!("{DOING} {}", self.place),
+                    error,
+                })?;
+                match frame {
+                    ReplicationFrame::Data(data) => {
+                        self.feedback.received(data.start);
+                        self.batch.push_message(data.start, data.log_end, data.sent_at, data.message);
+                    }
+                    ReplicationFrame::Keepalive(keepalive) => {
+                        self.feedback.received(keepalive.log_end);
+                        if keepalive.wants_answer {
+                            self.feedback.asked();
+                        }
+                        self.batch.push_keepalive(keepalive.log_end, keepalive.sent_at);
+                    }
+                }
+                Ok(Step::Event)
+            }
+            Some(Event::Failed(error)) => Err(server(DOING, &self.place, error)),
+            Some(Event::Ready(_)) => Ok(Step::Over),
+            Some(_) => Ok(Step::Event),
+        }
+    }
+
+    /// Tells the server what is safe, and waits until it gives the slot up.
+    fn stop(&mut self) -> SourceResult<()> {
+        let update = self.feedback.update(Instant::now(), self.confirmed(), clock());
+        self.send_frame(&update.to_bytes())?;
+        let (session, _) = self.connection.parts();
+        session.end_frames().map_err(|error| wire(DOING, &self.place, error))?;
+        self.flush()?;
+        let began = Instant::now();
+        loop {
+            // Within a large transaction the server goes on sending; nobody wants it.
+            self.batch = ChangeBatch::default();
+            match self.step()? {
+                Step::Event => {}
+                Step::Over => return Ok(()),
+                Step::Waiting if began.elapsed() > STOP_TIME_MAX => break,
+                Step::Waiting => self.receive()?,
+            }
+            if began.elapsed() > STOP_TIME_MAX {
+                break;
+            }
+        }
+        Err(SourceError::Late { doing: format!("end the stream of {}", self.place), limit: STOP_TIME_MAX })
+    }
+
+    fn send_frame(&mut self, frame: &[u8]) -> SourceResult<()> {
+        let (session, _) = self.connection.parts();
+        session.send_frame(frame).map_err(|error| wire(DOING, &self.place, error))?;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> SourceResult<()> {
+        let (session, socket) = self.connection.parts();
+        send(session, socket)
+            .map_err(|error| SourceError::Io { doing: format!("{DOING} {}", self.place), error })
+    }
+
+    fn confirmed(&self) -> Lsn {
+        Lsn::new(self.shared.confirmed.load(Ordering::Acquire))
+    }
+}
+
+/// The command that begins a stream. Its grammar is not that of SQL: it knows no `E'...'`.
+fn command(request: &StreamRequest) -> SourceResult<String> {
+    if request.publications.is_empty() {
+        return Err(SourceError::Invalid("a stream needs a publication: name one".to_owned()));
+    }
+    let names: Vec<String> = request.publications.iter().map(|name| quoted(name, '"')).collect();
+    let messages = match request.logical_messages {
+        LogicalMessages::Skipped => "",
+        LogicalMessages::Sent => ", messages 'true'",
+    };
+    Ok(format!(
+        "START_REPLICATION SLOT {} LOGICAL {} (proto_version '2', streaming 'on', publication_names {}{messages})",
+        quoted(&request.slot, '"'),
+        request.start,
+        quoted(&names.join(","), '\'')
+    ))
+}
+
+/// `text` between `quote`s; those within it are doubled.
+pub(super) fn quoted(text: &str, quote: char) -> String {
+    let doubled = text.replace(quote, &format!("{quote}{quote}"));
+    format!("{quote}{doubled}{quote}")
+}
+
+fn clock() -> PostgresTime {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    PostgresTime::from_unix_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_quotes_every_name() {
+        let mut request = StreamRequest {
+            slot: "a\"b".into(),
+            publications: vec!["p".into(), "it's \"q\"".into()],
+            start: Lsn::new(0x1_0000_0010),
+            logical_messages: LogicalMessages::Sent,
+        };
+        assert_eq!(
+            command(&request).unwrap(),
+            "START_REPLICATION SLOT \"a\"\"b\" LOGICAL 1/10 (proto_version '2', streaming 'on', publication_names \
+             '\"p\",\"it''s \"\"q\"\"\"', messages 'true')"
+        );
+        request.publications.clear();
+        assert!(command(&request).is_err());
+    }
+}

@@ -1,0 +1,22 @@
+//! A PostgreSQL server as a source: 14 or newer, `wal_level = logical`.
+//!
+//! ```text
+//! settings ──> connection ──> catalogue_reader, publication, slot, row_stream      one conversation at a time
+//!    passfile      socket ──> tls
+//! source ──> change_stream     a thread that owns its socket: ──batches──> batch_queue ──> the replica
+//!                feedback      when the server hears of our progress
+//! ```
+
+pub mod batch_queue;
+pub mod catalogue_reader;
+pub mod change_stream;
+pub mod connection;
+pub mod feedback;
+pub mod passfile;
+pub mod publication;
+pub mod row_stream;
+pub mod server;
+pub mod settings;
+pub mod slot;
+pub mod socket;
+pub mod tls;

@@ -1,0 +1,22 @@
+//! The source beside a real PostgreSQL, which the tests start on a free port of this machine. Without PostgreSQL's programs they
+//! say that they were skipped; with `CI` set they fail.
+//!
+//! Each trap of the design has a test that names it: `traps.rs`, `faults.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+mod catalogue;
+mod copy;
+#[path = "../recorded/describer.rs"]
+mod describer;
+mod faults;
+mod follower;
+mod logins;
+mod mappings;
+mod record;
+#[path = "../recorded/recording.rs"]
+mod recording;
+mod server;
+mod slots;
+mod traps;
+mod values;

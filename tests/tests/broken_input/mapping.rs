@@ -27,7 +27,7 @@ fn a_broken_mapping_is_refused_by_its_line() {
         mapped("a key that there isn't", rule("lable = \"B\""))
             .refused("m.toml:4: unknown field `lable`, expected one of `path`, `format`, `label`, `type`, `header`, `columns`, `id`, `start`, `end`, `types`, `ignore`, `delimiter`, `quote`, `escape`, `comment`, `null`, `array-delimiter`, `undirected` in `file`"),
         mapped("a table that there isn't", "[[files]]\npath = \"a.csv\"\n")
-            .refused("m.toml:1: unknown field `files`, expected `defaults` or `file`"),
+            .refused("m.toml:1: unknown field `files`, expected one of `defaults`, `file`, `table`"),
         mapped("no path", "[[file]]\nlabel = \"A\"\n").refused("m.toml:1: missing field `path` in `file`"),
         mapped("a value of another type", rule("header = \"yes\""))
             .refused("m.toml:4: invalid type: string \"yes\", expected a boolean in `file.header`"),

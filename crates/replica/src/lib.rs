@@ -18,6 +18,7 @@ pub mod lsn;
 pub mod mapping;
 pub mod network_reader;
 pub mod pgoutput;
+pub mod position;
 pub mod postgres_time;
 pub mod source;
 pub mod value;

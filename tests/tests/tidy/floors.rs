@@ -286,7 +286,7 @@ pub const MODULES: &[(&str, Floors)] = &[
         &[
             &["lsn", "network_reader", "postgres_time"],
             &["pgoutput"],
-            &["value"],
+            &["position", "value"],
             &["wire"],
             &["source"],
             &["source::catalogue", "source::contract"],

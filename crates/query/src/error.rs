@@ -184,12 +184,17 @@ impl fmt::Display for StopReason {
 
 impl StdError for StopReason {}
 
-/// A name or number of the text for a message, in backquotes, cut if it is long.
+/// A name or number of the text for a message, in backquotes, cut if it is long; control characters are escaped, since
+/// messages stand on terminals and in logs.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     const BYTES_MAX: usize = 40;
     let end = boundary(text, BYTES_MAX);
-    format!("`{}{}`", &text[..end], if end < text.len() { "…" } else { "" })
+    let mut quoted = String::from("`");
+    for letter in text[..end].chars() {
+        if letter.is_control() { quoted.extend(letter.escape_default()) } else { quoted.push(letter) }
+    }
+    quoted + if end < text.len() { "…`" } else { "`" }
 }
 
 /// The last place up to `offset` that is between two characters.
@@ -204,6 +209,13 @@ fn boundary(text: &str, offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quoted_name_is_cut_and_without_control_characters() {
+        assert_eq!(quoted("knöws"), "`knöws`");
+        assert_eq!(quoted("a\u{1b}[31m\n"), "`a\\u{1b}[31m\\n`");
+        assert_eq!(quoted(&"ä".repeat(30)), format!("`{}…`", "ä".repeat(20)));
+    }
 
     #[test]
     fn columns_count_characters_and_lines_begin_anew() {

@@ -9,7 +9,8 @@
 
 use crate::client::Client;
 use crate::client_socket::{ClientSocket, DepartureWatch};
-use crate::http::keep_alive::{ConnectionPhase, KeepAlive, PhaseLimits, WatchedBody, WatchedStream};
+use crate::http::held_body::holding;
+use crate::http::keep_alive::{AnswerPhase, ConnectionPhase, KeepAlive, PhaseLimits, WatchedStream};
 use crate::log::target;
 use crate::message_meter::{MessageMeter, MessageRoom};
 use crate::metrics::Metrics;
@@ -147,9 +148,9 @@ impl Listener {
                 let response = answered.await?;
                 if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                     keep_alive.enter(ConnectionPhase::Upgraded);
-                    return Ok(response.map(WatchedBody::of_upgrade));
+                    return Ok(response);
                 }
-                Ok::<_, Infallible>(response.map(|body| WatchedBody::new(body, keep_alive)))
+                Ok::<_, Infallible>(holding(response, AnswerPhase::enter(keep_alive)))
             }
         });
         let mut http = http1::Builder::new();

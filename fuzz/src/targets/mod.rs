@@ -25,6 +25,7 @@ pub mod graphml;
 pub mod graphson;
 pub mod gremlin;
 pub mod import;
+pub mod job_request;
 pub mod limits;
 pub mod list_page;
 pub mod log;
@@ -51,7 +52,7 @@ pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 47] = [
+pub const ALL: [(&str, Target); 48] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -63,6 +64,7 @@ pub const ALL: [(&str, Target); 47] = [
     ("basic_login", basic_login::TARGET),
     ("users_file", users_file::TARGET),
     ("algorithm_call", algorithm_call::TARGET),
+    ("job_request", job_request::TARGET),
     ("server_url", server_url::TARGET),
     ("postgres_url", postgres_url::TARGET),
     ("postgres_session", postgres_session::TARGET),

@@ -222,7 +222,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["outbox", "blocking", "spool"],
             &["answer", "algorithm"],
             &["security"],
-            &["answer_stream", "session", "http::accept", "http::keep_alive"],
+            &["answer_stream", "session", "http::accept", "http::held_body", "http::keep_alive"],
             &[
                 "databases::options",
                 "databases::change",

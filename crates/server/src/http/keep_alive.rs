@@ -15,9 +15,7 @@
 //! | Idle | the next request comes in time |
 
 use crate::message_meter::MessageMeter;
-use axum::body::Body;
 use evergraph_storage::planted::{Bug, planted};
-use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -197,52 +195,20 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
     }
 }
 
-/// The body of a response; when it is dropped, the connection is idle.
-pub struct WatchedBody {
-    body: Body,
-    /// `None` if the connection is no HTTP any more.
-    keep_alive: Option<Arc<KeepAlive>>,
-}
+/// An answer that is under way; when this is dropped, the connection is idle.
+pub struct AnswerPhase(Arc<KeepAlive>);
 
-impl WatchedBody {
-    /// The body of a response that begins now.
+impl AnswerPhase {
+    /// The answer begins now.
     #[must_use]
-    pub fn new(body: Body, keep_alive: Arc<KeepAlive>) -> Self {
+    pub fn enter(keep_alive: Arc<KeepAlive>) -> Self {
         keep_alive.enter(ConnectionPhase::Answering);
-        Self { body, keep_alive: Some(keep_alive) }
-    }
-
-    /// The body of the last response of a connection.
-    #[must_use]
-    pub fn of_upgrade(body: Body) -> Self {
-        Self { body, keep_alive: None }
+        Self(keep_alive)
     }
 }
 
-impl HttpBody for WatchedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Drop for WatchedBody {
+impl Drop for AnswerPhase {
     fn drop(&mut self) {
-        if let Some(keep_alive) = &self.keep_alive {
-            keep_alive.enter(ConnectionPhase::Idle);
-        }
+        self.0.enter(ConnectionPhase::Idle);
     }
 }

@@ -18,7 +18,7 @@ mod elsewhere;
 pub mod error;
 pub mod gremlin;
 pub mod health;
-mod held_body;
+pub mod held_body;
 pub mod keep_alive;
 pub mod metrics;
 pub mod response;

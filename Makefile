@@ -25,6 +25,7 @@
 #                     programs, ~/.cargo/bin, and the user's for what belongs to them, ~/.local/share)
 #   PARTS             of `make bench-builds`: program, python, tests (tools/build-times)
 #   V=1               shows the commands and cargo's progress
+#   PROGRAM           of `make container-test`: a program that is built already
 #   BUGS              of `make planted-bugs`: parts of names, to plant some (crates/storage/src/planted.rs)
 #   SANITIZER         of `make sanitizers`: thread or address, for one of them (tools/sanitizers)
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
@@ -148,11 +149,13 @@ networkx-suite: toolchain python-package ## Run NetworkX's own tests on the Pyth
 planted-bugs: toolchain ## Plant bugs, one at a time, and demand that a test catches each; BUGS=word for some
 	$(Q)$(PLANTED) $(BUGS)
 
-container-test: ## Test packaging/ in a bare Debian root: the script, the image, the service (root, debootstrap; minutes)
-	@echo "== the program as an image has it"
-	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-cli
-	$(Q)tools/test-container "$(BUILT)/dist/evergraph"
-	$(Q)tools/test-service "$(BUILT)/dist/evergraph"
+container-test: ## Test packaging/ in a bare Debian root: the script, the image, the service (root, debootstrap; PROGRAM=FILE for one that is built)
+	$(Q)if [ -z "$(PROGRAM)" ]; then \
+	    echo "== the program as an image has it"; \
+	    $(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist -p evergraph-cli; \
+	fi
+	$(Q)tools/test-container "$(or $(PROGRAM),$(BUILT)/dist/evergraph)"
+	$(Q)tools/test-service "$(or $(PROGRAM),$(BUILT)/dist/evergraph)"
 
 sanitizers: toolchain ## Run the tests with threads under two sanitizers; SANITIZER=thread or address for one
 	$(Q)CARGO="$(CARGO)" SANITIZER="$(SANITIZER)" tools/sanitizers

@@ -17,6 +17,9 @@
 #   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy, snb, mixes (default: all)
 #   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...;
 #                     --interactive FOLDER of LDBC's interactive workload, for the parts snb and mixes
+#   REPLICA_PARTS     of `make bench-replica`: freshness, sustained, source, analytics, copy, network (default: all)
+#   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
+#                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the part network
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -31,6 +34,7 @@
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
 #   MINUTES           of `make soak`: how long (crates/cli/tests/hostile/soak.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
+#   HISTORIES, CYCLES, ROWS, SEED   of `make replica-long`: lives of a simulated replica (8,000: some 20,000 power cuts), kills, rows
 #   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
@@ -79,8 +83,8 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
-    python-package networkx-suite compare-python compare-package packages pyg wheel gremlin-test tinkerpop tinkerpop-server \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
     differential container-test
 
 help: ## List the targets
@@ -90,7 +94,7 @@ help: ## List the targets
 	@echo
 	@echo "Add V=1 to see every command. Start with: make demo"
 
-demo: build ## See Evergraph at work (builds it first)
+demo: build ## See Evergraph at work (builds it first); `evergraph demo replica` follows a PostgreSQL of its own
 	$(Q)"$(BUILT)/release/evergraph" demo
 
 demo-disk: build ## A graph larger than its memory: CSV, import, queries, kill (DEMO_FLAGS="--scale 21" for a smaller one)
@@ -192,6 +196,20 @@ soak: toolchain ## Clients of all kinds on the real server for MINUTES=60: memor
 	$(Q)EVERGRAPH_SOAK_MINUTES="$(or $(MINUTES),60)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-cli --test hostile \
 	    -- --nocapture soak::
 
+# Each test says what it did; the memory test is alone in its process, whose peak it reads.
+replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 kills, a pause of 90 s, 3,000,000 rows (an hour; needs PostgreSQL)
+	@echo "== 20,000 power cuts of a simulated disk and crashes of a scripted source"
+	$(Q)EVERGRAPH_REPLICA_HISTORIES=$(or $(HISTORIES),8000) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test follow -- --nocapture --exact crashes::power_cuts_lose_and_double_nothing_and_confirm_nothing_early
+	@echo "== $(or $(CYCLES),1000) kills of a replica, some with PostgreSQL"
+	$(Q)EVERGRAPH_REPLICA_KILLS=$(or $(CYCLES),1000) $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test kills -- --nocapture replicas::
+	@echo "== a reader that pauses for 90 seconds, beyond wal_sender_timeout"
+	$(Q)EVERGRAPH_REPLICA_PAUSE_SECONDS=90 $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test postgres -- --nocapture --exact faults::a_paused_reader_survives_the_senders_time_limit
+	@echo "== a transaction of three million rows, rolled back and committed"
+	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
+
 kill: toolchain ## Kill the real program in mid-work: CYCLES=1000 times, at SEED's moments; ENGINE=disk or memory for one
 	@echo "== $(or $(CYCLES),1000) kills of a process that writes, opens, imports or makes a checkpoint, and faults below it"
 	$(Q)EVERGRAPH_KILL_CYCLES="$(or $(CYCLES),1000)" $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(if $(ENGINE),EVERGRAPH_KILL_ENGINE="$(ENGINE)") \
@@ -237,6 +255,12 @@ bench-server: toolchain ## Measure `evergraph serve` beside Gremlin Server, Janu
 	else echo "   skipped: servers in a JVM need Java (17 or newer) and Maven" >&2; fi
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only server --server-program "$(BUILT)/dist/evergraph" \
 	    --server-jars "$(BUILT)/server-peers" $(if $(SERVER_PARTS),--server-parts $(SERVER_PARTS)) $(SERVER_FLAGS)
+
+# Without PostgreSQL the harness says how to install it, and that the part is skipped.
+bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a reader that only decodes (REPLICA_PARTS, REPLICA_FLAGS; half an hour)
+	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

@@ -85,11 +85,18 @@ pub mod baseline {
     pub const GAPBS: &str = "gapbs";
     /// The same while nobody else asks.
     pub const ALONE: &str = "alone";
+    /// Decodes the changes of the same source, and applies nothing.
+    pub const PLAIN_READER: &str = "plain reader";
+    /// The same read in SQL, at the source.
+    pub const SQL: &str = "sql";
+    /// PostgreSQL's COPY of the same rows, by one connection.
+    pub const COPY: &str = "copy";
 }
 
 const STATIC: &[&str] = &[baseline::STATIC];
 const DISK: &[&str] = &[baseline::DISK];
 const WITHOUT: &[&str] = &[baseline::WITHOUT];
+const PLAIN_READER: &[&str] = &[baseline::PLAIN_READER];
 /// TinkerPop's own server.
 const REFERENCE_SERVER: &[&str] = &["tinkergraph server"];
 const NEO4J_SERVER: &[&str] = &["neo4j server"];
@@ -207,6 +214,29 @@ pub const GOALS: &[Goal] = &[
     alone("server.logins", AtLeast(1_000.0)),
     alone("server.idle.*", AtMost(64.0 * 1024.0)),
     alone("server.start", AtMost(1.0)),
+    alone("replica.freshness.later.p50.rate_1000", AtMost(0.5e-3)),
+    alone("replica.freshness.later.p99.rate_1000", AtMost(2e-3)),
+    claimed(
+        "GART (2023), table 2, freshness: 18 ms, epochs of 15 ms included",
+        alone("replica.freshness.max.rate_1000", AtMost(18e-3)),
+    ),
+    against("replica.freshness.large", PLAIN_READER, AtMost(2.0)),
+    against("replica.sustained.updates", PLAIN_READER, AtLeast(0.7)),
+    against("replica.sustained.vertices", PLAIN_READER, AtLeast(0.5)),
+    alone("replica.sustained.*", AtLeast(50_000.0)),
+    against("replica.source.transactions", PLAIN_READER, AtLeast(0.97)),
+    claimed(
+        "GART (2023), table 2, transactions: 1,837 K transactions/s with analysis in real time, 1,929 K with offline loads",
+        against("replica.source.transactions", WITHOUT, AtLeast(0.95)),
+    ),
+    claimed(
+        "GART (2023), figure 9b: 12 % slower as the clients of transactions grow to five",
+        against("replica.analytics.pagerank", WITHOUT, AtMost(1.12)),
+    ),
+    against("replica.epochs.applier", WITHOUT, AtLeast(0.95)),
+    against("replica.epochs.memory", WITHOUT, AtMost(1.1)),
+    against("replica.copy", &[baseline::COPY], AtLeast(0.5)),
+    alone("replica.copy", AtLeast(300_000.0)),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

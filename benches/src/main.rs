@@ -5,6 +5,7 @@
 //! disk_plan      the same of the disk engine's parts     process    memory and bytes read, as the system counts
 //! ablation_plan  the same of its ablations               workload/  what is measured, a file a part
 //! server_plan    the same of a server                    goals      what should be reached, in one table
+//! replica_plan   the same of a replica
 //! edges          which edges, in which order             results    results.json
 //! graph_file     edges of files in place of R-MAT        table, plot   the same for people
 //! race           who runs when; ratios
@@ -25,6 +26,7 @@ mod plan;
 mod plot;
 mod process;
 mod race;
+mod replica_plan;
 mod results;
 mod server_plan;
 mod stopwatch;
@@ -35,6 +37,7 @@ use crate::disk_plan::DiskArguments;
 use crate::engine::kind::Kind;
 use crate::graph_file::{FileGraph, GraphPath, Growth};
 use crate::plan::{Part, Plan, Work};
+use crate::replica_plan::ReplicaArguments;
 use crate::results::Results;
 use crate::server_plan::ServerArguments;
 use crate::workload::parts;
@@ -99,6 +102,8 @@ struct Arguments {
     disk: DiskArguments,
     #[command(flatten)]
     server: ServerArguments,
+    #[command(flatten)]
+    replica: ReplicaArguments,
 }
 
 fn main() -> ExitCode {
@@ -137,6 +142,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     }
     arguments.disk.apply_to(&mut plan.disk);
     arguments.server.apply_to(&mut plan.server);
+    arguments.replica.apply_to(&mut plan.replica);
     plan.distributions.clone_from(&arguments.linkbench);
     plan.disk.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);
@@ -150,7 +156,8 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     }
     describe(results, &plan);
     let all = Part::value_variants();
-    let chosen = if arguments.only.is_empty() { all } else { &arguments.only };
+    let whole: Vec<Part> = all.iter().copied().filter(|part| !parts::is_apart(*part)).collect();
+    let chosen = if arguments.only.is_empty() { &whole } else { &arguments.only };
     let mut runs: Vec<(Part, Plan)> = Vec::new();
     if !arguments.files_only {
         runs.extend(chosen.iter().map(|part| (*part, plan.clone())));

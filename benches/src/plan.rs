@@ -3,6 +3,7 @@
 use crate::disk_plan::DiskPlan;
 use crate::graph_file::FileGraph;
 use crate::race::Race;
+use crate::replica_plan::ReplicaPlan;
 use crate::results::{Heading, Results};
 use crate::server_plan::ServerPlan;
 use clap::ValueEnum;
@@ -55,6 +56,8 @@ pub enum Part {
     DiskLinkbench,
     /// `evergraph serve` beside other servers.
     Server,
+    /// A database that follows PostgreSQL, beside a reader that only decodes; if it is chosen.
+    Replica,
 }
 
 /// How much is measured.
@@ -92,6 +95,8 @@ pub struct Plan {
     pub disk: DiskPlan,
     /// What is measured of a server.
     pub server: ServerPlan,
+    /// What is measured of a replica.
+    pub replica: ReplicaPlan,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -117,6 +122,7 @@ impl Plan {
             gapbs: None,
             disk: DiskPlan::full(),
             server: ServerPlan::full(),
+            replica: ReplicaPlan::full(),
             seed: 1,
         }
     }
@@ -134,6 +140,7 @@ impl Plan {
             nodes: 2_000,
             disk: DiskPlan::smoke(),
             server: ServerPlan::smoke(),
+            replica: ReplicaPlan::smoke(),
             ..Self::full(11)
         }
     }

@@ -22,6 +22,12 @@ impl MemoryPeak {
         drop(fs::write("/proc/self/clear_refs", "5"));
     }
 
+    /// The most that the process had since the peak was forgotten, in bytes; 0 where the system doesn't tell.
+    #[must_use]
+    pub fn of_process_bytes() -> u64 {
+        status("VmHWM:")
+    }
+
     /// The peak up to now, in bytes; 0 where the system doesn't tell.
     #[must_use]
     pub fn bytes(self) -> u64 {

@@ -49,6 +49,9 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/values.md", _page("Values", values, *named)
     errors = [name for name in _all("errors") if name in PUBLIC]
     yield "reference/errors.md", _page("Errors", _docstring("errors"), *errors)
+    yield "reference/following.md", _page("Replicas", _docstring("following"), "replica", "Replica", "Epoch")
+    mapping = ("propose_mapping", "check_mapping", "Finding", "RgMapping")
+    yield "reference/mapping.md", _page("Mappings", _docstring("mapping"), *mapping)
     yield "reference/progress.md", _page("Progress", _docstring("progress"))
 
 
@@ -68,6 +71,8 @@ def _overview() -> str:
             ("Services", "services", "Functions that queries call"),
             ("Values", "values", "What properties hold, and how edges are called"),
             ("Errors", "errors", "What can go wrong, by what to do about it"),
+            ("Replicas", "following", "Databases that follow a PostgreSQL database"),
+            ("Mappings", "mapping", "What rows of a PostgreSQL database become as vertices and edges"),
             ("Progress", "progress", "Bars, callbacks, and how to stop"),
         ]
     )

@@ -45,7 +45,9 @@ from evergraph.errors import (
     UnknownNameWarning,
     UnknownOutcomeError,
 )
+from evergraph.following import Epoch, Replica, replica
 from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.mapping import Finding, RgMapping, check_mapping, propose_mapping
 from evergraph.picture import Picture
 from evergraph.query import Results
 from evergraph.remote import RemoteDatabase, RemoteTransaction, connect
@@ -67,7 +69,9 @@ __all__ = [
     "DatabaseClosed",
     "Duration",
     "EdgeId",
+    "Epoch",
     "EvergraphError",
+    "Finding",
     "ForkError",
     "GraphView",
     "InvalidError",
@@ -78,8 +82,10 @@ __all__ = [
     "Property",
     "RemoteDatabase",
     "RemoteTransaction",
+    "Replica",
     "Request",
     "Results",
+    "RgMapping",
     "Service",
     "Snapshot",
     "SnapshotClosed",
@@ -91,7 +97,10 @@ __all__ = [
     "VertexId",
     "__version__",
     "check_files",
+    "check_mapping",
     "connect",
     "open",
+    "propose_mapping",
+    "replica",
     "salvage",
 ]

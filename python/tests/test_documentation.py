@@ -50,7 +50,8 @@ def public(thing: object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "thing", [eg.Database, eg.Snapshot, eg.Transaction, eg.RemoteDatabase, eg.RemoteTransaction]
+    "thing",
+    [eg.Database, eg.Snapshot, eg.Transaction, eg.RemoteDatabase, eg.RemoteTransaction, eg.Replica, eg.RgMapping],
 )
 def test_everything_public_is_documented(thing: type) -> None:
     assert thing.__doc__

@@ -15,6 +15,7 @@ pub mod pool;
 pub mod properties;
 pub mod queries;
 pub mod reads;
+pub mod replica;
 pub mod server;
 pub mod storage;
 pub mod stores;

@@ -8,7 +8,7 @@ use crate::workload::disk::{
 };
 use crate::workload::{
     durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
-    reads, server, storage, writes,
+    reads, replica, server, storage, writes,
 };
 use evergraph_graph::error::Result;
 
@@ -36,6 +36,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskAblations => "Disk engine: ablations",
         Part::DiskLinkbench => "Disk engine: LinkBench",
         Part::Server => "Server",
+        Part::Replica => "Replica",
     }
 }
 
@@ -46,6 +47,12 @@ pub const fn takes_file_graphs(part: Part) -> bool {
         part,
         Part::Reads | Part::Live | Part::InPlace | Part::Static | Part::PackedLists | Part::Queries
     )
+}
+
+/// Whether a part is measured only if it is chosen: it starts servers of others.
+#[must_use]
+pub const fn is_apart(part: Part) -> bool {
+    matches!(part, Part::Replica)
 }
 
 /// Measures `part`.
@@ -74,6 +81,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskAblations => disk_ablations::measure(work),
         Part::DiskLinkbench => disk_linkbench::measure(work),
         Part::Server => server::measure(work),
+        Part::Replica => replica::measure(work),
     }
 }
 

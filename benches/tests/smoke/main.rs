@@ -1,6 +1,7 @@
 //! Smoke: the whole harness on a small graph. Every answer is checked by the harness itself; no time is.
 
 mod network;
+mod replica;
 mod server;
 
 use serde_json::Value;

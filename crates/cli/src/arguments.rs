@@ -15,6 +15,7 @@ use crate::command::import::arguments::ImportArguments;
 use crate::command::index::arguments::IndexArguments;
 use crate::command::man::ManArguments;
 use crate::command::query::execute::QueryArguments;
+use crate::command::replica::execute::ReplicaArguments;
 use crate::command::run::arguments::RunArguments;
 use crate::command::salvage::SalvageArguments;
 use crate::command::serve::ServeArguments;
@@ -46,7 +47,7 @@ Settings:
 
 Exit codes:
   0  done
-  2  invalid     the request is invalid: the message says why
+  2  invalid     the request is invalid: the message says why; a replica has paused
   3  not_found   a file, database or name does not exist
   4  conflict    another transaction committed first: run it again
   5  corrupt     stored data is damaged, or check found damage
@@ -146,6 +147,8 @@ pub enum Command {
     Shell(ShellArguments),
     /// Serve a database to Gremlin drivers, on this machine or to users by TLS.
     Serve(Box<ServeArguments>),
+    /// Follow a PostgreSQL database as a graph: its tables by a mapping, its changes as they are committed.
+    Replica(ReplicaArguments),
     /// Ask whether a server answers and serves.
     Health(HealthArguments),
     /// Add, change, remove and list the users of a server, and their roles.

@@ -10,7 +10,7 @@ use crate::open::refuse_file;
 use evergraph::database::{ImportProgress, Statistics};
 use evergraph::import::existing_graph::ExistingGraph;
 use evergraph::import::options::MemoryShares;
-use evergraph::{Database, EngineKind, Options};
+use evergraph::{Database, EngineKind, IndexOptions, Options};
 use evergraph_graph::budget::Reservation;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::Load;
@@ -33,6 +33,8 @@ pub struct Destination {
     options: Options,
     /// `None` until there is something to put in.
     database: Option<Database>,
+    /// Indexes that it gets with the graph.
+    indexes: Vec<IndexOptions>,
 }
 
 impl Destination {
@@ -47,9 +49,11 @@ impl Destination {
         let options =
             Options { engine, memory_limit_bytes, io_threads, compaction_threads, ..Options::default() };
         let database = if options.would_create(path) { None } else { Some(open(path, &options)?) };
+        // The load would be refused after all was read.
+        database.as_ref().map_or(Ok(()), |database| database.store().check_unowned())?;
         // Before an hour of reading.
         options.check_new(path)?;
-        Ok(Self { path: path.to_owned(), options, database })
+        Ok(Self { path: path.to_owned(), options, database, indexes: Vec::new() })
     }
 
     /// As [`Destination::new`], for a database without vertices.
@@ -70,6 +74,12 @@ impl Destination {
             )));
         }
         Ok(destination)
+    }
+
+    /// The same, which gets `indexes` behind the graph, beside those of the graph's unique keys.
+    #[must_use]
+    pub fn with_indexes(self, indexes: Vec<IndexOptions>) -> Self {
+        Self { indexes, ..self }
     }
 
     /// What the database has, for an import that adds to it.
@@ -124,6 +134,9 @@ impl Destination {
             let rows = database.reserve_for_import(rows_bytes)?;
             database.load_within(sorting_bytes, &load, &tell, &context.cancel)?;
             drop(rows);
+            for index in &self.indexes {
+                database.create_index_with(index, &|_| {}, &context.cancel)?;
+            }
             let statistics = database.statistics()?;
             database.close()?;
             Ok(statistics)

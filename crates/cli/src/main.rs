@@ -170,6 +170,7 @@ fn run(command: &Command, context: &Context) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => command::serve::execute(arguments, context)?,
         Command::User(arguments) => command::user::execute(arguments, context)?,
         Command::Run(arguments) => command::run::execute::execute(arguments, context)?,
+        Command::Replica(arguments) => return command::replica::execute::execute(arguments, context),
         Command::Stats(arguments) => command::stats::execute::execute(arguments, context)?,
         Command::Check(arguments) => return command::check::execute(arguments, context),
         Command::Backup(arguments) => command::backup::execute(arguments, context)?,

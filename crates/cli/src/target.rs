@@ -36,6 +36,12 @@ impl UncheckedUrl {
     pub fn check(&self) -> Result<ServerUrl> {
         self.0.parse()
     }
+
+    /// The text, which may hold a password: not to be shown.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
 }
 
 impl std::fmt::Debug for UncheckedUrl {

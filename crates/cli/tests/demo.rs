@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -102,4 +103,38 @@ fn the_demo_fails_when_a_cent_is_missing_and_leaves_the_database_to_look_at() {
     assert!(told.contains("all accounts together had 2000000000 cents, and have 1999999999 now"), "{told}");
     assert!(told.contains("the database is left in"), "{told}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+}
+
+fn replica_demo(folder: &Path, more: &[&str]) -> Option<Output> {
+    if !PrivateServer::is_possible() {
+        assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
+        eprintln!("skipped: {HOW_TO_INSTALL}");
+        return None;
+    }
+    let small = ["demo", "replica", "--customers", "50", "--seconds", "4", "--rate", "50", "--dir"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+    Some(command.args(small).arg(folder).args(more).output().unwrap())
+}
+
+#[test]
+fn the_demo_of_the_replica_follows_a_shop_through_a_kill_and_ends_equal() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(played) = replica_demo(folder.path(), &[]) else { return };
+    let story = text(&played.stdout);
+    assert!(played.status.success(), "{story}\n{}", text(&played.stderr));
+    for part in ["type = \"PURCHASE_ITEM\"", "SIGKILL to process", "started again", "in both"] {
+        assert!(story.contains(part), "{part} is missing in:\n{story}");
+    }
+    let last = story.lines().last().unwrap();
+    assert!(last.ends_with(": equal") && last.contains("vertices") && last.contains("(p99)"), "{last}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the demo leaves nothing behind");
+}
+
+#[test]
+fn the_demo_of_the_replica_sees_a_row_that_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(played) = replica_demo(folder.path(), &["--sabotage", "--json"]) else { return };
+    assert_eq!(played.status.code(), Some(5), "{}", text(&played.stdout));
+    let told = text(&played.stderr);
+    assert!(told.contains("name is \\\"customer 1\\\"") && told.contains("nobody"), "{told}");
 }

@@ -166,6 +166,15 @@ impl Database {
         Self::of(Arc::new(MemoryDirectory::new("in memory")), &options, None)
     }
 
+    /// As [`Database::open_with`], in a directory of another kind: for tests in which power fails.
+    ///
+    /// # Errors
+    /// As [`Database::open_with`].
+    #[doc(hidden)]
+    pub fn open_in(directory: Arc<dyn Directory>, options: &Options) -> Result<Self> {
+        Self::of(directory, options, None)
+    }
+
     fn of(directory: Arc<dyn Directory>, options: &Options, path: Option<PathBuf>) -> Result<Self> {
         let open = Arc::new(OpenStore::<AnyEngine>::open(directory, &options.to_open_options())?);
         Ok(Self { open, path })

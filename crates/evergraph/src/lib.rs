@@ -27,6 +27,7 @@
 //! ```
 
 pub mod database;
+mod durability;
 #[cfg(feature = "files")]
 pub mod files;
 pub mod generate;

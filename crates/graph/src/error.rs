@@ -16,6 +16,7 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::io;
 
 /// What a user can do about an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -148,6 +149,22 @@ impl Error {
     pub fn is_conflict(&self) -> bool {
         self.0.kind == ErrorKind::Conflict
     }
+
+    /// Whether a disk had no room: the same may succeed once somebody has freed some.
+    #[must_use]
+    pub fn is_full_disk(&self) -> bool {
+        let mut next = self.source();
+        while let Some(cause) = next {
+            let is_full = |system: &io::Error| {
+                matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+            };
+            if cause.downcast_ref().is_some_and(is_full) {
+                return true;
+            }
+            next = cause.source();
+        }
+        false
+    }
 }
 
 impl fmt::Display for Error {
@@ -171,6 +188,23 @@ mod tests {
         let error = Error::conflict("property `balance` of v7 was changed").context("commit");
         assert!(error.is_conflict());
         assert_eq!(error.to_string(), "commit: property `balance` of v7 was changed");
+    }
+
+    #[test]
+    fn a_full_disk_is_known_by_its_cause() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        assert!(
+            Error::new(ErrorKind::Limit, "append to the log")
+                .because(full())
+                .context("commit")
+                .is_full_disk()
+        );
+        assert!(
+            Error::new(ErrorKind::Limit, "x")
+                .because(Error::new(ErrorKind::Io, "y").because(full()))
+                .is_full_disk()
+        );
+        assert!(!Error::new(ErrorKind::Limit, "1 GiB are taken").is_full_disk());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod byte_size;
+pub mod byte_strings;
 pub mod bytes;
 pub mod cancel;
 pub mod catalogue;

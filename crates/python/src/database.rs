@@ -66,7 +66,32 @@ pub struct OpenSettings {
 }
 
 impl OpenSettings {
-    fn options(&self, py: Python<'_>) -> PyResult<Options> {
+    /// Those of a database that follows a source, which is made if it is not there. What a power cut takes is sent again, so
+    /// that its log is synced every 10 ms.
+    #[must_use]
+    pub fn of_replica(memory_limit: Option<u64>) -> Self {
+        Self {
+            create: true,
+            engine: None,
+            durability: Some("interval".to_owned()),
+            sync_interval: Some(0.01),
+            isolation: None,
+            transaction_timeout: None,
+            transaction_bytes_max: None,
+            stall_max: None,
+            memory_limit,
+            io_threads: None,
+            compaction_threads: None,
+            checkpoint_after_bytes: None,
+            log_file_bytes: None,
+        }
+    }
+
+    /// What they mean.
+    ///
+    /// # Errors
+    /// `InvalidError` for what is no setting.
+    pub fn options(&self, py: Python<'_>) -> PyResult<Options> {
         let engine = self.engine.as_deref().map(|name| engine(py, name)).transpose()?;
         let mut options = Options { create: self.create, engine, ..Options::default() };
         match (self.durability.as_deref(), self.sync_interval) {
@@ -111,7 +136,9 @@ impl OpenSettings {
 }
 
 impl OpenSettings {
-    fn in_words(&self) -> Vec<Setting> {
+    /// What they are, for whoever opens the same database once more.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<Setting> {
         let words = |number: Option<f64>| number.map(|number| number.to_string());
         let bytes = |number: Option<u64>| number.map(|number| number.to_string());
         let threads = |number: Option<usize>| number.map(|number| number.to_string());
@@ -140,6 +167,12 @@ fn engine(py: Python<'_>, name: &str) -> PyResult<EngineKind> {
 }
 
 impl Database {
+    /// A handle.
+    #[must_use]
+    pub fn of(open: Arc<OpenDatabase>) -> Self {
+        Self { open: ProcessLocal::new(Mutex::new(Some(open))) }
+    }
+
     fn open(&self, py: Python<'_>) -> PyResult<Arc<OpenDatabase>> {
         let open = self.open.get(py)?.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| exception(py, "DatabaseClosed", "this handle of the database was closed"))
@@ -164,7 +197,7 @@ pub fn open(
         watch.tell("open", None, String::new);
         OpenDatabase::at(&path, &options, settings)
     })?;
-    Ok(Database { open: ProcessLocal::new(Mutex::new(Some(open))) })
+    Ok(Database::of(open))
 }
 
 /// Checks the files of a database that is not open, then its graph.

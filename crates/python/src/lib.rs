@@ -13,6 +13,7 @@
 //! reserved                          memory of what Python holds, below the memory limit
 //! service                           functions of Python that queries call
 //! remote                            databases of servers: connect, queries, transactions
+//! replica                           PostgreSQL databases as graphs: mappings, and databases that follow one
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -35,6 +36,7 @@ mod names;
 mod query;
 mod read;
 mod remote;
+mod replica;
 mod reserved;
 mod service;
 mod shared_snapshot;
@@ -59,11 +61,16 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<remote::database::RemoteDatabase>()?;
     module.add_class::<remote::transaction::RemoteTransaction>()?;
     module.add_class::<remote::results::RemoteResults>()?;
+    module.add_class::<replica::following::Following>()?;
+    module.add_class::<replica::mapping::RgMapping>()?;
     module.add_class::<service::Graph>()?;
     module.add_class::<reserved::ReservedMemory>()?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(remote::database::connect, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::following::replica, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::mapping::check_mapping, module)?)?;
+    module.add_function(wrap_pyfunction!(replica::mapping::propose_mapping, module)?)?;
     module.add_function(wrap_pyfunction!(database::check_files, module)?)?;
     module.add_function(wrap_pyfunction!(database::salvage, module)?)?;
     let forked = [("after_in_child", wrap_pyfunction!(handle::forked, module)?)].into_py_dict(module.py())?;

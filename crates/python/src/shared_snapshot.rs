@@ -18,6 +18,12 @@ impl SharedSnapshot {
         Arc::new(Self { snapshot, open })
     }
 
+    /// One that is shared with others.
+    #[must_use]
+    pub fn of(open: Arc<OpenDatabase>, snapshot: Arc<evergraph::Snapshot>) -> Arc<Self> {
+        Arc::new(Self { snapshot, open })
+    }
+
     /// The snapshot.
     #[must_use]
     pub fn snapshot(&self) -> &evergraph::Snapshot {

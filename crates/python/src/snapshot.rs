@@ -45,6 +45,12 @@ impl Snapshot {
         Self { taken: ProcessLocal::new(RwLock::new(Some(SharedSnapshot::new(open)))) }
     }
 
+    /// One that is shared with others.
+    #[must_use]
+    pub fn of(open: Arc<OpenDatabase>, snapshot: Arc<evergraph::Snapshot>) -> Self {
+        Self { taken: ProcessLocal::new(RwLock::new(Some(SharedSnapshot::of(open, snapshot)))) }
+    }
+
     /// A share of it.
     ///
     /// # Errors

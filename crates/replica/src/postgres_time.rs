@@ -1,5 +1,7 @@
 //! `PostgresTime`: the time of a commit or of a message, as the replication protocol sends it.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use evergraph_graph::value::datetime::DateTime;
 
 /// Seconds from 1970-01-01 to 2000-01-01.
@@ -21,6 +23,13 @@ impl PostgresTime {
     #[must_use]
     pub const fn from_unix_microseconds(microseconds: i64) -> Self {
         Self(microseconds.saturating_sub(SECONDS_TO_2000 * 1_000_000))
+    }
+
+    /// Now, by the system's clock.
+    #[must_use]
+    pub fn now() -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::from_unix_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
     }
 
     /// Microseconds since 2000-01-01T00:00:00Z.

@@ -8,7 +8,6 @@ use evergraph_protocol::response::status::Status;
 use evergraph_query::error::{StopReason, TextError};
 use evergraph_storage::planted::{Bug, planted};
 use std::error::Error as StdError;
-use std::io;
 
 /// Bytes of a message. A client can have its own text in one, and errors are sent whether it reads them or not.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
@@ -138,7 +137,7 @@ impl From<&Error> for Failure {
             _ => Status::of(error.kind()),
         };
         let mut failure = Self::new(status, error.kind(), error.to_string());
-        failure.is_full_disk = is_full_disk(error);
+        failure.is_full_disk = error.is_full_disk();
         failure.is_of_server |= failure.is_full_disk;
         if let Some(place) = text_error(error).and_then(|error| error.place) {
             failure.attributes = failure.attributes.with_place(place);
@@ -181,22 +180,6 @@ fn cut(mut message: String) -> String {
     message
 }
 
-/// Whether `error` is that the disk had no room.
-#[must_use]
-pub fn is_full_disk(error: &Error) -> bool {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let system = cause.downcast_ref::<io::Error>();
-        if system.is_some_and(|system| {
-            matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-        }) {
-            return true;
-        }
-        next = cause.source();
-    }
-    false
-}
-
 /// The error of a text behind `error`.
 fn text_error(error: &Error) -> Option<&TextError> {
     let mut next = error.source();
@@ -214,6 +197,7 @@ mod tests {
     use super::*;
     use evergraph::Database;
     use evergraph_query::error::LineColumn;
+    use std::io;
 
     #[test]
     fn errors_have_the_status_the_kind_and_the_place_that_drivers_expect() {

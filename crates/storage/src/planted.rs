@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! here              each bug: its name and what is wrong
-//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server and the client as well
+//! where it is       `if planted(Bug::SkipSync)`: one short branch, beside the line that is right; in the server, the client and the replica as well
 //! catchers.rs       which test catches it (`crates/engines/tests/planted`); `make planted-bugs` demands it
 //! ```
 //!
@@ -391,6 +391,15 @@ bugs! {
     InterruptedJobsGoOn = "interrupted-jobs-go-on";
     /// A download, or an export, that breaks off leaves its temporary folder behind.
     DownloadsLeaveFolders = "downloads-leave-folders";
+
+    // Replica.
+
+    /// The source is told the end of a commit that is not synced.
+    ConfirmBeforeSync = "confirm-before-sync";
+    /// The source is told a position inside of a transaction that is being read.
+    ConfirmInTransaction = "confirm-in-transaction";
+    /// A savepoint that is rolled back drops all of its streamed transaction.
+    StreamAbortOfEverything = "stream-abort-of-everything";
 }
 
 /// Whether this process has `bug`.

@@ -131,6 +131,13 @@ impl Console {
         }
     }
 
+    /// As [`Console::note`], where nobody watches a terminal, and so no progress.
+    pub fn note_off_terminal(&self, text: impl Display) {
+        if !io::stderr().is_terminal() {
+            self.note(text);
+        }
+    }
+
     /// Shows the progress of one command.
     #[must_use]
     pub fn meter(&self) -> Meter {

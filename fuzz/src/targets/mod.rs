@@ -47,12 +47,13 @@ pub mod protocol_response;
 pub mod salvage;
 pub mod sasl;
 pub mod server_url;
+pub mod transactions;
 pub mod users_file;
 pub mod value_text;
 pub mod vertex_page;
 
 /// All of them, by name: text first, then what the storage writes.
-pub const ALL: [(&str, Target); 48] = [
+pub const ALL: [(&str, Target); 49] = [
     ("value_text", value_text::TARGET),
     ("gremlin", gremlin::TARGET),
     ("bytecode", bytecode::TARGET),
@@ -70,6 +71,7 @@ pub const ALL: [(&str, Target); 48] = [
     ("postgres_session", postgres_session::TARGET),
     ("postgres_value", postgres_value::TARGET),
     ("pgoutput", pgoutput::TARGET),
+    ("transactions", transactions::TARGET),
     ("arrow_table", arrow_table::TARGET),
     ("limits", limits::TARGET),
     ("cells", cells::TARGET),

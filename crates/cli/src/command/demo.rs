@@ -1,11 +1,15 @@
 //! `evergraph demo`: what Evergraph does, shown and proved in a minute. See [`evergraph_show::demo`].
 
+use crate::command::replica::source_url::SourceUrl;
 use crate::context::Context;
 use crate::engine::EngineArgument;
 use crate::open::open;
 use clap::{Args, Subcommand};
 use evergraph_show::demo::load::load;
 use evergraph_show::demo::network::{Network, NetworkSize};
+use evergraph_show::demo::replica::following;
+use evergraph_show::demo::replica::shop::ShopSize;
+use evergraph_show::demo::replica::story::{self as replica_story, ReplicaPlayOptions};
 use evergraph_show::demo::story::{PlayOptions, play};
 use evergraph_show::demo::stream::{StreamOptions, run};
 use evergraph_show::demo::verify::{VerifySummary, verify};
@@ -22,6 +26,7 @@ Examples:
   evergraph demo --keep --dir /data
   evergraph demo --transfers 100000 --seconds 5 --writers 4
   evergraph demo --engine disk
+  evergraph demo replica
   evergraph demo --json
 
 What happens:
@@ -31,6 +36,21 @@ What happens:
   reopens the database, and verifies that it has every acknowledged commit and
   no partial transaction. Otherwise the exit code is 5 and the database is kept
   for inspection.";
+
+const REPLICA_HELP: &str = "\
+Examples:
+  evergraph demo replica
+  evergraph demo replica --customers 20000 --rate 1000 --seconds 60
+  evergraph demo replica --json
+
+What happens:
+  It starts a PostgreSQL of its own in a temporary folder, on a free port of this
+  machine, fills a shop, proposes a mapping from its keys, and starts itself again to
+  follow the shop while customers buy. Gremlin and PageRank run on the live graph.
+  Then it kills that process with SIGKILL, starts it again, and compares every vertex,
+  edge and property with SQL. The last line has counts, freshness, and \"equal\";
+  otherwise the exit code is 5. It needs PostgreSQL's programs, version 14 or newer
+  (apt install postgresql), and, as root, their user postgres.";
 
 /// Arguments of `evergraph demo`.
 #[derive(Args, Debug)]
@@ -65,6 +85,11 @@ pub struct DemoArguments {
 /// One of the demo's steps, for tests and for the demo itself.
 #[derive(Subcommand, Debug)]
 pub enum Step {
+    /// Follow a PostgreSQL database as a live graph: a shop, its customers, a kill, and the comparison with SQL.
+    Replica(ReplicaDemoArguments),
+    /// Follow the demo's shop until killed; report figures on standard output.
+    #[command(hide = true)]
+    ReplicaFollow(ReplicaFollowArguments),
     /// Generate a network of payments and load it into a new database.
     #[command(hide = true)]
     Load(LoadArguments),
@@ -74,6 +99,43 @@ pub enum Step {
     /// Verify that every acknowledged commit is there, and none in part.
     #[command(hide = true)]
     Verify(VerifyArguments),
+}
+
+/// Arguments of `evergraph demo replica`.
+#[derive(Args, Debug)]
+#[command(after_help = REPLICA_HELP)]
+pub struct ReplicaDemoArguments {
+    /// Number of customers; ten times as many purchases.
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=1_000_000))]
+    pub customers: u64,
+    /// How long customers write, the kill in the middle.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=3600))]
+    pub seconds: u64,
+    /// Transactions that customers commit a second, at most.
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rate: u32,
+    /// Working folder [default: target if it exists, else the system's temporary folder].
+    #[arg(long, value_name = "FOLDER")]
+    pub dir: Option<PathBuf>,
+    /// Keep the graph.
+    #[arg(long)]
+    pub keep: bool,
+    /// Change a row behind the replica's back before the comparison: the demo must fail.
+    #[arg(long, hide = true)]
+    pub sabotage: bool,
+}
+
+/// Arguments of `evergraph demo replica-follow`.
+#[derive(Args, Debug)]
+pub struct ReplicaFollowArguments {
+    /// The database.
+    pub database: PathBuf,
+    /// The shop.
+    #[arg(long, value_name = "URL")]
+    pub source: SourceUrl,
+    /// The mapping.
+    #[arg(long, value_name = "FILE")]
+    pub mapping: PathBuf,
 }
 
 /// Arguments of `evergraph demo load`.
@@ -140,6 +202,22 @@ pub fn execute(arguments: &DemoArguments, context: &Context) -> Result<(), Failu
             };
             let report = play(&options, &context.console, &context.cancel)?;
             context.console.result(&report)
+        }
+        Some(Step::Replica(step)) => {
+            let options = ReplicaPlayOptions {
+                size: ShopSize { customers: step.customers },
+                time: Duration::from_secs(step.seconds),
+                rate: step.rate,
+                parent: step.dir.clone(),
+                keep: step.keep,
+                sabotage: step.sabotage,
+            };
+            let report = replica_story::play(&options, &context.console, &context.cancel)?;
+            context.console.result(&report)
+        }
+        Some(Step::ReplicaFollow(step)) => {
+            let source = step.source.source(&context.cancel)?;
+            Ok(following::run(&step.database, source, &step.mapping, &context.cancel)?)
         }
         Some(Step::Load(step)) => {
             load(&Network::generate(step.size)?, &step.database, step.engine.kind(), &context.cancel)?;

@@ -5,6 +5,7 @@ use crate::command::service::files::FileArguments;
 use crate::command::service::limits::LimitArguments;
 use crate::command::service::logging::LogArguments;
 use crate::command::service::manager::ServiceManager;
+use crate::command::service::replicas::{ReplicaArguments, ServedReplicas};
 use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
@@ -52,6 +53,15 @@ evergraph help user), --tls-certificate and --tls-key.
 Changes of the users file take effect within a second. SIGHUP reads users and
 certificates again, and opens the audit log again.
 
+A database that follows a PostgreSQL database (see evergraph help replica) is a
+table of a settings file; writes to it are refused, and SIGHUP starts it again
+after a pause:
+
+  [[serve.replica]]
+  database = \"shop.eg\"          # beside this file
+  source = \"postgres://graph@db.example/shop\"
+  mapping = \"shop.toml\"
+
 Ctrl-C or SIGTERM ends the server: new requests are refused, those that run are
 finished within --stop-grace, open transactions are rolled back, and the
 databases are closed behind a checkpoint. A second signal ends it at once; nothing
@@ -78,7 +88,7 @@ const END_INTERVAL: Duration = Duration::from_millis(20);
 #[command(after_help = AFTER_HELP)]
 pub struct ServeArguments {
     /// The databases; drivers use the first one unless they name another one.
-    #[arg(value_name = "DB", required_unless_present = "root", value_parser = FolderParser)]
+    #[arg(value_name = "DB", value_parser = FolderParser)]
     pub databases: Vec<PathBuf>,
     /// Serve all databases directly below this folder as well (folders called NAME.eg), and allow creating and dropping
     /// databases there.
@@ -109,6 +119,9 @@ pub struct ServeArguments {
     /// Append log-ins, refusals, sessions and changes of roles to this file, as JSON lines.
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     pub audit_log: Option<PathBuf>,
+    /// Databases that follow a source.
+    #[command(flatten)]
+    pub replicas: ReplicaArguments,
     /// Files of jobs.
     #[command(flatten)]
     pub files: FileArguments,
@@ -161,7 +174,14 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     for path in &arguments.databases {
         refuse_file(path)?;
     }
+    let replicas = arguments.replicas.settings()?;
+    if arguments.databases.is_empty() && arguments.root.is_none() && replicas.is_empty() {
+        let text = "nothing is to be served: name a DB, which is the folder of a database, or --root FOLDER, or tables \
+                    [[serve.replica]] in a settings file";
+        return Err(Error::invalid(text).into());
+    }
     let mut opening = CatalogueOptions::default();
+    opening.replicas = replicas.iter().map(|replica| replica.database.clone()).collect();
     opening.open = context.options.clone();
     opening.database_memory_limit_bytes = arguments.database_memory_limit;
     let security = arguments.security()?;
@@ -170,7 +190,10 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
     let log = arguments.log.start()?;
     let mut manager = ServiceManager::of_environment();
     // Where nothing is read again, it ends the program as ever. Databases may take long to open.
-    let reloads = security.users.is_some() || security.tls.is_some() || security.audit_log.is_some();
+    let reloads = security.users.is_some()
+        || security.tls.is_some()
+        || security.audit_log.is_some()
+        || !replicas.is_empty();
     let hung_up = if reloads || manager.is_there() { on_hang_up()? } else { Arc::default() };
     manager.status("opening databases");
     let databases = DatabaseCatalogue::open(&arguments.databases, arguments.root.as_deref(), opening)?;
@@ -181,7 +204,14 @@ pub fn execute(arguments: &ServeArguments, context: &Context) -> Result<(), Fail
             Some(error) => tracing::error!(target: target::SERVER, database, "it cannot be opened: {error}"),
         }
     }
-    let served = serve(arguments, context, &databases, &security, &mut manager, &hung_up);
+    let served = match ServedReplicas::start(replicas, &databases) {
+        Ok(replicas) => {
+            let served = serve(arguments, context, &databases, &replicas, &security, &mut manager, &hung_up);
+            replicas.stop();
+            served
+        }
+        Err(error) => Err(error.into()),
+    };
     // Whatever came of serving, what is open is closed.
     let closed = databases.close_all();
     served?;
@@ -195,6 +225,7 @@ fn serve(
     arguments: &ServeArguments,
     context: &Context,
     databases: &Arc<DatabaseCatalogue>,
+    replicas: &ServedReplicas,
     security: &SecurityOptions,
     manager: &mut ServiceManager,
     hung_up: &AtomicBool,
@@ -221,10 +252,12 @@ fn serve(
         if hung_up.swap(false, Ordering::Relaxed) {
             manager.reloading();
             server.reload();
+            replicas.start_again();
             tracing::info!(target: target::SERVER, "files were read again");
             manager.ready(&status);
         }
         log_notices(&server);
+        replicas.log_changes();
         manager.sign_of_life(server.since_sweep());
     }
     manager.stopping();
@@ -270,7 +303,7 @@ impl DatabaseReport {
         let is_default = databases.default_name().as_ref() == Some(name);
         let default = is_default.then(|| DEFAULT_ALIAS.to_owned());
         let path = match &info.home {
-            Home::Folder(path) | Home::Root(path) => Some(path.display().to_string()),
+            Home::Folder(path) | Home::Replica(path) | Home::Root(path) => Some(path.display().to_string()),
             Home::Given => None,
         };
         Self {

@@ -66,7 +66,9 @@ pub enum FileValue {
     List(Vec<FileValue>),
     /// A table without a key in it.
     EmptyTable,
-    /// What no setting is: a date, a table in a list.
+    /// A table in a list.
+    Table(Vec<(String, FileValue)>),
+    /// What no setting is: a date.
     Other,
 }
 
@@ -155,7 +157,11 @@ fn file_value(value: &Spanned<DeValue<'_>>) -> FileValue {
         DeValue::String(text) => FileValue::Text(text.to_string()),
         DeValue::Array(values) => FileValue::List(values.iter().map(file_value).collect()),
         DeValue::Table(table) if table.is_empty() => FileValue::EmptyTable,
-        DeValue::Table(_) | DeValue::Datetime(_) => FileValue::Other,
+        DeValue::Table(table) => {
+            let entries = table.iter().map(|(name, value)| (name.get_ref().to_string(), file_value(value)));
+            FileValue::Table(entries.collect())
+        }
+        DeValue::Datetime(_) => FileValue::Other,
     }
 }
 
@@ -186,6 +192,15 @@ mod tests {
                 entry("check", FileValue::EmptyTable, 8),
             ]
         );
+    }
+
+    #[test]
+    fn a_table_in_a_list_is_one_value() {
+        let file =
+            parse(Path::new("a.toml"), "[[serve.replica]]\ndatabase = 'a.eg'\n[[serve.replica]]\n").unwrap();
+        let table = FileValue::Table(vec![("database".to_owned(), FileValue::Text("a.eg".to_owned()))]);
+        assert_eq!(file.entries[0].key, ["serve", "replica"]);
+        assert_eq!(file.entries[0].value, FileValue::List(vec![table, FileValue::EmptyTable]));
     }
 
     #[test]

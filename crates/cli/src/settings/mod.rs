@@ -14,6 +14,7 @@
 //! had not been said: what is said on the command line wins and never conflicts with a file.
 
 pub mod file;
+pub mod inline_table;
 pub mod print;
 pub mod resolve;
 pub mod setting;

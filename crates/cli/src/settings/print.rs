@@ -12,6 +12,7 @@
 //! What is alike for all commands below another that have it stands once. So the text is shorter, and
 //! read as a file it sets what it shows.
 
+use crate::settings::inline_table::InlineTable;
 use crate::settings::resolve::{EffectiveValue, Origin, Resolved};
 use crate::settings::setting::{Kind, Setting};
 use serde::Serialize;
@@ -126,6 +127,10 @@ fn value(kind: Kind, text: &str) -> toml::Value {
             let whole = text.parse().map(toml::Value::Integer);
             let real = || text.parse().map(toml::Value::Float);
             whole.or_else(|_| real()).unwrap_or_else(|_| toml::Value::String(text.to_owned()))
+        }
+        Kind::Table => {
+            let table = text.parse::<InlineTable>().ok().and_then(|table| table.table());
+            table.map_or_else(|| toml::Value::String(text.to_owned()), toml::Value::Table)
         }
         Kind::Text | Kind::Form => toml::Value::String(text.to_owned()),
     }

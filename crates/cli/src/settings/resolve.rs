@@ -9,6 +9,7 @@
 //! the option would refuse is an error; a variable that is nearly one is told.
 
 use crate::settings::file::{FileValue, SettingsFile};
+use crate::settings::inline_table::InlineTable;
 use crate::settings::setting::{Kind, Setting, commands, settings, variable};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
@@ -91,10 +92,11 @@ pub fn resolve(
             let place = format!("{}:{}", file.path.display(), entry.line);
             let key = entry.key.join(".");
             for setting in known.find(&place, &key, &entry.value)? {
-                let texts = texts(setting, &entry.value)
+                let folder = file.path.parent().unwrap_or(Path::new(""));
+                let texts = texts(setting, &entry.value, folder)
                     .and_then(|texts| accepted(setting, texts))
                     .map_err(|why| Error::invalid(format!("{place}: {key}: {why}")))?;
-                let texts = if setting.is_path { beside(&file.path, texts) } else { texts };
+                let texts = if setting.is_path { beside(folder, texts) } else { texts };
                 let origin = Origin::File { path: file.path.clone(), line: entry.line };
                 here.insert(key.clone(), EffectiveValue { texts, origin });
             }
@@ -164,9 +166,8 @@ fn with_default(command: Command, path: &[String], setting: &Setting, texts: &[S
     }
 }
 
-/// Names of files as the settings file at `path` means them: relative to its own folder.
-fn beside(path: &Path, names: Vec<String>) -> Vec<String> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+/// Names of files as a settings file in `folder` means them: relative to its own folder.
+fn beside(folder: &Path, names: Vec<String>) -> Vec<String> {
     names.into_iter().map(|name| folder.join(name).to_string_lossy().into_owned()).collect()
 }
 
@@ -270,16 +271,24 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, near)| near)
 }
 
-/// What a file's value is on the command line.
-fn texts(setting: &Setting, value: &FileValue) -> std::result::Result<Vec<String>, String> {
+/// What a value of a file in `folder` is on the command line.
+fn texts(setting: &Setting, value: &FileValue, folder: &Path) -> std::result::Result<Vec<String>, String> {
     if let (true, FileValue::List(values)) = (setting.is_list, value) {
-        return values.iter().map(|value| text(setting, value)).collect();
+        return values.iter().map(|value| text(setting, value, folder)).collect();
     }
-    Ok(vec![text(setting, value)?])
+    Ok(vec![text(setting, value, folder)?])
 }
 
-fn text(setting: &Setting, value: &FileValue) -> std::result::Result<String, String> {
+fn text(setting: &Setting, value: &FileValue, folder: &Path) -> std::result::Result<String, String> {
     let wanted = match (setting.kind, value) {
+        (Kind::Table, FileValue::Table(entries)) => {
+            let entry = |(key, value): &(String, FileValue)| Some((key.clone(), toml_value(value)?));
+            let table: Option<toml::Table> = entries.iter().map(entry).collect();
+            return table
+                .map(|table| InlineTable::text_of(table, folder))
+                .ok_or_else(|| "expected texts, numbers, true or false as values".to_owned());
+        }
+        (Kind::Table, _) => return Err("expected tables, each below a line [[...]] of its own".to_owned()),
         (Kind::Switch, FileValue::Switch(on)) => return Ok(on.to_string()),
         (Kind::Switch, _) => "expected true or false".to_owned(),
         (Kind::Number, FileValue::Text(text)) if text.parse::<f64>().is_ok() => {
@@ -296,11 +305,27 @@ fn text(setting: &Setting, value: &FileValue) -> std::result::Result<String, Str
     Err(wanted + if setting.is_list { ", or a list of them" } else { "" })
 }
 
+/// A value in a table; `None` for what stands in none.
+fn toml_value(value: &FileValue) -> Option<toml::Value> {
+    Some(match value {
+        FileValue::Switch(on) => toml::Value::Boolean(*on),
+        FileValue::Number(text) => match text.parse() {
+            Ok(number) => toml::Value::Integer(number),
+            Err(_) => toml::Value::Float(text.parse().ok()?),
+        },
+        FileValue::Text(text) => toml::Value::String(text.clone()),
+        FileValue::List(values) => toml::Value::Array(values.iter().map(toml_value).collect::<Option<_>>()?),
+        FileValue::EmptyTable | FileValue::Table(_) | FileValue::Other => return None,
+    })
+}
+
 fn of_variable(setting: &Setting, text: &str) -> std::result::Result<Vec<String>, String> {
     match (setting.kind, text) {
         (Kind::Switch, "true" | "1") => Ok(vec!["true".to_owned()]),
         (Kind::Switch, "false" | "0") => Ok(vec!["false".to_owned()]),
         (Kind::Switch, _) => Err("expected true or false".to_owned()),
+        // A table has commas of its own.
+        (Kind::Table, _) => Ok(vec![text.to_owned()]),
         _ if setting.is_list => Ok(text.split(',').map(str::to_owned).collect()),
         _ => Ok(vec![text.to_owned()]),
     }

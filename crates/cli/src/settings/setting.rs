@@ -17,6 +17,7 @@
 //! `serve` is an exception: its files (users, certificates, logs) are how a service is set up, and are settings. A
 //! relative name in a settings file is relative to the folder of that file, since a service has no folder of its own.
 
+use crate::settings::inline_table::InlineTable;
 use clap::{Arg, ArgAction, Command};
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 const WITHOUT_SETTINGS: [&str; 2] = ["completions", "man"];
 /// Options that are no settings: two are about settings themselves, some make a call another one, queries, variables
 /// and the folder of databases are what it is about, and what may be lost or made for good (a database of an engine) is said each time.
-const NO_SETTINGS: [&str; 13] = [
+const NO_SETTINGS: [&str; 17] = [
     "no-config",
     "print-config",
     "propose",
@@ -41,6 +42,10 @@ const NO_SETTINGS: [&str; 13] = [
     "engine",
     "new",
     "root",
+    "until",
+    "shell",
+    "forget-source",
+    "source",
 ];
 
 /// Commands whose options that name files and folders are settings.
@@ -74,6 +79,8 @@ pub enum Kind {
     Text,
     /// A text of a form of its own; a number may be one.
     Form,
+    /// Keys and values: a table in a file.
+    Table,
 }
 
 impl Setting {
@@ -216,6 +223,8 @@ fn kind(option: &Arg) -> Kind {
     let texts = [TypeId::of::<String>(), TypeId::of::<OsString>(), TypeId::of::<PathBuf>()];
     if matches!(option.get_action(), ArgAction::SetTrue) || is(&[TypeId::of::<bool>()]) {
         Kind::Switch
+    } else if is(&[TypeId::of::<InlineTable>()]) {
+        Kind::Table
     } else if is(&numbers) {
         Kind::Number
     } else if is(&texts) || !option.get_possible_values().is_empty() {

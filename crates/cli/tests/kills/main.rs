@@ -9,6 +9,7 @@
 //! faults       fdatasync, pwrite and rename that fail once, by strace
 //! full_disk    a file system of a few megabytes
 //! plain_io     a file system without direct I/O
+//! replicas     a replica of PostgreSQL, and PostgreSQL with it
 //! server_jobs  a server with a job at work, and one whose disk is full
 //! served_...   a server: under 64 clients, on a disk that fails or is full, while it creates or drops databases
 //! ```
@@ -31,6 +32,7 @@ mod moments;
 mod opening;
 #[cfg(target_os = "linux")]
 mod plain_io;
+mod replicas;
 mod served_databases;
 mod served_faults;
 mod served_writes;

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Random moments of one test; the seed is printed.
 pub struct Moments(u64);
 
-fn number(name: &str) -> Option<u64> {
+/// The number that the environment variable `name` has, if it is set.
+pub fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is `{text}`, no number")))
 }
 

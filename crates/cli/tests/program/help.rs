@@ -2,13 +2,14 @@
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "import",
     "export",
     "query",
     "shell",
     "serve",
     "user",
+    "replica",
     "run",
     "stats",
     "check",

@@ -140,12 +140,18 @@ impl Folder {
 
     /// Starts `evergraph serve` in this folder with `arguments`, at a free port of this machine.
     pub fn serve(&self, arguments: &[&str]) -> Served {
+        self.serve_with(&[], arguments)
+    }
+
+    /// The same with these variables of the environment.
+    pub fn serve_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Served {
         let listen = ["--listen", "127.0.0.1:0"];
         let listen = if arguments.contains(&"--listen") { &[][..] } else { &listen[..] };
         let mut child = program()
             .arg("serve")
             .args(arguments)
             .args(listen)
+            .envs(variables.iter().copied())
             .current_dir(self.root())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -435,6 +435,13 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "remote_files::a_download_that_breaks_off_leaves_nothing",
             &["a download that breaks off leaves nothing"],
         ),
+        ConfirmBeforeSync => ("follow", POWER_CUTS, &["was confirmed, and", "somebody else read from it"]),
+        ConfirmInTransaction => ("follow", POWER_CUTS, &["was confirmed, and", "somebody else read from it"]),
+        StreamAbortOfEverything => (
+            "transactions",
+            "rolling_back_to_a_savepoint_keeps_the_rest_of_its_transaction",
+            &["the rest of the transaction is"],
+        ),
         SlowQueriesKeepValues => (
             "security",
             "logs::slow_queries_are_logged_without_values",

@@ -17,6 +17,7 @@ pub const WITHOUT_THREADS: &str = "committers_that_hold_no_thread_are_durable_wh
 
 pub const CLOSING: &str =
     "databases::closing_cancels_what_does_not_end_in_time_and_leaves_other_databases_alone";
+pub const POWER_CUTS: &str = "crashes::power_cuts_lose_and_double_nothing_and_confirm_nothing_early";
 pub const LONG_TASKS: &str = "short_tasks_go_before_long_ones_which_have_their_turn_all_the_same";
 pub const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
 

@@ -169,6 +169,12 @@ impl<Description> Faults<Description> {
     pub fn count(&self) -> u64 {
         self.count
     }
+
+    /// The first one that is described.
+    #[must_use]
+    pub fn first(&self) -> Option<&Description> {
+        self.described.first().map(|(_, description)| description)
+    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ impl MemoryShares {
 
     /// What edges may take whose ends are looked up together.
     #[must_use]
-    pub(crate) fn edges_bytes(self) -> u64 {
+    pub fn edges_bytes(self) -> u64 {
         self.waiting + self.ids / 2
     }
 }

@@ -598,6 +598,11 @@ mod tests {
             "step 2 (`where`), argument 1, step 1 (`limit`), argument 1: \
              `limit` takes (integer) or (Scope, integer), and this is a string"
         );
+        let one = r#"{"@type": "g:P", "@value": {"predicate": "and", "value": [{"@type": "g:P", "@value": {"predicate": "gt", "value": 1}}]}}"#;
+        assert_eq!(
+            refused(&steps(&format!(r#"["V"], ["has", "a", {one}]"#))),
+            "step 2 (`has`), argument 2: `and` takes (predicate, predicate, predicate...), and was given 1 argument"
+        );
     }
 
     #[test]

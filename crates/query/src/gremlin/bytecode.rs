@@ -127,7 +127,7 @@ fn find_within(argument: &Argument, span: Span, places: &mut Vec<InstructionPosi
             .iter()
             .any(|(key, value)| find_within(key, span, places) || find_within(value, span, places)),
         ArgumentKind::WithCardinality(_, value) => find_within(value, span, places),
-        ArgumentKind::Predicate(predicate) => any(&predicate.arguments),
+        ArgumentKind::Predicate(predicate) => predicate.span == span || any(&predicate.arguments),
         ArgumentKind::Strategy(strategy) => {
             strategy.settings.iter().any(|(_, value)| find_within(value, span, places))
         }

@@ -25,7 +25,7 @@ use std::fmt;
 /// The oldest server that streams transactions in progress.
 const VERSION_MIN: u32 = 140_000;
 /// The oldest standby that decodes its log.
-const STANDBY_VERSION_MIN: u32 = 160_000;
+pub const STANDBY_VERSION_MIN: u32 = 160_000;
 
 /// Something that stands in the way.
 #[derive(Clone, PartialEq, Eq, Debug)]

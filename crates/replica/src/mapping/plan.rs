@@ -49,6 +49,10 @@ pub struct PlannedColumn {
     pub name: Box<str>,
     /// How its text is read.
     pub column_type: ColumnType,
+    /// The number of its type: that of a domain or an enum, not of what these are made of.
+    pub type_id: Oid,
+    /// The type's modifier, where another one would change values: of `numeric` and times. `None` of other types.
+    pub type_modifier: Option<i32>,
     /// Whether it is `char(n)`, whose blanks at the end mean nothing.
     pub is_padded: bool,
     /// Whether its values may be stored outside the row, so that an update that leaves them alone doesn't send them.
@@ -87,6 +91,18 @@ pub struct ForeignKeyPlan {
     pub properties: Vec<PropertyPlan>,
     /// What becomes of the edge if the other end isn't there.
     pub missing: MissingEnd,
+    /// What the row's vertex keeps for the edge, whether it is there or not: of an end that isn't promised and is waited for.
+    pub waiting: Option<WaitingPlan>,
+}
+
+/// What a vertex keeps for an edge of its row, so that the edge is made when its other end appears.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitingPlan {
+    /// The property that holds the other end's key, under a hash index of the vertex's label: `TYPE->Label`, or
+    /// `TYPE<-Label` of an edge that leads to the row.
+    pub key: String,
+    /// The properties that hold those of the edge, in the order of [`ForeignKeyPlan::properties`]: `TYPE->Label.name`.
+    pub properties: Vec<String>,
 }
 
 /// What a row becomes as an edge.

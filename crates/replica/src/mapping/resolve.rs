@@ -12,7 +12,7 @@ use crate::mapping::filter::bind::bind;
 use crate::mapping::filter::condition::Condition;
 use crate::mapping::key::{COMPOSITE_PROPERTY, KeyColumn, KeyPlan, is_key_type};
 use crate::mapping::plan::{
-    EdgeIdentity, EdgePlan, EndPlan, ForeignKeyPlan, Plan, PropertyPlan, TablePlan, VertexPlan,
+    EdgeIdentity, EdgePlan, EndPlan, ForeignKeyPlan, Plan, PropertyPlan, TablePlan, VertexPlan, WaitingPlan,
 };
 use crate::mapping::problem::{Fault, MappingProblems};
 use crate::mapping::row_properties::{different_names, properties, property, property_name};
@@ -23,7 +23,7 @@ use crate::pgoutput::relation::Oid;
 use crate::source::catalogue::Catalogue;
 use crate::value::column_type::ColumnType;
 use evergraph_files::import::mapping::rule::ColumnName;
-use evergraph_files::import::mapping::table::{EndColumns, ForeignKeyRule, RowRule, TableRule};
+use evergraph_files::import::mapping::table::{EndColumns, ForeignKeyRule, MissingEnd, RowRule, TableRule};
 use evergraph_graph::nearest::did_you_mean;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -206,11 +206,25 @@ impl<'a> Resolver<'a> {
         }
         let known = &self.labels[label];
         let vertex = || -> Result<VertexPlan, Fault> {
+            let properties = properties(scope, rule, Some(&known.key), &named)?;
+            let names: BTreeSet<&str> = std::iter::once(&known.key.property)
+                .chain(properties.iter().map(|property| &property.name))
+                .map(String::as_str)
+                .collect();
+            let kept = plans.iter().filter_map(|plan| plan.waiting.as_ref());
+            let mut kept = kept.flat_map(|plan| std::iter::once(&plan.key).chain(&plan.properties));
+            if let Some(name) = kept.find(|name| names.contains(name.as_str())) {
+                let why = format!(
+                    "the property {name:?} holds the other end of an edge that waits: give the column of that name \
+                     another one by `rename`"
+                );
+                return Err(Fault::new("rename", why));
+            }
             Ok(VertexPlan {
                 rule: index,
                 label: label.to_owned(),
                 key: known.key.clone(),
-                properties: properties(scope, rule, Some(&known.key), &named)?,
+                properties,
                 condition: condition(scope, rule)?,
                 edges: plans,
                 on_unfit: rule.on_unfit.unwrap_or_default(),
@@ -233,12 +247,15 @@ impl<'a> Resolver<'a> {
             Ok(PropertyPlan { name: own_name.cloned().unwrap_or(property.name), ..property })
         });
         let columns = end.key.columns.iter().map(|column| column.column).collect();
+        let properties = properties.collect::<Result<Vec<_>, Fault>>()?;
+        let missing = edge.missing.or(rule.missing).unwrap_or_default();
         let plan = ForeignKeyPlan {
             edge_type: edge.edge_type.clone(),
+            waiting: waiting(edge, &end, missing, &properties),
             end,
             reverse: edge.reverse,
-            properties: properties.collect::<Result<_, Fault>>()?,
-            missing: edge.missing.or(rule.missing).unwrap_or_default(),
+            properties,
+            missing,
         };
         for name in edge.rename.keys() {
             let column =
@@ -408,6 +425,22 @@ impl<'a> Resolver<'a> {
         let key = KeyPlan { property: target.key.property.clone(), columns: key_columns };
         Ok(EndPlan { label: label.to_owned(), key, is_promised })
     }
+}
+
+/// What the row's vertex keeps for an edge whose other end may be missing.
+fn waiting(
+    edge: &ForeignKeyRule,
+    end: &EndPlan,
+    missing: MissingEnd,
+    properties: &[PropertyPlan],
+) -> Option<WaitingPlan> {
+    if end.is_promised || missing != MissingEnd::Wait {
+        return None;
+    }
+    let arrow = if edge.reverse { "<-" } else { "->" };
+    let key = format!("{}{arrow}{}", edge.edge_type, end.label);
+    let properties = properties.iter().map(|property| format!("{key}.{}", property.name)).collect();
+    Some(WaitingPlan { key, properties })
 }
 
 /// Whether equal values of both types have the same text, but for zeros at the end.

@@ -20,11 +20,16 @@ use crate::mapping::resolve::resolve;
 use crate::mapping::scope::{ForeignKeyScope, TableScope, find_table, same_columns};
 use crate::mapping::sql_name::{display_name, name_parts};
 use crate::source::catalogue::Catalogue;
+use evergraph_files::import::mapping::propose::{TableProposal, table_mapping_text};
 use evergraph_files::import::mapping::rule::ColumnName;
 use evergraph_files::import::mapping::table::{EndColumns, ForeignKeyRule, RowRule, TableRule};
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::nearest::did_you_mean;
 use std::collections::BTreeMap;
+
+/// What a mapping file says that was written by these calls.
+const CAPTION: &str =
+    "How the rows of tables become vertices and edges, as written by the calls of RgMapping.";
 
 /// The rules of a mapping, by the paper's calls.
 #[derive(Clone, Debug)]
@@ -45,6 +50,19 @@ impl<'a> RgMapping<'a> {
     #[must_use]
     pub fn new(catalogue: &'a Catalogue) -> Self {
         Self { catalogue, rules: Vec::new() }
+    }
+
+    /// Goes on with `rules` of the same catalogue.
+    #[must_use]
+    pub fn with_rules(catalogue: &'a Catalogue, rules: Vec<TableRule>) -> Self {
+        Self { catalogue, rules }
+    }
+
+    /// The mapping file that says the rules.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let proposal = |rule: &TableRule| TableProposal { rule: rule.clone(), notes: Vec::new() };
+        table_mapping_text(CAPTION, &self.rules.iter().map(proposal).collect::<Vec<_>>())
     }
 
     /// The rules so far.

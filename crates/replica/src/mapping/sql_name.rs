@@ -10,17 +10,29 @@ use crate::source::catalogue::Table;
 /// `schema.name`, or the name alone of a table of `public`.
 #[must_use]
 pub fn display_name(table: &Table) -> String {
+    display_table(&table.schema, &table.name)
+}
+
+/// As [`display_name`], of a table by its names.
+#[must_use]
+pub fn display_table(schema: &str, table: &str) -> String {
     let quoted = |name: &str| if name.contains(['.', '"']) { quoted_name(name) } else { name.to_owned() };
-    match &*table.schema {
-        "public" => quoted(&table.name),
-        schema => format!("{}.{}", quoted(schema), quoted(&table.name)),
+    match schema {
+        "public" => quoted(table),
+        schema => format!("{}.{}", quoted(schema), quoted(table)),
     }
 }
 
 /// The table's name as SQL has it, with its schema.
 #[must_use]
 pub fn sql_name(table: &Table) -> String {
-    format!("{}.{}", sql_identifier(&table.schema), sql_identifier(&table.name))
+    sql_table(&table.schema, &table.name)
+}
+
+/// As [`sql_name`], of a table by its names.
+#[must_use]
+pub fn sql_table(schema: &str, table: &str) -> String {
+    format!("{}.{}", sql_identifier(schema), sql_identifier(table))
 }
 
 /// A name as SQL has it: in quotes, unless it is sure to need none.

@@ -55,6 +55,17 @@ pub struct RelationColumn {
 }
 
 impl RelationIdentity {
+    /// Its letter in `pg_class.relreplident`.
+    #[must_use]
+    pub const fn letter(self) -> u8 {
+        match self {
+            Self::PrimaryKey => b'd',
+            Self::Nothing => b'n',
+            Self::Full => b'f',
+            Self::Index => b'i',
+        }
+    }
+
     /// The identity with this letter in `pg_class.relreplident`.
     #[must_use]
     pub const fn from_letter(letter: u8) -> Option<Self> {

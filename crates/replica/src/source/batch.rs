@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use evergraph_graph::byte_strings::ByteStrings;
+
 use crate::lsn::Lsn;
 use crate::postgres_time::PostgresTime;
 
@@ -90,49 +92,7 @@ impl ChangeBatch {
 }
 
 /// Rows of COPY in its text format, each with its line feed; [`crate::wire::copy_text::read_row`] reads one.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RowBatch {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl RowBatch {
-    /// Appends a row.
-    pub fn push(&mut self, row: &[u8]) {
-        self.bytes.extend_from_slice(row);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// The rows in their order.
-    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
-        let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        begins.zip(&self.ends).map(|(begin, end)| &self.bytes[begin..*end])
-    }
-
-    /// How many rows there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there is no row.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// Bytes of text.
-    #[must_use]
-    pub fn size_bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Forgets the rows and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-}
+pub type RowBatch = ByteStrings;
 
 #[cfg(test)]
 mod tests {
@@ -149,9 +109,5 @@ mod tests {
         let keepalive = Change::Keepalive { log_end: Lsn::new(3), sent_at: time };
         let expected = [message(Lsn::new(1), &b"abc"[..]), keepalive, message(Lsn::new(4), b"")];
         assert!(batch.changes().eq(expected));
-        let mut rows = RowBatch::default();
-        rows.push(b"1\n");
-        rows.push(b"22\n");
-        assert!(rows.rows().eq([&b"1\n"[..], b"22\n"]));
     }
 }

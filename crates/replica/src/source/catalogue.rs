@@ -238,6 +238,11 @@ impl Types {
         self.0.insert(oid, entry);
     }
 
+    /// All of them, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (Oid, &TypeEntry)> {
+        self.0.iter().map(|(oid, entry)| (*oid, entry))
+    }
+
     /// The type of this number.
     #[must_use]
     pub fn get(&self, oid: Oid) -> Option<&TypeEntry> {

@@ -46,7 +46,7 @@ pub struct StreamRequest {
     /// The publications, which say what is in the stream.
     pub publications: Vec<String>,
     /// The first position that is wanted: transactions that committed before it are not sent. A source goes back to its own
-    /// confirmed position at most.
+    /// confirmed position at most. It is told that everything before is safe here: that must be so.
     pub start: Lsn,
     /// Whether messages of `pg_logical_emit_message` are wanted.
     pub logical_messages: LogicalMessages,

@@ -66,6 +66,9 @@ pub enum SourceError {
     /// The request, or the source's configuration, must be mended first: the text says how.
     #[error("{0}")]
     Invalid(String),
+    /// This machine refused, not the source: its disk is full, or a temporary file cannot be written or read.
+    #[error("{0}")]
+    Local(Error),
 }
 
 impl SourceError {
@@ -112,12 +115,16 @@ impl SourceError {
             Self::Io { .. } => ErrorKind::Io,
             Self::Late { .. } => ErrorKind::Limit,
             Self::Cancelled { .. } => ErrorKind::Cancelled,
+            Self::Local(error) => error.kind(),
         }
     }
 }
 
 impl From<SourceError> for Error {
     fn from(error: SourceError) -> Self {
-        Error::new(error.kind(), error.to_string()).because(error)
+        match error {
+            SourceError::Local(error) => error,
+            other => Error::new(other.kind(), other.to_string()).because(other),
+        }
     }
 }

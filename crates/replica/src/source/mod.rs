@@ -4,6 +4,7 @@
 //! contract    what a source offers: catalogue, copy, stream, confirm
 //!    ├── postgres    a PostgreSQL server, 14 or newer
 //!    └── scripted    recorded messages, which may break off and lie: for tests
+//! replica_source     what following needs beside: slots, publications
 //! ```
 
 pub mod batch;
@@ -11,4 +12,6 @@ pub mod catalogue;
 pub mod contract;
 pub mod error;
 pub mod postgres;
+pub mod replica_source;
 pub mod scripted;
+pub mod slot_state;

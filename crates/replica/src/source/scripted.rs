@@ -12,15 +12,21 @@ use std::time::Duration;
 use evergraph_graph::cancel::CancelFlag;
 
 use crate::lsn::Lsn;
+use crate::mapping::server_state::ServerState;
 use crate::pgoutput::decoder::Decoder;
 use crate::pgoutput::message::{Message, Xid};
 use crate::pgoutput::relation::Oid;
 use crate::postgres_time::PostgresTime;
 use crate::source::batch::{BATCH_BYTES, ChangeBatch, RowBatch};
-use crate::source::catalogue::Catalogue;
+use crate::source::catalogue::{Catalogue, Operations, Publication, PublishedTable};
 use crate::source::contract::{ChangeStream, CopyRequest, RowStream, Source, SourceIdentity, StreamRequest};
 use crate::source::error::{SourceError, SourceResult};
+use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use crate::source::slot_state::{PLUGIN, SlotState};
 use crate::wire::server_error::ServerError;
+
+/// How long a wait for nothing takes.
+const SILENCE: Duration = Duration::from_millis(2);
 
 /// What a scripted stream sends next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,13 +45,16 @@ pub enum ScriptStep {
     Checkpoint,
     /// The source refuses with this SQLSTATE.
     Refuse(&'static str),
+    /// The source's catalogue is this from here on. Nothing of it is in the stream.
+    Catalogue(Box<Catalogue>),
+    /// Somebody drops the slot, and the connection breaks.
+    DropSlot,
 }
 
 /// Recorded messages in place of a database.
 #[derive(Clone, Debug)]
 pub struct ScriptedSource {
     identity: SourceIdentity,
-    catalogue: Catalogue,
     tables: Vec<ScriptedTable>,
     slot: Arc<Mutex<Slot>>,
 }
@@ -55,12 +64,20 @@ pub struct ScriptedSource {
 struct ScriptedTable {
     schema: String,
     name: String,
-    /// As COPY sends them.
+    /// As COPY sends them, with all columns of the catalogue's table.
     rows: Vec<Vec<u8>>,
+    /// After how many rows the connection breaks.
+    broken_after: Option<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
+    catalogue: Catalogue,
+    /// Its name, if a reader made it by name.
+    name: Option<String>,
+    was_dropped: bool,
+    /// The end of the log, as far as the script says.
+    log_end: Lsn,
     steps: VecDeque<ScriptStep>,
     sent: SentTransactions,
     confirmed: Lsn,
@@ -77,15 +94,39 @@ impl ScriptedSource {
         catalogue: Catalogue,
         steps: impl IntoIterator<Item = ScriptStep>,
     ) -> Self {
-        let slot = Slot { steps: steps.into_iter().collect(), ..Slot::default() };
-        Self { identity, catalogue, tables: Vec::new(), slot: Arc::new(Mutex::new(slot)) }
+        let log_end = identity.log_end;
+        let slot = Slot { catalogue, log_end, steps: steps.into_iter().collect(), ..Slot::default() };
+        Self { identity, tables: Vec::new(), slot: Arc::new(Mutex::new(slot)) }
     }
 
-    /// The same with a table to copy.
+    /// The same with a table to copy. Where the catalogue has the table, rows have its columns, in their order, and a copy
+    /// gets those that it asks for.
     #[must_use]
     pub fn with_rows(mut self, schema: &str, table: &str, rows: Vec<Vec<u8>>) -> Self {
-        self.tables.push(ScriptedTable { schema: schema.to_owned(), name: table.to_owned(), rows });
+        let (schema, name) = (schema.to_owned(), table.to_owned());
+        self.tables.push(ScriptedTable { schema, name, rows, broken_after: None });
         self
+    }
+
+    /// The same, whose connection breaks after `rows` rows of the table that was added last.
+    ///
+    /// # Panics
+    /// If there is no table.
+    #[must_use]
+    pub fn broken_after(mut self, rows: usize) -> Self {
+        self.tables.last_mut().expect("a table was added").broken_after = Some(rows);
+        self
+    }
+
+    /// Appends steps, for streams that have come to the end of the script.
+    pub fn go_on(&self, steps: impl IntoIterator<Item = ScriptStep>) {
+        lock(&self.slot).steps.extend(steps);
+    }
+
+    /// Steps that no stream has come to.
+    #[must_use]
+    pub fn steps_left(&self) -> usize {
+        lock(&self.slot).steps.len()
     }
 
     /// Every position that was confirmed, in order.
@@ -158,6 +199,11 @@ impl SentTransactions {
         self.relations.values().cloned().chain(transactions).collect()
     }
 
+    /// The end of the newest commit.
+    fn end(&self) -> Lsn {
+        self.transactions.iter().filter_map(|sent| sent.end).max().unwrap_or_default()
+    }
+
     fn forget(&mut self, saved: Lsn) {
         self.transactions.retain(|sent| sent.end.is_none_or(|end| end > saved));
     }
@@ -165,6 +211,18 @@ impl SentTransactions {
 
 fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
     slot.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn refused(doing: &str, sqlstate: &str, message: &str) -> SourceError {
+    SourceError::Server {
+        doing: doing.to_owned(),
+        error: Box::new(ServerError {
+            severity: "ERROR".into(),
+            sqlstate: sqlstate.into(),
+            message: message.into(),
+            ..ServerError::default()
+        }),
+    }
 }
 
 fn broken() -> SourceError {
@@ -176,11 +234,11 @@ fn broken() -> SourceError {
 
 impl Source for ScriptedSource {
     fn identity(&mut self) -> SourceResult<SourceIdentity> {
-        Ok(self.identity.clone())
+        Ok(SourceIdentity { log_end: lock(&self.slot).log_end, ..self.identity.clone() })
     }
 
     fn catalogue(&mut self) -> SourceResult<Catalogue> {
-        Ok(self.catalogue.clone())
+        Ok(lock(&self.slot).catalogue.clone())
     }
 
     fn copy(&mut self, request: &CopyRequest, _: &CancelFlag) -> SourceResult<Box<dyn RowStream>> {
@@ -189,11 +247,29 @@ impl Source for ScriptedSource {
         let Some(found) = self.tables.iter().find(is_asked) else {
             return Err(SourceError::Invalid(format!("the script has no table {schema}.{table}")));
         };
-        Ok(Box::new(ScriptedRows(found.rows.clone().into())))
+        let slot = lock(&self.slot);
+        let columns = slot.catalogue.table(schema, table).map(|known| {
+            let place = |name: &String| {
+                let place = known.columns.iter().position(|column| *column.name == **name);
+                place.ok_or_else(|| {
+                    SourceError::Invalid(format!("the script has no column {schema}.{table}.{name}"))
+                })
+            };
+            request.columns.iter().map(place).collect::<SourceResult<Vec<usize>>>()
+        });
+        let columns = columns.transpose()?;
+        let rows = found
+            .rows
+            .iter()
+            .map(|row| columns.as_ref().map_or_else(|| row.clone(), |columns| columns_of(row, columns)));
+        Ok(Box::new(ScriptedRows { rows: rows.collect(), broken_after: found.broken_after }))
     }
 
     fn stream(&mut self, request: &StreamRequest) -> SourceResult<Box<dyn ChangeStream>> {
         let slot = lock(&self.slot);
+        if slot.was_dropped {
+            return Err(refused("follow the script", "42704", "the slot was dropped"));
+        }
         let start = request.start.max(slot.confirmed);
         let again = slot.sent.again(start);
         drop(slot);
@@ -201,16 +277,135 @@ impl Source for ScriptedSource {
     }
 }
 
-struct ScriptedRows(VecDeque<Vec<u8>>);
+impl ReplicaSource for ScriptedSource {
+    fn place(&self) -> String {
+        format!("a script of {}", self.identity.database)
+    }
+
+    fn another(&self, _: &CancelFlag) -> Box<dyn ReplicaSource> {
+        Box::new(self.clone())
+    }
+
+    fn server_state(&mut self) -> SourceResult<ServerState> {
+        Ok(ServerState {
+            version: self.identity.server_version,
+            wal_level: "logical".into(),
+            slots_max: 10,
+            slots_used: 0,
+            senders_max: 10,
+            senders_used: 0,
+            role: "script".into(),
+            database: self.identity.database.clone(),
+            may_replicate: true,
+            may_create: true,
+            is_standby: false,
+        })
+    }
+
+    fn slot_state(&mut self, name: &str) -> SourceResult<Option<SlotState>> {
+        let slot = lock(&self.slot);
+        Ok((slot.name.as_deref() == Some(name)).then(|| SlotState {
+            plugin: Some(PLUGIN.into()),
+            database: Some(self.identity.database.clone()),
+            active_process: None,
+            restart_lsn: Some(slot.saved),
+            confirmed_lsn: Some(slot.confirmed),
+            wal_status: Some("reserved".into()),
+            safe_bytes: None,
+            kept_bytes: Some(slot.log_end.bytes_since(slot.saved)),
+        }))
+    }
+
+    fn create_slot(&mut self, name: &str, _: &CancelFlag) -> SourceResult<ExportedSlot> {
+        let mut slot = lock(&self.slot);
+        if slot.name.is_some() {
+            return Err(refused("make a slot of the script", "42710", "the script has a slot"));
+        }
+        (slot.name, slot.was_dropped) = (Some(name.to_owned()), false);
+        (slot.confirmed, slot.saved) = (slot.log_end, slot.log_end);
+        Ok(ExportedSlot::new(slot.log_end, None, ()))
+    }
+
+    fn drop_slot(&mut self, name: &str) -> SourceResult<()> {
+        let mut slot = lock(&self.slot);
+        if slot.name.as_deref() != Some(name) {
+            return Err(refused("drop a slot of the script", "42704", "the script has no such slot"));
+        }
+        (slot.name, slot.was_dropped) = (None, true);
+        Ok(())
+    }
+
+    fn create_publication(&mut self, name: &str, tables: &[(String, String)]) -> SourceResult<()> {
+        let mut slot = lock(&self.slot);
+        let published = tables.iter().filter_map(|(schema, table)| {
+            let columns = slot.catalogue.table(schema, table)?.columns.iter();
+            Some(PublishedTable {
+                schema: schema.as_str().into(),
+                table: table.as_str().into(),
+                columns: columns.map(|column| column.name.clone()).collect(),
+                row_filter: None,
+            })
+        });
+        let publication = Publication {
+            name: name.into(),
+            has_all_tables: false,
+            operations: Operations { inserts: true, updates: true, deletes: true, truncates: true },
+            is_by_root: true,
+            tables: published.collect(),
+        };
+        slot.catalogue.publications.push(publication);
+        Ok(())
+    }
+
+    fn drop_publication(&mut self, name: &str) -> SourceResult<()> {
+        lock(&self.slot).catalogue.publications.retain(|publication| &*publication.name != name);
+        Ok(())
+    }
+
+    fn slots_of_database(&mut self) -> SourceResult<Vec<String>> {
+        Ok(lock(&self.slot).name.iter().cloned().collect())
+    }
+
+    fn timeline_end(&mut self, _: u32, _: u32) -> SourceResult<Option<Lsn>> {
+        Ok(None)
+    }
+
+    fn filled_columns(&mut self, _: Oid) -> SourceResult<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn partition_origin(&mut self, _: Oid) -> SourceResult<Option<PartitionOrigin>> {
+        Ok(Some(PartitionOrigin::Attached))
+    }
+}
+
+/// A row of COPY with these columns alone. A tab within a column is escaped, so that each one that stands there separates.
+fn columns_of(row: &[u8], columns: &[usize]) -> Vec<u8> {
+    let cells: Vec<&[u8]> = row.strip_suffix(b"\n").unwrap_or(row).split(|byte| *byte == b'\t').collect();
+    let mut cut: Vec<u8> =
+        columns.iter().filter_map(|column| cells.get(*column)).copied().collect::<Vec<_>>().join(&b'\t');
+    cut.push(b'\n');
+    cut
+}
+
+struct ScriptedRows {
+    rows: VecDeque<Vec<u8>>,
+    broken_after: Option<usize>,
+}
 
 impl RowStream for ScriptedRows {
     fn next_batch(&mut self, batch: &mut RowBatch) -> SourceResult<bool> {
         batch.clear();
         while batch.size_bytes() < BATCH_BYTES {
-            match self.0.pop_front() {
-                Some(row) => batch.push(&row),
-                None => break,
+            if self.broken_after == Some(0) && batch.is_empty() {
+                return Err(broken());
             }
+            if self.broken_after == Some(0) {
+                break;
+            }
+            let Some(row) = self.rows.pop_front() else { break };
+            self.broken_after = self.broken_after.map(|rows| rows - 1);
+            batch.push(&row);
         }
         Ok(!batch.is_empty())
     }
@@ -224,7 +419,7 @@ struct ScriptedStream {
 }
 
 impl ChangeStream for ScriptedStream {
-    fn next_batch(&mut self, _: Duration) -> SourceResult<Option<ChangeBatch>> {
+    fn next_batch(&mut self, time_max: Duration) -> SourceResult<Option<ChangeBatch>> {
         if self.is_over {
             return Err(broken());
         }
@@ -237,14 +432,31 @@ impl ChangeStream for ScriptedStream {
             return Ok(Some(batch));
         }
         match slot.steps.pop_front() {
-            None | Some(ScriptStep::Silence) => return Ok(None),
+            None | Some(ScriptStep::Silence) => {
+                drop(slot);
+                std::thread::sleep(time_max.min(SILENCE));
+                return Ok(None);
+            }
             Some(ScriptStep::Messages(messages)) => {
                 for message in messages {
                     batch.push_message(Lsn::ZERO, Lsn::ZERO, PostgresTime::default(), &message);
                     slot.sent.add(message);
                 }
+                slot.log_end = slot.log_end.max(slot.sent.end());
             }
-            Some(ScriptStep::Keepalive(position)) => batch.push_keepalive(position, PostgresTime::default()),
+            Some(ScriptStep::Keepalive(position)) => {
+                slot.log_end = slot.log_end.max(position);
+                batch.push_keepalive(position, PostgresTime::default());
+            }
+            Some(ScriptStep::Catalogue(catalogue)) => {
+                slot.catalogue = *catalogue;
+                return Ok(None);
+            }
+            Some(ScriptStep::DropSlot) => {
+                (slot.name, slot.was_dropped) = (None, true);
+                self.is_over = true;
+                return Err(broken());
+            }
             Some(ScriptStep::Break) => {
                 self.is_over = true;
                 return Err(broken());
@@ -262,15 +474,7 @@ impl ChangeStream for ScriptedStream {
             }
             Some(ScriptStep::Refuse(sqlstate)) => {
                 self.is_over = true;
-                return Err(SourceError::Server {
-                    doing: "read the scripted stream".to_owned(),
-                    error: Box::new(ServerError {
-                        severity: "ERROR".into(),
-                        sqlstate: sqlstate.into(),
-                        message: "the script refuses here".into(),
-                        ..ServerError::default()
-                    }),
-                });
+                return Err(refused("read the scripted stream", sqlstate, "the script refuses here"));
             }
         }
         Ok(Some(batch))

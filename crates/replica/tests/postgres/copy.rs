@@ -29,7 +29,7 @@ fn copy(
     let (mut batch, mut rows) = (RowBatch::default(), Vec::new());
     while stream.next_batch(&mut batch)? {
         let mut cells = Vec::new();
-        for row in batch.rows() {
+        for row in batch.iter() {
             read_row(row, &mut cells).unwrap();
             let text = |cell: &Option<std::borrow::Cow<'_, [u8]>>| {
                 cell.as_ref().map(|cell| String::from_utf8(cell.to_vec()).unwrap())

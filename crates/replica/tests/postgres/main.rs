@@ -6,7 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod catalogue;
+mod copies;
 mod copy;
+mod data_sets;
 #[path = "../recorded/describer.rs"]
 mod describer;
 mod faults;
@@ -18,5 +20,6 @@ mod record;
 mod recording;
 mod server;
 mod slots;
+mod sql_graph;
 mod traps;
 mod values;

@@ -8,11 +8,11 @@ use evergraph_graph::split_mix::{GAMMA, mix};
 use evergraph_replica::mapping::check::{Finding, Severity, check};
 use evergraph_replica::mapping::propose::propose;
 use evergraph_replica::mapping::resolve::resolve;
-use evergraph_replica::mapping::server_state::ServerState;
 use evergraph_replica::pgoutput::tuple::Cell;
 use evergraph_replica::source::catalogue::Catalogue;
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::replica_source::ReplicaSource as _;
 use std::path::Path;
 
 /// One table with every type that conditions compare.
@@ -178,8 +178,7 @@ fn random_condition(random: &mut u64, depth: usize) -> String {
 }
 
 fn check_of(database: &TestDatabase, rules: &[TableRule]) -> Vec<Finding> {
-    let row = database.run(ServerState::QUERY).remove(0);
-    let state = ServerState::from_row(&row).expect("the query's own row");
+    let state = PostgresSource::new(database.settings(), CancelFlag::default()).server_state().unwrap();
     assert_eq!((state.wal_level.as_str(), state.may_replicate, state.is_standby), ("logical", true, false));
     check(rules, &catalogue_of(database), &state, "graph")
 }

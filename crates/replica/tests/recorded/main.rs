@@ -4,6 +4,7 @@
 
 mod describer;
 mod recording;
+mod transactions;
 
 use evergraph_replica::pgoutput::decoder::Decoder;
 use evergraph_replica::wire::replication_frame::ReplicationFrame;

@@ -81,13 +81,24 @@ impl DatabaseCatalogue {
             enter_home(&mut homes, Arc::clone(&name), home)?;
             order.push(name);
         }
+        for path in &options.replicas {
+            let name: Arc<str> = name_of(path)?.into();
+            enter_home(&mut homes, Arc::clone(&name), Home::Replica(path.clone()))?;
+            order.push(name);
+        }
         if let Some(root) = &root {
             let (found, refused) = root.folders()?;
             notices.extend(refused);
             for folder in found {
                 let name: Arc<str> = folder.name.into();
                 let home = Home::Root(folder.path);
-                if homes.get(&name) != Some(&home) {
+                let is_replica = match (homes.get(&name), &home) {
+                    (Some(Home::Replica(replica)), Home::Root(path)) => {
+                        replica.canonicalize().is_ok_and(|replica| replica == *path)
+                    }
+                    _ => false,
+                };
+                if homes.get(&name) != Some(&home) && !is_replica {
                     enter_home(&mut homes, name, home)?;
                 }
             }
@@ -264,6 +275,11 @@ impl DatabaseCatalogue {
     /// last sync.
     pub fn close_database(&self, name: &str) -> Result<DatabaseInfo> {
         let served = self.known(name)?;
+        if let Home::Replica(_) = served.home() {
+            return Err(Error::invalid(format!(
+                "the database {name:?} follows a source, and is closed with the server alone"
+            )));
+        }
         served.close(ClosingChange::Close, self.options.close_limits())?;
         Ok(served.info())
     }
@@ -420,7 +436,7 @@ impl Drop for ChangeUnderWay {
 
 fn enter_home(homes: &mut BTreeMap<Arc<str>, Home>, name: Arc<str>, home: Home) -> Result<()> {
     let path = |home: &Home| match home {
-        Home::Folder(path) | Home::Root(path) => path.display().to_string(),
+        Home::Folder(path) | Home::Replica(path) | Home::Root(path) => path.display().to_string(),
         Home::Given => String::new(),
     };
     if let Some(other) = homes.get(&name) {

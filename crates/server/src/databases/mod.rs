@@ -12,6 +12,7 @@
 pub mod catalogue;
 pub mod change;
 mod ending_checkpoint;
+pub mod follower;
 pub mod memory_shares;
 pub mod name;
 pub mod open_database;

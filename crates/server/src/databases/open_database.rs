@@ -5,7 +5,6 @@
 //!            └── interrupted          drain            uses end, or are interrupted; then sessions are broken off
 //! ```
 
-use crate::failure::is_full_disk;
 use crate::session::Session;
 use evergraph::Database;
 use evergraph_graph::cancel::CancelFlag;
@@ -216,7 +215,7 @@ impl DatabaseUse {
     pub fn note_commit(&self, outcome: std::result::Result<(), &Error>) {
         match outcome {
             Ok(()) => self.open.is_disk_full.store(false, Ordering::Relaxed),
-            Err(error) if is_full_disk(error) => self.open.is_disk_full.store(true, Ordering::Relaxed),
+            Err(error) if error.is_full_disk() => self.open.is_disk_full.store(true, Ordering::Relaxed),
             // A conflict, say.
             Err(_) => {}
         }

@@ -1,6 +1,7 @@
 //! Options: how databases are opened and closed, and what memory they may take.
 
 use evergraph::{EngineKind, Options};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a catalogue opens and closes its databases.
@@ -13,6 +14,9 @@ pub struct CatalogueOptions {
     /// Bytes of memory that each database may take. By default one database that is served alone may take all, and of
     /// several each an eighth of the limit for all, or less if more of them are there at the start; 64 MiB at least.
     pub database_memory_limit_bytes: Option<u64>,
+    /// Folders of databases that follow a source, made if they are not there. Who starts the server makes them follow it, by
+    /// [`ServedDatabase::follow`](crate::databases::served_database::ServedDatabase::follow).
+    pub replicas: Vec<PathBuf>,
     /// How long requests may go on when their database is closed, before they are cancelled.
     pub close_grace: Duration,
     /// How long they may take to end then, before their database stays open after all.
@@ -41,6 +45,7 @@ impl Default for CatalogueOptions {
         Self {
             open: Options::default(),
             database_memory_limit_bytes: None,
+            replicas: Vec::new(),
             close_grace: Duration::from_secs(5),
             close_time_max: Duration::from_secs(30),
         }

@@ -8,15 +8,20 @@
 //! ```
 
 use crate::databases::ending_checkpoint::write_ending_checkpoint;
+use crate::databases::follower::DatabaseFollower;
 use crate::databases::memory_shares::{MemoryShare, MemoryShares};
 use crate::databases::open_database::{ClosingChange, DatabaseUse, OpenDatabase};
 use crate::databases::options::CloseLimits;
 use crate::databases::settings_file::DatabaseSettings;
-use evergraph::{Database, EngineKind, Options};
+use evergraph::{Database, Durability, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// How often the log of a database that follows a source is synced: what a crash takes is sent again.
+const REPLICA_DURABILITY: Durability = Durability::Interval(Duration::from_millis(10));
 
 /// A database under its name.
 ///
@@ -25,6 +30,8 @@ pub struct ServedDatabase {
     name: Arc<str>,
     home: Home,
     phase: Mutex<Phase>,
+    /// Set once, by whoever makes the database follow a source.
+    follower: OnceLock<Arc<dyn DatabaseFollower>>,
 }
 
 /// Where a database is from, and so what may become of it.
@@ -34,6 +41,8 @@ pub enum Home {
     Given,
     /// A folder anywhere: it may be closed and opened.
     Folder(PathBuf),
+    /// A folder anywhere of a database that follows a source, made if it is not there: it is closed with the server.
+    Replica(PathBuf),
     /// A folder directly below the root: it may be dropped as well.
     Root(PathBuf),
 }
@@ -97,20 +106,25 @@ impl ServedDatabase {
     /// A database that is closed.
     #[must_use]
     pub fn closed(name: Arc<str>, home: Home) -> Self {
-        Self { name, home, phase: Mutex::new(Phase::Closed) }
+        Self { name, home, phase: Mutex::new(Phase::Closed), follower: OnceLock::new() }
     }
 
     /// A database that is about to be created.
     #[must_use]
     pub fn opening(name: Arc<str>, home: Home) -> Self {
-        Self { name, home, phase: Mutex::new(Phase::Opening) }
+        Self { name, home, phase: Mutex::new(Phase::Opening), follower: OnceLock::new() }
     }
 
     /// A database that its owner has opened.
     #[must_use]
     pub fn given(name: Arc<str>, database: Arc<Database>, share: MemoryShare) -> Self {
         let open = Arc::new(OpenDatabase::new(Arc::clone(&name), database));
-        Self { name, home: Home::Given, phase: Mutex::new(Phase::Open(open, share)) }
+        Self {
+            name,
+            home: Home::Given,
+            phase: Mutex::new(Phase::Open(open, share)),
+            follower: OnceLock::new(),
+        }
     }
 
     /// Its name.
@@ -123,6 +137,17 @@ impl ServedDatabase {
     #[must_use]
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// Says by what it follows its source; only the first one counts.
+    pub fn follow(&self, follower: Arc<dyn DatabaseFollower>) {
+        let _ = self.follower.set(follower);
+    }
+
+    /// By what it follows a source, if it does.
+    #[must_use]
+    pub fn follower(&self) -> Option<&Arc<dyn DatabaseFollower>> {
+        self.follower.get()
     }
 
     /// What is known of it now.
@@ -212,12 +237,16 @@ impl ServedDatabase {
     pub(crate) fn open_folder(&self, options: &Options, memory_limit_bytes: u64) -> Result<Database> {
         let path = self.folder()?;
         refuse_file(path)?;
-        Database::open_with(path, &Options { create: false, memory_limit_bytes, ..options.clone() })
+        let mut options = Options { create: false, memory_limit_bytes, ..options.clone() };
+        if let Home::Replica(_) = self.home {
+            (options.create, options.durability) = (true, REPLICA_DURABILITY);
+        }
+        Database::open_with(path, &options)
     }
 
     fn folder(&self) -> Result<&Path> {
         match &self.home {
-            Home::Folder(path) | Home::Root(path) => Ok(path),
+            Home::Folder(path) | Home::Replica(path) | Home::Root(path) => Ok(path),
             Home::Given => Err(self.not_ours("opened")),
         }
     }

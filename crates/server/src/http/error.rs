@@ -5,7 +5,7 @@
 //! ```
 
 use crate::databases::name::NameIsTaken;
-use crate::failure::{Failure, is_full_disk};
+use crate::failure::Failure;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -126,7 +126,7 @@ impl From<&Error> for HttpError {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Conflict => StatusCode::CONFLICT,
             ErrorKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            ErrorKind::Limit if is_full_disk(error) => StatusCode::INSUFFICIENT_STORAGE,
+            ErrorKind::Limit if error.is_full_disk() => StatusCode::INSUFFICIENT_STORAGE,
             ErrorKind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::Cancelled => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

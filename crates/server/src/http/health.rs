@@ -11,19 +11,19 @@ use std::sync::Arc;
 
 /// What a server says that is ready.
 const READY: &str = "ready\n";
-const READY_ON_FULL_DISK: &str =
-    "ready\ndegraded: a disk is full: commits that need room are refused until there is some\n";
+const FULL_DISK: &str = "a disk is full: commits that need room are refused until there is some";
 
 /// The process answers.
 pub async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Requests are answered. A second line says what is degraded meanwhile, without names: commits that a full disk refuses.
+/// Requests are answered. A second line says what is degraded meanwhile, without names: commits that a full disk refuses, a
+/// replica that does not follow its source.
 ///
 /// # Errors
 /// 503 with the reason, without names: the server stops, or a database writes nothing more.
-pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, HttpError> {
+pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<String, HttpError> {
     if *shared.phase.borrow() != ServerPhase::Serving {
         return Err(HttpError::busy("the server stops"));
     }
@@ -32,19 +32,23 @@ pub async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Ht
     }
     // A commit may be installed meanwhile, which no network thread waits for.
     let asking = tokio::task::spawn_blocking(move || {
-        let mut is_disk_full = false;
+        let mut degraded: Vec<String> = Vec::new();
         for served in shared.core.databases.all() {
+            let problem = served.follower().and_then(|follower| follower.problem());
+            degraded.extend(problem);
             let Ok(open) = served.begin(CancelFlag::default()) else { continue };
             if let Some(reason) = WriteHealth::of(open.database()).reason() {
                 return Err(reason);
             }
-            is_disk_full |= open.is_disk_full();
+            degraded.extend(open.is_disk_full().then(|| FULL_DISK.to_owned()));
         }
-        Ok(is_disk_full)
+        degraded.sort_unstable();
+        degraded.dedup();
+        Ok(degraded)
     });
     match asking.await {
-        Ok(Ok(false)) => Ok(READY),
-        Ok(Ok(true)) => Ok(READY_ON_FULL_DISK),
+        Ok(Ok(degraded)) if degraded.is_empty() => Ok(READY.to_owned()),
+        Ok(Ok(degraded)) => Ok(format!("{READY}degraded: {}\n", degraded.join("; "))),
         Ok(Err(reason)) => Err(HttpError::busy(reason)),
         Err(_) => Err(Failure::internal().into()),
     }

@@ -9,6 +9,7 @@ mod jobs;
 mod plans;
 mod queries;
 mod query_roles;
+mod replicas;
 mod routes;
 mod schema;
 #[path = "../support/mod.rs"]

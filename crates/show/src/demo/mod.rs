@@ -18,6 +18,7 @@ pub mod load;
 pub mod network;
 pub mod process_message;
 pub mod reference;
+pub mod replica;
 pub mod report;
 pub mod rings;
 pub mod story;

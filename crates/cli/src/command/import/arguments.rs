@@ -24,6 +24,7 @@ Examples:
   evergraph import large.eg data/ --engine disk --memory-limit 2GiB
   zcat a.json.gz | evergraph import g.eg -                standard input: any of these but Parquet
   evergraph import wss://ann@graph.example/social people.csv knows.csv    sent to a server
+  evergraph import shop.eg postgres://ann@db.example/shop --mapping m.toml    tables of PostgreSQL
 
 How a file is read follows from its name and first lines:
   .v              vertices, an id a line           .csv .tsv  what the header says: :ID vertices,
@@ -41,6 +42,9 @@ one called id if there are several, or :START_ID(Person){key:name}): without a f
 --replace-header ':START_ID(Person),:END_ID(Person),since:int'.
 A server imports what is sent to it as a job, in one commit: reads go on. It needs the role admin, and
 a server that was started with --spool or --root. Ctrl-C cancels the job, until it is being written.
+Tables of a PostgreSQL database are copied at one moment, as a mapping says or, without one, as their
+keys suggest (--propose prints that). The password is taken from PGPASSWORD or ~/.pgpass. To go on
+following the database use evergraph replica run.
 Headers: id:ID(Person)  name:string  born:int  tags:string[]  :LABEL  :START_ID(Person)
   :END_ID(Person)  :TYPE  since:date  seen:datetime{epoch:milliseconds}  :IGNORE";
 
@@ -54,14 +58,14 @@ pub struct ImportArguments {
     /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "propose")]
     pub engine: Option<EngineArgument>,
-    /// Files and folders to read; `-` is standard input.
+    /// Files and folders to read; `-` is standard input. Or the URL of a PostgreSQL database.
     #[arg(required_unless_present_any = ["nodes", "relationships", "edges", "vertex_lists", "graphson", "graphml", "mapping", "propose"])]
     pub files: Vec<PathBuf>,
     /// Print a mapping file that says how the files would be read, and import nothing. A database given
     /// before them is the one that they would be imported into.
     #[arg(long, conflicts_with = "mapping", help_heading = "Files")]
     pub propose: bool,
-    /// Read the files as described by this TOML file (`--propose` writes one to start from). Without FILES,
+    /// Read the files, or tables, as described by this TOML file (`--propose` writes one to start from). Without FILES,
     /// read those in its folder. Without this option a folder's own import.toml is used, if there is one.
     #[arg(
         long,

@@ -1,8 +1,8 @@
 //! Execute: reads the files and loads them, or proposes how they are read.
 
 use crate::command::import::arguments::ImportArguments;
-use crate::command::import::remote;
 use crate::command::import::report::{BadRowsReport, ImportReport, ProposedMapping};
+use crate::command::import::{remote, tables};
 use crate::context::Context;
 use crate::loading::Destination;
 use crate::target::Target;
@@ -21,6 +21,9 @@ use std::time::Instant;
 /// # Errors
 /// Those of reading, of opening the database, and of loading.
 pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::Result<(), Failure> {
+    if let Some(url) = tables::source_url(arguments) {
+        return tables::execute(arguments, url, context);
+    }
     let mut options = arguments.options(context)?;
     if let Some(Target::Server(url)) = &arguments.database {
         if arguments.propose {
@@ -38,12 +41,7 @@ pub fn execute(arguments: &ImportArguments, context: &Context) -> std::result::R
         return context.console.result(&ProposedMapping { mapping: propose(&options, &known)? });
     };
     let destination = Destination::new(database, arguments.engine, context)?;
-    options.temporary.clone_from(&arguments.temporary);
-    // Beside the database, which may not be there yet, and on its disk.
-    options.temporary.get_or_insert_with(|| match database.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    });
+    options.temporary = Some(arguments.temporary_folder(database));
     options.memory = options.memory.or(destination.import_memory_bytes()?);
     let (memory_bytes, shares) = (options.memory_bytes(), options.memory_shares());
     let reading = destination.reserve_for_reading(shares)?;

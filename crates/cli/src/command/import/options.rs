@@ -114,6 +114,14 @@ impl ImportArguments {
         }
     }
 
+    /// The folder for temporary files: beside the database, which may not be there yet, and on its disk.
+    pub(super) fn temporary_folder(&self, database: &Path) -> PathBuf {
+        self.temporary.clone().unwrap_or_else(|| match database.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        })
+    }
+
     /// Refuses a name that nothing got: who gave it expects to find it.
     pub(super) fn check_names(&self, imported: &Imported) -> Result<()> {
         if let Some(label) = &self.label

@@ -4,8 +4,10 @@
 //! - [`limits`]: limits of the server as options
 //! - [`logging`]: its logs on standard error
 //! - [`manager`]: what systemd is told
+//! - [`replicas`]: databases that follow a PostgreSQL database
 
 pub mod files;
 pub mod limits;
 pub mod logging;
 pub mod manager;
+pub mod replicas;

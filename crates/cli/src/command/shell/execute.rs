@@ -9,9 +9,12 @@ use crate::command::shell::runner::Runner;
 use crate::command::shell::session::Session;
 use crate::context::Context;
 use crate::target::Target;
+use clap::{Args as _, FromArgMatches as _};
+use evergraph::Database;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::result_file::failure;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal};
 use std::path::Path;
@@ -59,6 +62,20 @@ pub fn execute(arguments: &ShellArguments, context: &Context) -> Result<ExitCode
             Ok(code)
         }
     }
+}
+
+/// Runs statements on a database that is open already, as a shell without options does.
+///
+/// # Errors
+/// As [`execute`].
+pub fn on_open(path: &Path, database: &Database, context: &Context) -> Result<ExitCode, Failure> {
+    let command = ShellArguments::augment_args(clap::Command::new("shell"));
+    let words = [OsStr::new("shell"), OsStr::new("--"), path.as_os_str()];
+    let parsed =
+        command.try_get_matches_from(words).and_then(|matches| ShellArguments::from_arg_matches(&matches));
+    let arguments = parsed.expect("a shell needs no more than a database");
+    let asking = arguments.asking.asking(context.cancel.clone(), context.console)?;
+    run(&arguments, database, asking, BTreeMap::new(), None, context)
 }
 
 fn run(

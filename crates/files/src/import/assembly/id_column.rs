@@ -3,6 +3,7 @@
 use crate::import::field::cell::{CellColumn, shortened};
 use crate::import::id_type::{IdKind, IdType};
 use crate::import::staging::spill::put_count;
+use evergraph_graph::byte_strings::ByteStrings;
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes};
 use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::{Value, ValueType};
@@ -19,47 +20,9 @@ pub enum IdColumn {
     /// Whole numbers, by their bits.
     Integers(Vec<u64>),
     /// Texts in UTF-8.
-    Strings(IdBytes),
+    Strings(ByteStrings),
     /// Values, as [`Value::encode`] puts them down.
-    Values(IdBytes),
-}
-
-/// Byte strings, one behind the other.
-#[derive(Clone, Debug, Default)]
-pub struct IdBytes {
-    bytes: Vec<u8>,
-    /// Where each ends.
-    ends: Vec<usize>,
-}
-
-impl IdBytes {
-    /// Adds a string.
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// The string of `row`.
-    ///
-    /// # Panics
-    /// If there is no such row.
-    #[must_use]
-    pub fn get(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        &self.bytes[start..self.ends[row]]
-    }
-
-    /// How many strings.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
+    Values(ByteStrings),
 }
 
 impl IdColumn {
@@ -68,8 +31,8 @@ impl IdColumn {
     pub fn new(kind: IdKind) -> Self {
         match kind {
             IdKind::Integers => Self::Integers(Vec::new()),
-            IdKind::Strings => Self::Strings(IdBytes::default()),
-            IdKind::Typed(_) | IdKind::Values => Self::Values(IdBytes::default()),
+            IdKind::Strings => Self::Strings(ByteStrings::default()),
+            IdKind::Typed(_) | IdKind::Values => Self::Values(ByteStrings::default()),
         }
     }
 
@@ -79,10 +42,7 @@ impl IdColumn {
     /// If `id` is not of the column's kind.
     pub fn push_value(&mut self, id: &Value) {
         match (self, id) {
-            (Self::Values(ids), id) => {
-                id.encode(&mut ids.bytes);
-                ids.ends.push(ids.bytes.len());
-            }
+            (Self::Values(ids), id) => ids.push_with(|bytes| id.encode(bytes)),
             (Self::Strings(ids), Value::String(id)) => ids.push(id.as_bytes()),
             (Self::Integers(ids), id) => {
                 ids.push(id.as_i64().expect("a column of whole numbers gets one").cast_unsigned());
@@ -111,9 +71,7 @@ impl IdColumn {
     pub fn heap_bytes(&self) -> u64 {
         let bytes = match self {
             Self::Integers(ids) => ids.capacity() * size_of::<u64>(),
-            Self::Strings(ids) | Self::Values(ids) => {
-                ids.bytes.capacity() + ids.ends.capacity() * size_of::<usize>()
-            }
+            Self::Strings(ids) | Self::Values(ids) => ids.heap_bytes(),
         };
         bytes as u64
     }
@@ -131,7 +89,7 @@ impl IdColumn {
         };
         out.push(tag);
         put_count(out, strings.len());
-        (0..strings.len()).for_each(|row| put_bytes(out, strings.get(row)));
+        strings.iter().for_each(|string| put_bytes(out, string));
     }
 
     /// Reads what [`IdColumn::put`] wrote.
@@ -140,7 +98,7 @@ impl IdColumn {
         if tag == INTEGERS {
             return Ok(Self::Integers(take_array(reader, count as usize)?.into()));
         }
-        let mut strings = IdBytes::default();
+        let mut strings = ByteStrings::default();
         for _ in 0..count {
             strings.push(reader.bytes()?);
         }

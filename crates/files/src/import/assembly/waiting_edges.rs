@@ -34,6 +34,12 @@ impl<Texts> WaitingEdges<Texts> {
         self.bytes >= self.bytes_max || !assembly.looks_up_many(self.rule)
     }
 
+    /// Bytes that the batches take, about.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Looks up the ends of all batches and hands each to `place`, in order. Gives the sum of what it returns.
     ///
     /// # Errors

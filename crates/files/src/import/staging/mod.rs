@@ -3,4 +3,5 @@
 pub mod number_file;
 pub mod spill;
 pub mod stage;
+pub mod temporary_file;
 pub mod undirected;

@@ -11,8 +11,9 @@
 //! order and as often as the loader wants. Batches of edges that wait for their vertices go the same way
 //! (`assembly::spilled_batch`).
 
+use crate::import::staging::temporary_file::{FilePurpose, FileSpan, TemporaryFile};
 use evergraph_graph::bytes::{Decoded, Reader};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::load::{Blocks, EdgeBlock, VertexBlock};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_storage::checkpoint::arrays::{put_array, take_array};
@@ -20,10 +21,14 @@ use evergraph_storage::checkpoint::column_form::{put_column, take_column};
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+
+const PURPOSE: FilePurpose = FilePurpose {
+    owner: "the import",
+    remedy: "choose another folder (--temporary), or let the import have more memory (--memory)",
+};
 
 /// Where the blocks of one import go.
 ///
@@ -31,12 +36,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct Staging {
     memory_bytes: u64,
-    folder: PathBuf,
     /// Bytes of blocks in memory. Decides nothing but where the next one goes.
     in_memory: AtomicU64,
-    file: OnceLock<File>,
-    /// Where the file ends. Whoever adds to it owns what it added.
-    end: AtomicU64,
+    file: TemporaryFile,
 }
 
 impl Default for Staging {
@@ -50,19 +52,13 @@ impl Staging {
     /// Blocks stay in memory up to `memory_bytes`; more go into a file in `folder`.
     #[must_use]
     pub fn new(memory_bytes: u64, folder: PathBuf) -> Self {
-        Self {
-            memory_bytes,
-            folder,
-            in_memory: AtomicU64::new(0),
-            file: OnceLock::new(),
-            end: AtomicU64::new(0),
-        }
+        Self { memory_bytes, in_memory: AtomicU64::new(0), file: TemporaryFile::new(folder, PURPOSE) }
     }
 
     /// Bytes in the file.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        self.end.load(Ordering::Relaxed)
+        self.file.size_bytes()
     }
 
     /// Another temporary file beside that of the blocks: without a name, so that it goes with whoever holds it.
@@ -70,36 +66,13 @@ impl Staging {
     /// # Errors
     /// As [`Slot::new`].
     pub fn create_file(&self) -> Result<File> {
-        tempfile::tempfile_in(&self.folder).map_err(|error| self.failed("create", error))
-    }
-
-    fn file(&self) -> Result<&File> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let made = self.create_file()?;
-        Ok(self.file.get_or_init(|| made))
-    }
-
-    fn write(&self, bytes: &[u8], place: u64) -> Result<()> {
-        self.file()?.write_all_at(bytes, place).map_err(|error| self.failed("write", error))
+        self.file.create_another()
     }
 
     /// The error of `doing` something to a temporary file.
     #[must_use]
     pub fn failed(&self, doing: &str, error: io::Error) -> Error {
-        let folder = self.folder.display();
-        let what = format!("{doing} a temporary file of the import in {folder}");
-        match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                let text = format!(
-                    "{what}: the disk is full; make space there, choose another folder (--temporary), or let \
-                     the import have more memory (--memory)"
-                );
-                Error::new(ErrorKind::Limit, text).because(error)
-            }
-            _ => Error::new(ErrorKind::Io, format!("{what}: {error}")).because(error),
-        }
+        self.file.failed(doing, error)
     }
 }
 
@@ -251,12 +224,8 @@ pub enum Slot<B> {
     Spilled {
         /// How many rows it has.
         rows: usize,
-        /// Bytes from the beginning of the file.
-        offset: u64,
-        /// Bytes.
-        length: usize,
-        /// Of these bytes.
-        checksum: u32,
+        /// Where its form lies.
+        span: FileSpan,
     },
 }
 
@@ -274,10 +243,7 @@ impl<B: Spill> Slot<B> {
         staging.in_memory.fetch_sub(bytes, Ordering::Relaxed);
         let mut form = Vec::new();
         block.put(&mut form);
-        let offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
-        staging.write(&form, offset)?;
-        let (rows, length, checksum) = (block.rows(), form.len(), crc32c::crc32c(&form));
-        Ok(Self::Spilled { rows, offset, length, checksum })
+        Ok(Self::Spilled { rows: block.rows(), span: staging.file.append(&form)? })
     }
 
     /// How many rows the block has.
@@ -301,9 +267,7 @@ impl<B: Spill> Slot<B> {
     ) -> Result<()> {
         match self {
             Self::Held(block) => visit(block),
-            Self::Spilled { offset, length, checksum, .. } => {
-                visit(&read(staging, (*offset, *length, *checksum), form)?)
-            }
+            Self::Spilled { span, .. } => visit(&read(staging, *span, form)?),
         }
     }
 
@@ -317,9 +281,7 @@ impl<B: Spill> Slot<B> {
                 staging.in_memory.fetch_sub(block.heap_bytes(), Ordering::Relaxed);
                 Ok(block)
             }
-            Self::Spilled { offset, length, checksum, .. } => {
-                read(staging, (offset, length, checksum), &mut Vec::new())
-            }
+            Self::Spilled { span, .. } => read(staging, span, &mut Vec::new()),
         }
     }
 
@@ -335,43 +297,28 @@ impl<B: Spill> Slot<B> {
                 staging.in_memory.fetch_add(block.heap_bytes(), Ordering::Relaxed);
                 staging.in_memory.fetch_sub(before, Ordering::Relaxed);
             }
-            Self::Spilled { rows, offset, length, checksum } => {
+            Self::Spilled { rows, span } => {
                 let mut form = Vec::new();
-                let mut block: B = read(staging, (*offset, *length, *checksum), &mut form)?;
+                let mut block: B = read(staging, *span, &mut form)?;
                 change(&mut block)?;
                 form.clear();
                 block.put(&mut form);
-                if form.len() > *length {
-                    *offset = staging.end.fetch_add(form.len() as u64, Ordering::Relaxed);
-                }
-                staging.write(&form, *offset)?;
-                (*rows, *length, *checksum) = (block.rows(), form.len(), crc32c::crc32c(&form));
+                *span = if form.len() > span.length {
+                    staging.file.append(&form)?
+                } else {
+                    staging.file.write(&form, span.offset)?
+                };
+                *rows = block.rows();
             }
         }
         Ok(())
     }
 }
 
-fn read<B: Spill>(
-    staging: &Staging,
-    (offset, length, checksum): (u64, usize, u32),
-    form: &mut Vec<u8>,
-) -> Result<B> {
-    form.resize(length, 0);
-    staging.file()?.read_exact_at(form, offset).map_err(|error| staging.failed("read", error))?;
-    let corrupt = |what: String| {
-        let folder = staging.folder.display();
-        let text = format!(
-            "a temporary file of the import in {folder} has changed at byte {offset}: {what}; check the disk"
-        );
-        Error::new(ErrorKind::Corrupt, text)
-    };
-    let found = crc32c::crc32c(form);
-    if found != checksum {
-        return Err(corrupt(format!("checksum {checksum:08x} expected, found {found:08x}")));
-    }
+fn read<B: Spill>(staging: &Staging, span: FileSpan, form: &mut Vec<u8>) -> Result<B> {
+    staging.file.read(span, form)?;
     let mut reader = Reader::new(form);
-    B::take(&mut reader).map_err(|error| corrupt(error.to_string()))
+    B::take(&mut reader).map_err(|error| staging.file.changed(span, &error.to_string()))
 }
 
 /// The blocks of a table for the loader.
@@ -393,6 +340,7 @@ impl<B: Spill> Blocks<B> for StagedBlocks<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evergraph_graph::error::ErrorKind;
     use evergraph_graph::value::Value;
 
     fn block(from: i64, text: &str) -> EdgeBlock {
@@ -447,7 +395,7 @@ mod tests {
         assert!(error.to_string().contains("gone"), "{error}");
         let staging = Arc::new(Staging::new(0, folder.path().to_owned()));
         let slots = vec![Slot::new(block(1, "x"), &staging).unwrap()];
-        staging.write(&[255], 5).unwrap();
+        staging.file.write(&[255], 5).unwrap();
         let error = all(&StagedBlocks { slots, staging }).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
         assert!(error.to_string().contains("checksum"), "{error}");

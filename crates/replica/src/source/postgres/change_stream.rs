@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use evergraph_graph::cancel::CancelFlag;
 
@@ -156,7 +156,7 @@ impl<'a> Follower<'a> {
     fn run(mut self) -> SourceResult<()> {
         loop {
             let now = Instant::now();
-            if let Some(update) = self.feedback.take(now, self.confirmed(), clock()) {
+            if let Some(update) = self.feedback.take(now, self.confirmed(), PostgresTime::now()) {
                 self.send_frame(&update.to_bytes())?;
             }
             if self.shared.is_stopping.load(Ordering::Relaxed) {
@@ -233,7 +233,7 @@ impl<'a> Follower<'a> {
 
     /// Tells the server what is safe, and waits until it gives the slot up.
     fn stop(&mut self) -> SourceResult<()> {
-        let update = self.feedback.update(Instant::now(), self.confirmed(), clock());
+        let update = self.feedback.update(Instant::now(), self.confirmed(), PostgresTime::now());
         self.send_frame(&update.to_bytes())?;
         let (session, _) = self.connection.parts();
         session.end_frames().map_err(|error| wire(DOING, &self.place, error))?;
@@ -294,11 +294,6 @@ fn command(request: &StreamRequest) -> SourceResult<String> {
 pub(super) fn quoted(text: &str, quote: char) -> String {
     let doubled = text.replace(quote, &format!("{quote}{quote}"));
     format!("{quote}{doubled}{quote}")
-}
-
-fn clock() -> PostgresTime {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    PostgresTime::from_unix_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -26,6 +26,11 @@ impl PostgresSource {
         Self { settings, cancel }
     }
 
+    /// A conversation of its own.
+    pub(super) fn connect(&self, purpose: Purpose) -> SourceResult<Connection> {
+        Connection::open(&self.settings, purpose, &self.cancel)
+    }
+
     /// Where it is.
     #[must_use]
     pub fn settings(&self) -> &ConnectionSettings {

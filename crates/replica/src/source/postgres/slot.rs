@@ -10,12 +10,8 @@ use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::change_stream::quoted;
 use crate::source::postgres::connection::{Connection, ResultRow};
 use crate::source::postgres::settings::ConnectionSettings;
+use crate::source::slot_state::{PLUGIN, SLOT_NAME_BYTES_MAX, SlotState};
 use crate::wire::startup::Purpose;
-
-/// The plugin that writes the messages of [`crate::pgoutput`].
-const PLUGIN: &str = "pgoutput";
-/// Names of slots are files of the server.
-const NAME_BYTES_MAX: usize = 63;
 
 /// How long a slot lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,50 +34,6 @@ pub struct CreatedSlot {
     pub snapshot: String,
     /// The next command on it would end the snapshot.
     _connection: Connection,
-}
-
-/// What a server says of a slot.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SlotState {
-    /// Its plugin; `None` for a physical slot.
-    pub plugin: Option<String>,
-    /// Its database; `None` for a physical slot.
-    pub database: Option<String>,
-    /// The process of its reader.
-    pub active_process: Option<i32>,
-    /// From here on the log is kept.
-    pub restart_lsn: Option<Lsn>,
-    /// Up to here it was confirmed.
-    pub confirmed_lsn: Option<Lsn>,
-    /// `reserved`, `extended`, `unreserved` or `lost`.
-    pub wal_status: Option<String>,
-    /// Bytes of log that may be written before the slot is lost; `None` without a limit.
-    pub safe_bytes: Option<i64>,
-    /// Bytes of log that are kept for it.
-    pub kept_bytes: Option<u64>,
-}
-
-impl SlotState {
-    /// Why a stream of `database` cannot use the slot, if so.
-    #[must_use]
-    pub fn problem(&self, database: &str) -> Option<String> {
-        if self.plugin.as_deref() != Some(PLUGIN) {
-            let plugin = self.plugin.as_deref().unwrap_or("none: it is physical");
-            return Some(format!("its plugin is {plugin}, not {PLUGIN}: choose another name"));
-        }
-        if self.database.as_deref() != Some(database) {
-            let other = self.database.as_deref().unwrap_or_default();
-            return Some(format!(
-                "it belongs to the database {other:?}, not {database:?}: choose another name"
-            ));
-        }
-        if self.wal_status.as_deref() == Some("lost") || self.restart_lsn.is_none() {
-            return Some(
-                "the server removed log that it needs (max_slot_wal_keep_size): changes are lost".to_owned(),
-            );
-        }
-        None
-    }
 }
 
 /// Makes a slot on a connection of its own. The server waits until all transactions that run now have ended; `cancel` ends the
@@ -172,11 +124,11 @@ fn strange(doing: &str, connection: &Connection, expected: &str) -> SourceError 
 
 fn check_name(name: &str) -> SourceResult<()> {
     let is_of_slots = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_of_slots) {
+    if !name.is_empty() && name.len() <= SLOT_NAME_BYTES_MAX && name.bytes().all(is_of_slots) {
         return Ok(());
     }
     Err(SourceError::Invalid(format!(
-        "{name:?} is no name of a replication slot: it has 1 to {NAME_BYTES_MAX} lower-case letters, digits and underscores"
+        "{name:?} is no name of a replication slot: it has 1 to {SLOT_NAME_BYTES_MAX} lower-case letters, digits and underscores"
     )))
 }
 

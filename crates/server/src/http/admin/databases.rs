@@ -10,6 +10,7 @@ use crate::http::admin::call::AdminCall;
 use crate::http::error::HttpError;
 use crate::security::role::Role;
 use evergraph::EngineKind;
+use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_report::statistics::StatisticsReport;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -84,6 +85,20 @@ pub async fn statistics(call: AdminCall) -> AdminResult {
         counted.map_err(|error| HttpError::from(&error))
     });
     Ok(AdminAnswer::json(&report.await?))
+}
+
+/// `GET /databases/NAME/replica`: how far it follows its source.
+///
+/// # Errors
+/// 404 for an unknown one, and for one that follows nothing.
+pub async fn replica(call: AdminCall) -> AdminResult {
+    let served = call.served()?;
+    let Some(follower) = served.follower().cloned() else {
+        let text = format!("the database {:?} follows no source", served.name());
+        return Err(HttpError::from(&Error::new(ErrorKind::NotFound, text)));
+    };
+    let asking = tokio::task::spawn_blocking(move || follower.status()).await;
+    Ok(AdminAnswer::json(&asking.map_err(|_| Failure::internal())?))
 }
 
 /// `PUT /databases/NAME`: makes an empty one below the root.

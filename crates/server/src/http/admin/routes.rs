@@ -24,6 +24,7 @@ pub const ROUTES: &[AdminRoute] = &[
     }),
     // What is in one.
     get("/databases/{database}/statistics", OnDatabase(Reader), |call| Box::pin(databases::statistics(call))),
+    get("/databases/{database}/replica", OnDatabase(Admin), |call| Box::pin(databases::replica(call))),
     get("/databases/{database}/schema", OnDatabase(Reader), |call| Box::pin(schema::describe(call))),
     get("/databases/{database}/indexes", OnDatabase(Reader), |call| Box::pin(schema::list_indexes(call))),
     post("/databases/{database}/indexes", OnDatabase(Admin), "create an index", |call| {

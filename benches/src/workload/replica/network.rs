@@ -1,0 +1,409 @@
+//! Network: LDBC's relations, half of them copied, the other half inserted while the replica follows; then reads of the paper in
+//! Gremlin, while the source changes, beside the same reads of a quiet replica and beside SQL at the source.
+//!
+//! ```text
+//! IS-3   friends of a person             BI-2   how often the tags of a class were used in two periods
+//!                                        BI-3   messages about a class in the forums of a country's moderators
+//! ```
+//!
+//! The relations have no foreign keys, and every second row comes later: many edges wait for their ends. Each answer is compared
+//! with SQL's. SQL has the indexes of primary keys, and one on the second column of who knows whom, as edges have both sides.
+//!
+//! Source: GART (USENIX ATC 2023), table 2.
+
+use crate::goals::baseline::{SQL, WITHOUT};
+use crate::plan::{Work, expect};
+use crate::race::{Race, order};
+use crate::results::Heading;
+use crate::workload::queries::{ROWS, limits};
+use crate::workload::replica::source_server::run;
+use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE, open};
+use evergraph::{Database, Item, ReadByName as _, Value};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::value::datetime::DateTime;
+use evergraph_measure::figure::Unit;
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
+use flate2::read::GzDecoder;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const MAPPING: &str = include_str!("../../../../crates/replica/mappings/snb.toml");
+/// The database at the source; slot and publication are called the same.
+const NAME: &str = "network";
+/// Rows of a transaction that inserts the second half.
+const ROWS_OF_A_TRANSACTION: usize = 50;
+/// Rows of a statement that fills the first half.
+const ROWS_OF_A_STATEMENT: usize = 500;
+/// Time between two transactions of ten changed rows while reads are measured: 1,000 changes a second.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// Persons that IS-3 asks for.
+const PERSONS: usize = 50;
+/// 2010-01-01, 2010-06-01 and 2010-12-01, in milliseconds.
+const PERIODS: [i64; 3] = [1_262_304_000_000, 1_275_350_400_000, 1_291_161_600_000];
+const CLASSES: [&str; 4] = ["Country", "Album", "OfficeHolder", "MusicalArtist"];
+const COUNTRIES: [&str; 2] = ["China", "India"];
+
+const IS_3: &str = "g.V().has('Person', 'id', person).bothE('KNOWS').as('knows').otherV()
+    .order().by(select('knows').values('creationDate'), desc).by('id')
+    .project('personId', 'firstName', 'lastName').by('id').by('firstName').by('lastName')";
+const IS_3_SQL: &str = r#"SELECT p.id, p."firstName", p."lastName" FROM (
+    SELECT "Person.id2" AS friend, "creationDate" AS since FROM person_knows_person WHERE "Person.id" = {person}
+    UNION ALL SELECT "Person.id", "creationDate" FROM person_knows_person WHERE "Person.id2" = {person}) known
+    JOIN person p ON p.id = friend ORDER BY since DESC, p.id"#;
+
+const BI_2: &str = "g.V().hasLabel('TagClass').has('name', class).in('HAS_TYPE').order().by('id')
+    .project('tag', 'first', 'second').by('id')
+    .by(__.in('HAS_TAG').hasLabel('Post', 'Comment').has('creationDate', between(start, middle)).count())
+    .by(__.in('HAS_TAG').hasLabel('Post', 'Comment').has('creationDate', between(middle, end)).count())";
+const BI_2_SQL: &str = r#"WITH used AS (
+    SELECT h."Tag.id" AS tag, p."creationDate" AS moment FROM "post_hasTag_tag" h JOIN post p ON p.id = h."Post.id"
+    UNION ALL SELECT h."Tag.id", c."creationDate" FROM "comment_hasTag_tag" h JOIN comment c ON c.id = h."Comment.id")
+    SELECT t.id, count(*) FILTER (WHERE moment >= {start} AND moment < {middle}),
+        count(*) FILTER (WHERE moment >= {middle} AND moment < {end})
+    FROM tagclass k JOIN tag t ON t."hasType" = k.id LEFT JOIN used ON used.tag = t.id
+    WHERE k.name = {class} GROUP BY t.id ORDER BY t.id"#;
+
+const BI_3: &str = "g.V().hasLabel('Place').has('name', country).in('IS_PART_OF').in('IS_LOCATED_IN').hasLabel('Person')
+    .in('HAS_MODERATOR').order().by('id').project('forum', 'messages').by('id')
+    .by(out('CONTAINER_OF').emit().repeat(__.in('REPLY_OF')).where(out('HAS_TAG').out('HAS_TYPE').has('name', class)).count())";
+const BI_3_SQL: &str = r#"WITH RECURSIVE moderated AS (
+        SELECT f.id FROM place country JOIN place city ON city."isPartOf" = country.id
+        JOIN person p ON p.place = city.id JOIN forum f ON f.moderator = p.id WHERE country.name = {country}),
+    reply AS (
+        SELECT c.id, p."Forum.id" AS forum FROM comment c JOIN post p ON p.id = c."replyOfPost"
+            WHERE p."Forum.id" IN (SELECT id FROM moderated)
+        UNION ALL SELECT c.id, reply.forum FROM comment c JOIN reply ON reply.id = c."replyOfComment"),
+    about AS (
+        SELECT p."Forum.id" AS forum FROM post p WHERE EXISTS (SELECT FROM "post_hasTag_tag" h JOIN tag t ON t.id = h."Tag.id"
+            JOIN tagclass k ON k.id = t."hasType" WHERE h."Post.id" = p.id AND k.name = {class})
+        UNION ALL SELECT reply.forum FROM reply WHERE EXISTS (SELECT FROM "comment_hasTag_tag" h JOIN tag t ON t.id = h."Tag.id"
+            JOIN tagclass k ON k.id = t."hasType" WHERE h."Comment.id" = reply.id AND k.name = {class}))
+    SELECT m.id, count(about.forum) FROM moderated m LEFT JOIN about ON about.forum = m.id GROUP BY m.id ORDER BY m.id"#;
+
+/// A read with what it is asked for.
+struct Read {
+    name: &'static str,
+    title: &'static str,
+    gremlin: &'static str,
+    sql: &'static str,
+    parameters: Vec<Vec<(&'static str, Value)>>,
+}
+
+/// A relation of the files.
+struct Relation {
+    table: String,
+    columns: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Measures the reads in each state.
+///
+/// # Errors
+/// `corrupt` if an answer is not SQL's; those of files, server and replica.
+pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
+    let folder = work.plan.interactive.as_ref().map(|folder| folder.join("relational"));
+    let Some(folder) = folder.filter(|folder| folder.is_dir()) else {
+        eprintln!("left out: --interactive names no folder with LDBC's relations, in `relational`");
+        return Ok(());
+    };
+    let relations = relations(&folder)?;
+    run(&mut bench.connection, &format!("CREATE DATABASE {NAME}"))?;
+    let mut connection = bench.server.connect_to(NAME)?;
+    for relation in &relations {
+        run(&mut connection, &relation.create())?;
+        relation.insert(&mut connection, 0, ROWS_OF_A_STATEMENT)?;
+    }
+    run(&mut connection, r#"CREATE INDEX ON person_knows_person ("Person.id2"); ANALYZE"#)?;
+    let database = open(&bench.folder.join("network.eg"))?;
+    let settings = bench.server.settings_of(NAME);
+    let options = ReplicaOptions {
+        slot: Some(NAME.to_owned()),
+        publication: Some(NAME.to_owned()),
+        epochs: EPOCHS,
+        temporary: bench.folder.clone(),
+        ..ReplicaOptions::new(ReplicaMapping { name: "snb.toml".to_owned(), text: MAPPING.to_owned() })
+    };
+    let source = Box::new(PostgresSource::new(settings, CancelFlag::default()));
+    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
+    let mut inserted = 0;
+    for relation in &relations {
+        inserted += relation.insert(&mut connection, 1, ROWS_OF_A_TRANSACTION)?;
+    }
+    run(&mut connection, "ANALYZE")?;
+    catch_up(&replica)?;
+    let rows: usize = relations.iter().map(|relation| relation.rows.len()).sum();
+    work.note(format!(
+        "LDBC's relations: {rows} rows, {inserted} of them inserted while the replica followed; {} rows wait for an end",
+        replica.status().waiting_rows
+    ));
+    let persons = relations.iter().find(|relation| relation.table == "person");
+    for read in reads(persons.map_or(&[][..], |relation| &relation.rows[..])) {
+        measure_read(work, bench, &read, &database, &replica)?;
+    }
+    replica.stop()?;
+    database.close()
+}
+
+fn catch_up(replica: &Replica) -> Result<()> {
+    let end = replica.source_position()?;
+    match replica.wait(end, PATIENCE)? {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Limit, format!("the replica is not at {end} after {PATIENCE:?}"))),
+    }
+}
+
+fn reads(persons: &[Vec<String>]) -> Vec<Read> {
+    let moment = |milliseconds| {
+        let moment = DateTime::from_epoch_milliseconds(milliseconds).expect("it is in the year 2010");
+        Value::from(moment)
+    };
+    let periods = || {
+        ["start", "middle", "end"]
+            .into_iter()
+            .zip(PERIODS.map(moment))
+            .collect::<Vec<(&'static str, Value)>>()
+    };
+    let ids = persons.iter().filter_map(|row| row.first()?.parse::<i64>().ok());
+    let class = |class: &str| ("class", Value::from(class));
+    vec![
+        Read {
+            name: "is_3",
+            title: "IS-3: the friends of a person",
+            gremlin: IS_3,
+            sql: IS_3_SQL,
+            parameters: ids.take(PERSONS).map(|id| vec![("person", Value::from(id))]).collect(),
+        },
+        Read {
+            name: "bi_2",
+            title: "BI-2: how often the tags of a class were used in two periods",
+            gremlin: BI_2,
+            sql: BI_2_SQL,
+            parameters: CLASSES.iter().map(|name| [vec![class(name)], periods()].concat()).collect(),
+        },
+        Read {
+            name: "bi_3",
+            title: "BI-3: messages about a class in the forums of a country's moderators",
+            gremlin: BI_3,
+            sql: BI_3_SQL,
+            parameters: COUNTRIES
+                .iter()
+                .flat_map(|country| {
+                    CLASSES.iter().map(move |name| vec![("country", Value::from(*country)), class(name)])
+                })
+                .collect(),
+        },
+    ]
+}
+
+fn measure_read(
+    work: &mut Work<'_>,
+    bench: &Bench,
+    read: &Read,
+    database: &Database,
+    replica: &Replica,
+) -> Result<()> {
+    let mut connection = bench.server.connect_to(NAME)?;
+    let expected: Vec<Vec<Vec<String>>> = read
+        .parameters
+        .iter()
+        .map(|parameters| read.by_sql(&mut connection, parameters))
+        .collect::<Result<_>>()?;
+    let rows: usize = expected.iter().map(Vec::len).sum();
+    let mut race = Race::new([OURS, WITHOUT, SQL]);
+    let time = work.plan.run_time.min(bench.plan.run_time);
+    for round in 0..bench.plan.rounds {
+        let mut times = [0.0; 3];
+        for place in order(round, times.len()) {
+            times[place] = if place == 1 {
+                catch_up(replica)?;
+                read.time(time, |parameters| read.by_gremlin(database, parameters), &expected)?
+            } else {
+                beside_a_writer(bench, || match place {
+                    0 => read.time(time, |parameters| read.by_gremlin(database, parameters), &expected),
+                    _ => read.time(time, |parameters| read.by_sql(&mut connection, parameters), &expected),
+                })?
+            };
+        }
+        race.note(&times);
+    }
+    let heading = Heading::new(format!("replica.network.{}", read.name), read.title, Unit::Seconds)
+        .with("parameters", read.parameters.len())
+        .with("rows", rows);
+    work.add_race(&heading, &race);
+    Ok(())
+}
+
+/// What `measure` gives while lengths of posts change, which no read asks for.
+fn beside_a_writer(bench: &Bench, measure: impl FnOnce() -> Result<f64>) -> Result<f64> {
+    let mut connection = bench.server.connect_to(NAME)?;
+    // Relaxed: it publishes nothing but itself.
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| -> Result<()> {
+            let mut number = 0_u64;
+            while !is_over.load(Ordering::Relaxed) {
+                number += 1;
+                let change = format!(
+                    "UPDATE post SET length = length + 1 WHERE id IN (SELECT id FROM post WHERE id >= (
+                         SELECT min(id) FROM post) + {} ORDER BY id LIMIT 10)",
+                    number * 10 % 5000
+                );
+                run(&mut connection, &change)?;
+                thread::sleep(INTERVAL);
+            }
+            Ok(())
+        });
+        thread::sleep(INTERVAL * 10);
+        let measured = measure();
+        is_over.store(true, Ordering::Relaxed);
+        writer.join().expect("a panic was printed by its thread")?;
+        measured
+    })
+}
+
+impl Read {
+    /// Asks with all parameters, again and again: seconds of one read.
+    fn time(
+        &self,
+        time: Duration,
+        mut ask: impl FnMut(&[(&'static str, Value)]) -> Result<Vec<Vec<String>>>,
+        expected: &[Vec<Vec<String>>],
+    ) -> Result<f64> {
+        let (mut asked, began) = (0, Instant::now());
+        while asked == 0 || began.elapsed() < time {
+            for (parameters, expected) in self.parameters.iter().zip(expected) {
+                let found = ask(parameters)?;
+                expect(OURS, &format!("{} of {parameters:?}", self.title), &found, expected)?;
+            }
+            asked += self.parameters.len();
+        }
+        Ok(began.elapsed().as_secs_f64() / asked.max(1) as f64)
+    }
+
+    fn by_gremlin(
+        &self,
+        database: &Database,
+        parameters: &[(&'static str, Value)],
+    ) -> Result<Vec<Vec<String>>> {
+        let snapshot = database.snapshot();
+        let query = snapshot.gremlin(self.gremlin).limits(limits(ROWS));
+        let bound = parameters.iter().fold(query, |query, (name, value)| query.bind(name, value.clone()));
+        let cells = |item: Item| match item {
+            Item::Map(map) => map.entries().iter().map(|(_, value)| cell(value)).collect(),
+            other => vec![cell(&other)],
+        };
+        Ok(bound.items()?.into_iter().map(cells).collect())
+    }
+
+    fn by_sql(
+        &self,
+        connection: &mut Connection,
+        parameters: &[(&'static str, Value)],
+    ) -> Result<Vec<Vec<String>>> {
+        let sql = parameters.iter().fold(self.sql.to_owned(), |sql, (name, value)| {
+            let literal = match value {
+                Value::DateTime(_) => format!("timestamptz '{value}'"),
+                Value::I64(number) => number.to_string(),
+                other => format!("'{}'", other.to_string().replace('\'', "''")),
+            };
+            sql.replace(&format!("{{{name}}}"), &literal)
+        });
+        let rows = run(connection, &sql)?;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect())
+    }
+}
+
+fn cell(item: &Item) -> String {
+    match item {
+        Item::Value(value) => value.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The relations of `folder`, of static and dynamic ones.
+fn relations(folder: &Path) -> Result<Vec<Relation>> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for part in ["static", "dynamic"] {
+        let part = folder.join(part);
+        let entries = fs::read_dir(&part).map_err(|error| failed(&part, &error))?;
+        for entry in entries {
+            paths.push(entry.map_err(|error| failed(&part, &error))?.path());
+        }
+    }
+    paths.sort();
+    paths.iter().filter_map(|path| Relation::read(path).transpose()).collect()
+}
+
+impl Relation {
+    /// Reads a file `TABLE_0_0.csv.gz`, whose first line names its columns; other files are none.
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(table) = name.and_then(|name| name.strip_suffix("_0_0.csv.gz")) else { return Ok(None) };
+        let mut text = String::new();
+        let file = File::open(path).map_err(|error| failed(path, &error))?;
+        GzDecoder::new(file).read_to_string(&mut text).map_err(|error| failed(path, &error))?;
+        let mut lines = text.lines().map(|line| line.split('|').map(str::to_owned).collect::<Vec<_>>());
+        let mut columns: Vec<String> = Vec::new();
+        for name in lines.next().unwrap_or_default() {
+            // Both ends of who knows whom are called Person.id.
+            let is_again = columns.contains(&name);
+            columns.push(if is_again { format!("{name}2") } else { name });
+        }
+        let rows = lines.filter(|row| row.len() == columns.len()).collect();
+        Ok(Some(Self { table: table.to_owned(), columns, rows }))
+    }
+
+    fn create(&self) -> String {
+        let key = if self.columns.first().is_some_and(|column| column == "id") { 1 } else { 2 };
+        let quoted =
+            |columns: &[String]| columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>();
+        let typed: Vec<String> =
+            self.columns.iter().map(|column| format!("\"{column}\" {}", sql_type(column))).collect();
+        format!(
+            "CREATE TABLE \"{}\" ({}, PRIMARY KEY ({}))",
+            self.table,
+            typed.join(", "),
+            quoted(&self.columns[..key.min(self.columns.len())]).join(", ")
+        )
+    }
+
+    /// Inserts every second row, from the row `first` on; how many.
+    fn insert(&self, connection: &mut Connection, first: usize, rows_of_a_statement: usize) -> Result<usize> {
+        let rows: Vec<&Vec<String>> = self.rows.iter().skip(first).step_by(2).collect();
+        for rows in rows.chunks(rows_of_a_statement) {
+            let cell = |cell: &String| match cell.as_str() {
+                "" => "NULL".to_owned(),
+                text => format!("'{}'", text.replace('\'', "''")),
+            };
+            let row =
+                |row: &&Vec<String>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
+            let values: Vec<String> = rows.iter().map(row).collect();
+            run(connection, &format!("INSERT INTO \"{}\" VALUES {}", self.table, values.join(", ")))?;
+        }
+        Ok(rows.len())
+    }
+}
+
+fn sql_type(column: &str) -> &'static str {
+    match column {
+        "creationDate" | "joinDate" => "timestamptz",
+        "birthday" => "date",
+        "length" | "classYear" | "workFrom" => "int",
+        "id" | "place" | "isPartOf" | "hasType" | "isSubclassOf" | "creator" | "moderator"
+        | "replyOfPost" | "replyOfComment" => "bigint",
+        name if name.contains(".id") => "bigint",
+        _ => "text",
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("read {}: {error}", path.display()))
+}

@@ -1,0 +1,405 @@
+//! `evergraph replica run`: a database follows a PostgreSQL database, until somebody stops it.
+//!
+//! ```text
+//! open ──> copy, if it is new ──> follow ──┬── a position is reached (--until), Ctrl-C, `replica stop`   0
+//!            (a bar)               (a line)├── it has paused: cause and remedy are printed               2
+//!                                          └── the shell ends (--shell)                                 its own
+//! ```
+
+use crate::amount;
+use crate::command::replica::check::read_mapping;
+use crate::command::replica::copy_meter;
+use crate::command::replica::samples::samples;
+use crate::command::replica::source_url::SourceUrl;
+use crate::command::replica::status_text::line;
+use crate::command::replica::until::Until;
+use crate::command::shell;
+use crate::context::Context;
+use crate::open::refuse_file;
+use crate::target::FolderParser;
+use clap::Args;
+use evergraph::{Database, Durability, Options};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::copy::options::CopyProgress;
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::lsn::Lsn;
+use evergraph_replica::resync::recover;
+use evergraph_replica::status::{ReplicaState, ReplicaStatus};
+use evergraph_server::metric_samples::Samples;
+use evergraph_server::metrics_listener::MetricsListener;
+use evergraph_terminal::failure::Failure;
+use evergraph_terminal::meter::Meter;
+use evergraph_terminal::number::{counted, size, time};
+use evergraph_terminal::table::visible;
+use serde::Serialize;
+use std::fmt;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What its help says behind the options.
+pub const AFTER_HELP: &str = "\
+Examples:
+  evergraph replica run shop.eg --source postgres://graph@db/shop --mapping shop.toml
+  evergraph replica run shop.eg --source postgres:///shop --mapping shop.toml --until now
+  evergraph replica run shop.eg --source postgres:///shop --mapping shop.toml --shell
+  evergraph replica run shop.eg --source postgres:///shop --mapping shop.toml --metrics [::1]:9187
+
+What it does:
+  A new database: it checks what `evergraph replica check` checks, makes a slot (and
+  the publication, if there is none and the role owns the tables), copies the tables
+  in one snapshot, and then applies what is committed at the source, one commit here
+  for one commit there. A database that follows already goes on where it was, after
+  a crash as well. Nobody else can write to the database; indexes can be made.
+
+  On a terminal a line says how far it is; elsewhere one does so each minute.
+  `evergraph replica status` says more. --shell reads the graph meanwhile, in Gremlin.
+
+When it ends:
+  With Ctrl-C, SIGTERM, `evergraph replica stop`, or when --until is reached: code 0.
+  If it cannot go on without help, as when a slot is gone or a mapped column was
+  dropped, it has paused: cause and remedy are printed, the code is 2, and the next
+  run goes on where it was. A connection that was lost is made again, for ever.
+  While nothing runs, the source KEEPS ITS LOG: run again, or `replica detach`.
+
+Durability:
+  The log here is synced every 10 ms and not at each commit, for what a power cut
+  takes is sent again: the source hears of nothing that is not on disk here.";
+
+/// How often the status is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often a line is written where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(60);
+/// How long a shell waits for what the source has.
+const CATCH_UP_TIME_MAX: Duration = Duration::from_secs(10);
+/// How often the log is synced: what a power cut takes is sent again.
+const SYNC_EVERY: Duration = Duration::from_millis(10);
+
+/// Arguments of `evergraph replica run`.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub struct RunArguments {
+    /// The database; made if it is not there.
+    #[arg(value_name = "DB", value_parser = FolderParser)]
+    pub database: PathBuf,
+    /// What it follows.
+    #[command(flatten)]
+    pub following: FollowingArguments,
+    /// End when the graph has what the source has now, or has up to a position (LSN).
+    #[arg(long, value_name = "now|LSN")]
+    pub until: Option<Until>,
+    /// Read the graph in Gremlin meanwhile, as by evergraph shell; its end is the end of following.
+    #[arg(long, conflicts_with = "until")]
+    pub shell: bool,
+    /// Answer GET /metrics in Prometheus' format at this address of this machine; port 0 is any free one.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<SocketAddr>,
+}
+
+/// What a database follows, and how.
+#[derive(Args, Debug)]
+pub struct FollowingArguments {
+    /// The database to follow, as postgres://USER@HOST/DATABASE; its password is in PGPASSWORD or ~/.pgpass.
+    #[arg(long, value_name = "URL")]
+    pub source: SourceUrl,
+    /// The mapping: what rows become as vertices and edges.
+    #[arg(long, value_name = "FILE")]
+    pub mapping: PathBuf,
+    /// The publication, which says at the source which tables are sent [default: evergraph; later the one of before].
+    #[arg(long, value_name = "NAME")]
+    pub publication: Option<String>,
+    /// The replication slot, which keeps the source's log for this replica [default: evergraph_, the database's name and a
+    /// random number; later the one of before].
+    #[arg(long, value_name = "NAME")]
+    pub slot: Option<String>,
+    /// Memory for the copy, and for transactions that are under way.
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
+    pub memory: u64,
+    /// Warn when the source keeps so much log for this replica.
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
+    pub slot_alarm: u64,
+}
+
+impl FollowingArguments {
+    /// How the database at `path` follows.
+    ///
+    /// # Errors
+    /// Those of reading the mapping.
+    pub fn options(&self, path: &Path) -> Result<ReplicaOptions> {
+        // Told before anything is opened, by line and key.
+        read_mapping(&self.mapping)?;
+        let name = self.mapping.display().to_string();
+        let text = fs::read_to_string(&self.mapping)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("read {name}: {error}")).because(error))?;
+        let mut options = ReplicaOptions::new(ReplicaMapping { name, text });
+        options.publication.clone_from(&self.publication);
+        options.slot.clone_from(&self.slot);
+        options.memory_bytes = self.memory;
+        options.slot_alarm_bytes = self.slot_alarm;
+        options.temporary = beside(path);
+        Ok(options)
+    }
+}
+
+/// The folder of `path`: temporary files lie on the disk of the database.
+fn beside(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Follows until it ends.
+///
+/// # Errors
+/// `invalid` for what the check finds, and when it pauses; those of the source, of opening and of closing.
+pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Result<ExitCode, Failure> {
+    let path = &arguments.database;
+    refuse_file(path)?;
+    let options = arguments.following.options(path)?;
+    let source = arguments.following.source.source(&context.cancel)?;
+    let (database, is_new) = open(path, context)?;
+    let began = Instant::now();
+    let meter = context.console.meter();
+    let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
+    let started = Replica::start(database.clone(), Box::new(source), options, &progress, &context.cancel);
+    drop(meter);
+    let replica = match started {
+        Ok(replica) => Arc::new(replica),
+        Err(error) => {
+            let closed = database.close();
+            drop(database);
+            if is_new {
+                forget(path)?;
+            }
+            closed?;
+            return Err(error.into());
+        }
+    };
+    let metrics = arguments.metrics.map(|address| serve_metrics(address, path, &replica)).transpose()?;
+    if let Some(metrics) = &metrics {
+        context.console.note(format!("metrics at http://{}/metrics", metrics.address()));
+    }
+    let outcome = match arguments.shell {
+        true => read(path, &database, context, &replica).map(|code| (RunEnd::Asked, Some(code))),
+        false => follow(arguments, context, &replica).map(|end| (end, None)),
+    };
+    drop(metrics);
+    let status = replica.status();
+    let stopped = stop(replica);
+    let closed = database.close();
+    let (end, code) = outcome?;
+    stopped?;
+    closed?;
+    let report = RunReport::new(path, &status, end, began.elapsed());
+    match (&end, code) {
+        (_, Some(code)) => Ok(code),
+        (RunEnd::Paused, None) => Err(paused(path, &status).into()),
+        (_, None) => context.console.summary(&report).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// Opens the database, or makes it; whether it is new.
+///
+/// # Errors
+/// Those of opening.
+pub fn open(path: &Path, context: &Context) -> Result<(Database, bool)> {
+    let mut options = Options { create: true, ..context.options.clone() };
+    if !context.opening_options.contains(&"--durability") {
+        options.durability = Durability::Interval(SYNC_EVERY);
+    }
+    recover(path)?;
+    let is_new = options.would_create(path);
+    Ok((Database::open_with(path, &options)?, is_new))
+}
+
+/// Opens a database that has to be there.
+///
+/// # Errors
+/// Those of opening.
+pub fn open_existing(path: &Path, context: &Context) -> Result<Database> {
+    refuse_file(path)?;
+    recover(path)?;
+    let options =
+        Options { create: false, durability: Durability::Interval(SYNC_EVERY), ..context.options.clone() };
+    Database::open_with(path, &options)
+}
+
+/// Waits until a replica has what the source has up to `position`.
+///
+/// # Errors
+/// `invalid` if it has paused; `cancelled`.
+pub fn wait(replica: &Replica, position: Lsn, context: &Context, meter: &Meter) -> Result<()> {
+    loop {
+        if replica.wait(position, LOOK_EVERY)? {
+            return Ok(());
+        }
+        meter.tell("follow", None, || line(&replica.status()));
+        context.cancel.check()?;
+    }
+}
+
+/// Removes the folder of a database, such as one that was made for a replica that could not begin.
+///
+/// # Errors
+/// `io`.
+pub fn forget(path: &Path) -> Result<()> {
+    fs::remove_dir_all(path).map_err(|error| {
+        Error::new(ErrorKind::Io, format!("remove {}: {error}", path.display())).because(error)
+    })
+}
+
+fn serve_metrics(address: SocketAddr, path: &Path, replica: &Arc<Replica>) -> Result<MetricsListener> {
+    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    // The listener doesn't keep the replica from being stopped.
+    let replica = Arc::downgrade(replica);
+    MetricsListener::start(address, move || {
+        let mut found = Samples::default();
+        if let Some(replica) = replica.upgrade() {
+            found.add_all(&samples(&replica), &name);
+        }
+        found.into_text()
+    })
+}
+
+/// Stops a replica, once whoever reads its metrics is done.
+///
+/// # Errors
+/// `io` if the database cannot be made durable.
+pub fn stop(mut replica: Arc<Replica>) -> Result<()> {
+    loop {
+        match Arc::try_unwrap(replica) {
+            Ok(replica) => return replica.stop(),
+            Err(shared) => replica = shared,
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// How following ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum RunEnd {
+    /// Somebody asked for it.
+    Asked,
+    /// The position is here.
+    Reached,
+    /// It does not go on without help.
+    Paused,
+}
+
+/// Reads the graph in Gremlin, from when it has what the source has now, if that does not take long.
+fn read(
+    path: &Path,
+    database: &Database,
+    context: &Context,
+    replica: &Replica,
+) -> std::result::Result<ExitCode, Failure> {
+    let caught_up = replica.source_position().and_then(|end| replica.wait(end, CATCH_UP_TIME_MAX));
+    match caught_up {
+        Ok(true) => {}
+        Ok(false) => {
+            context.console.note(format!("the graph is not up to date yet: {}", line(&replica.status())))
+        }
+        Err(error) => context.console.note(format!("the graph is not up to date: {error}")),
+    }
+    shell::execute::on_open(path, database, context)
+}
+
+/// Waits until it ends, and says meanwhile how far it is.
+fn follow(
+    arguments: &RunArguments,
+    context: &Context,
+    replica: &Replica,
+) -> std::result::Result<RunEnd, Failure> {
+    let end: Option<Lsn> = match arguments.until {
+        None => None,
+        Some(Until::Position(position)) => Some(position),
+        Some(Until::Now) => Some(replica.source_position()?),
+    };
+    let meter = context.console.meter();
+    let mut told = Instant::now();
+    context
+        .console
+        .note_off_terminal(format!("{}: follows", visible(&arguments.database.display().to_string())));
+    loop {
+        let status = replica.status();
+        match status.state {
+            ReplicaState::Paused { .. } => return Ok(RunEnd::Paused),
+            ReplicaState::Stopped => return Ok(RunEnd::Asked),
+            _ => {}
+        }
+        meter.tell("replica", None, || line(&status));
+        if told.elapsed() >= LINE_EVERY {
+            told = Instant::now();
+            context.console.note_off_terminal(line(&status));
+        }
+        if context.cancel.is_cancelled() {
+            return Ok(RunEnd::Asked);
+        }
+        match end {
+            None => thread::sleep(LOOK_EVERY),
+            Some(end) => match replica.wait(end, LOOK_EVERY) {
+                Ok(true) => return Ok(RunEnd::Reached),
+                Ok(false) => {}
+                // It has paused or stopped, as its status says.
+                Err(_) => continue,
+            },
+        }
+    }
+}
+
+/// What a pause says.
+fn paused(path: &Path, status: &ReplicaStatus) -> Error {
+    let path = path.display();
+    let text = match status.state.pause() {
+        Some(pause) => {
+            format!("{path} has paused at {}: {}. To go on: {}", status.position, pause.cause, pause.remedy)
+        }
+        None => format!("{path} has paused at {}", status.position),
+    };
+    Error::invalid(text)
+}
+
+/// What a run came to.
+#[derive(Debug, Serialize)]
+struct RunReport {
+    database: String,
+    end: RunEnd,
+    seconds: f64,
+    #[serde(flatten)]
+    status: ReplicaStatus,
+}
+
+impl RunReport {
+    fn new(path: &Path, status: &ReplicaStatus, end: RunEnd, took: Duration) -> Self {
+        let database = path.display().to_string();
+        Self { database, end, seconds: took.as_secs_f64(), status: status.clone() }
+    }
+}
+
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { database, end, seconds, status } = self;
+        let how = match end {
+            RunEnd::Asked => "stopped",
+            RunEnd::Reached => "has what the source had",
+            RunEnd::Paused => "has paused",
+        };
+        writeln!(
+            f,
+            "{} {how} at {}: {} in {} applied in {}; {} of log to come",
+            visible(database),
+            status.position,
+            counted(status.rows, "row", "rows"),
+            counted(status.transactions, "transaction", "transactions"),
+            time(Duration::from_secs_f64(*seconds)),
+            size(status.lag_bytes),
+        )
+    }
+}

@@ -1,0 +1,72 @@
+//! Samples: what is counted of a replica, for Prometheus.
+
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::status::ReplicaState;
+use evergraph_server::metric_samples::{DatabaseSample, Figure};
+
+/// What is counted of `replica` now.
+#[must_use]
+pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
+    let status = replica.status();
+    let metrics = replica.metrics();
+    let sample = |name, help, figure| DatabaseSample { name, help, labels: Vec::new(), figure };
+    let gauge = |name, help, value: f64| sample(name, help, Figure::Gauge(value));
+    let counter = |name, help, value: u64| sample(name, help, Figure::Counter(value as f64));
+    let mut samples = vec![
+        sample(
+            "replica_freshness_seconds",
+            "Time from a commit at the source, by its clock, until a new snapshot shows it, by ours",
+            Figure::Histogram(metrics.freshness().clone()),
+        ),
+        gauge(
+            "replica_clock_difference_seconds",
+            "Our clock less the source's when it sent its last message: what freshness is off by, at most",
+            metrics.clock_difference(),
+        ),
+        counter("replica_transactions", "Transactions of the source that were applied", status.transactions),
+        counter("replica_rows", "Rows that changed at the source and were applied", status.rows),
+        counter("replica_changes", "Vertices and edges that changed", metrics.changes()),
+        gauge("replica_lag_bytes", "Log of the source that is not applied", status.lag_bytes as f64),
+        gauge(
+            "replica_lag_seconds",
+            "How long something of the source's log has not been here",
+            status.lag_ms as f64 / 1e3,
+        ),
+        gauge(
+            "replica_waiting_rows",
+            "Rows that wait for the ends of their edges",
+            status.waiting_rows as f64,
+        ),
+        counter("replica_restarts", "Streams that broke off", status.restarts),
+        gauge(
+            "replica_retained_bytes",
+            "Log that the source keeps for this replica",
+            status.retained_bytes.unwrap_or_default() as f64,
+        ),
+    ];
+    for loss in &status.losses {
+        samples.push(DatabaseSample {
+            name: "replica_losses",
+            help: "Rows and values that are not in the graph, by rule and cause",
+            labels: vec![("rule", loss.rule.clone()), ("cause", loss.cause.clone())],
+            figure: Figure::Gauge(loss.count as f64),
+        });
+    }
+    for (part, seconds) in metrics.busy_seconds() {
+        samples.push(DatabaseSample {
+            name: "replica_busy_seconds",
+            help: "Time that the thread which applies changes was busy with each part of its work",
+            labels: vec![("part", part.name().to_owned())],
+            figure: Figure::Counter(seconds),
+        });
+    }
+    for state in ReplicaState::NAMES {
+        samples.push(DatabaseSample {
+            name: "replica_state",
+            help: "1 at the present state",
+            labels: vec![("state", state.to_owned())],
+            figure: Figure::Gauge(f64::from(u8::from(state == status.state.name()))),
+        });
+    }
+    samples
+}

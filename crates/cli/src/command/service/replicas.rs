@@ -1,0 +1,330 @@
+//! Replicas of a server: databases that follow a PostgreSQL database while they are served.
+//!
+//! ```text
+//! [[serve.replica]] ──> opened as the others ──> a thread copies, if it is new ──> follows ──> paused, stopped
+//!                                                        │                                       │  SIGHUP
+//!                                                        └──────────── failed ───────────────────┴──> again
+//! ```
+
+use crate::amount;
+use crate::command::replica::run::{FollowingArguments, stop};
+use crate::command::replica::samples::samples;
+use crate::settings::inline_table::InlineTable;
+use clap::Args;
+use evergraph::Database;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::copy::options::CopyProgress;
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::status::ReplicaState;
+use evergraph_server::databases::catalogue::DatabaseCatalogue;
+use evergraph_server::databases::follower::DatabaseFollower;
+use evergraph_server::databases::name::name_of;
+use evergraph_server::log::target;
+use evergraph_server::metric_samples::DatabaseSample;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Databases of a server that follow a source.
+#[derive(Args, Debug)]
+pub struct ReplicaArguments {
+    /// Follow a PostgreSQL database and serve its graph; `database`, `source` and `mapping` are needed, `publication`, `slot`,
+    /// `memory` and `slot-alarm` are as of evergraph replica run. In a settings file each is a table [[serve.replica]].
+    #[arg(long = "replica", value_name = "KEY = VALUE, ...", help_heading = "Replicas")]
+    pub replicas: Vec<InlineTable>,
+}
+
+/// A replica, as a table of a settings file says it.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ReplicaTable {
+    database: PathBuf,
+    source: String,
+    mapping: PathBuf,
+    publication: Option<String>,
+    slot: Option<String>,
+    #[serde(default = "gibibyte")]
+    memory: String,
+    #[serde(default = "gibibyte")]
+    slot_alarm: String,
+}
+
+fn gibibyte() -> String {
+    "1GiB".to_owned()
+}
+
+/// A replica that is to be served.
+#[derive(Debug)]
+pub struct ReplicaSetting {
+    /// The folder of its database.
+    pub database: PathBuf,
+    following: FollowingArguments,
+}
+
+impl ReplicaArguments {
+    /// What they say.
+    ///
+    /// # Errors
+    /// `invalid` for what is no such table, by its key.
+    pub fn settings(&self) -> Result<Vec<ReplicaSetting>> {
+        self.replicas.iter().map(|table| table.read::<ReplicaTable>("--replica")?.setting()).collect()
+    }
+}
+
+impl ReplicaTable {
+    fn setting(self) -> Result<ReplicaSetting> {
+        let size = |key: &str, text: &str| {
+            amount::memory(text).map_err(|why| Error::invalid(format!("--replica: {key}: {why}")))
+        };
+        let following = FollowingArguments {
+            source: self.source.parse().expect("any text may be a source"),
+            mapping: self.mapping,
+            publication: self.publication,
+            slot: self.slot,
+            memory: size("memory", &self.memory)?,
+            slot_alarm: size("slot-alarm", &self.slot_alarm)?,
+        };
+        Ok(ReplicaSetting { database: self.database, following })
+    }
+}
+
+/// The replicas of a server.
+#[derive(Default)]
+pub struct ServedReplicas(Vec<Arc<ServedReplica>>);
+
+/// A database that is served and follows.
+struct ServedReplica {
+    name: Arc<str>,
+    database: Database,
+    setting: ReplicaSetting,
+    phase: Mutex<Phase>,
+    starting: Mutex<Option<(JoinHandle<()>, CancelFlag)>>,
+    /// The state that the log was told last.
+    told: Mutex<&'static str>,
+}
+
+enum Phase {
+    /// It checks and copies; how far that is.
+    Starting(String),
+    Running(Arc<Replica>),
+    /// It could not begin.
+    Failed(String),
+    Ended,
+}
+
+impl ServedReplicas {
+    /// Makes databases of `catalogue`, which have been opened, follow as `settings` say; copies go on in the background.
+    ///
+    /// # Errors
+    /// `io` if the system refuses threads.
+    pub fn start(settings: Vec<ReplicaSetting>, catalogue: &DatabaseCatalogue) -> Result<Self> {
+        let mut replicas = Self::default();
+        for setting in settings {
+            let name: Arc<str> = name_of(&setting.database)?.into();
+            let served = catalogue.get(&name).expect("it was opened with the catalogue");
+            let database = (**served.begin(CancelFlag::default())?.database()).clone();
+            let replica = Arc::new(ServedReplica {
+                name,
+                database,
+                setting,
+                phase: Mutex::new(Phase::Starting(String::new())),
+                starting: Mutex::default(),
+                told: Mutex::new(""),
+            });
+            served.follow(Arc::clone(&replica) as Arc<dyn DatabaseFollower>);
+            replica.begin()?;
+            replicas.0.push(replica);
+        }
+        Ok(replicas)
+    }
+
+    /// Starts those again that have paused, were stopped, or could not begin.
+    pub fn start_again(&self) {
+        for replica in &self.0 {
+            if let Err(error) = replica.start_again() {
+                tracing::error!(target: target::SERVER, database = &*replica.name, "start its replica again: {error}");
+            }
+        }
+    }
+
+    /// Writes to the log what changed.
+    pub fn log_changes(&self) {
+        self.0.iter().for_each(|replica| replica.log_change());
+    }
+
+    /// Stops them all, before their databases are closed.
+    pub fn stop(&self) {
+        for replica in &self.0 {
+            if let Err(error) = replica.end() {
+                tracing::error!(target: target::SERVER, database = &*replica.name, "stop its replica: {error}");
+            }
+        }
+    }
+}
+
+impl ServedReplica {
+    fn phase(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn starting(&self) -> MutexGuard<'_, Option<(JoinHandle<()>, CancelFlag)>> {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins on a thread of its own.
+    fn begin(self: &Arc<Self>) -> Result<()> {
+        let cancel = CancelFlag::default();
+        *self.phase() = Phase::Starting("checking".to_owned());
+        let (replica, flag) = (Arc::clone(self), cancel.clone());
+        let work = move || {
+            let started = replica.started(&flag);
+            *replica.phase() = match started {
+                Ok(started) => Phase::Running(Arc::new(started)),
+                Err(error) => Phase::Failed(error.to_string()),
+            };
+        };
+        let thread = thread::Builder::new().name("server-replica".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("start a thread for a replica: {error}")).because(error)
+        })?;
+        *self.starting() = Some((thread, cancel));
+        Ok(())
+    }
+
+    fn started(&self, cancel: &CancelFlag) -> Result<Replica> {
+        let ReplicaSetting { database: path, following } = &self.setting;
+        let options = following.options(path)?;
+        let source = following.source.source(cancel)?;
+        let progress = |progress: &CopyProgress| {
+            *self.phase() = Phase::Starting(format!("{} rows of {}", progress.rows, progress.table));
+        };
+        Replica::start(self.database.clone(), Box::new(source), options, &progress, cancel)
+    }
+
+    fn start_again(self: &Arc<Self>) -> Result<()> {
+        let is_over = match &*self.phase() {
+            Phase::Starting(_) | Phase::Ended => false,
+            Phase::Failed(_) => true,
+            Phase::Running(replica) => {
+                matches!(replica.status().state, ReplicaState::Paused { .. } | ReplicaState::Stopped)
+            }
+        };
+        if !is_over {
+            return Ok(());
+        }
+        self.end()?;
+        self.begin()
+    }
+
+    /// Ends a copy that is under way, and following.
+    fn end(&self) -> Result<()> {
+        if let Some((thread, cancel)) = self.starting().take() {
+            cancel.cancel();
+            thread.join().expect("starting a replica does not panic");
+        }
+        let phase = std::mem::replace(&mut *self.phase(), Phase::Ended);
+        match phase {
+            Phase::Running(replica) => stop(replica),
+            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => Ok(()),
+        }
+    }
+
+    /// Its state, and what to say of it.
+    fn state(&self) -> (&'static str, Option<String>) {
+        match &*self.phase() {
+            Phase::Starting(_) => (ReplicaState::Copying.name(), None),
+            Phase::Failed(why) => ("failed", Some(why.clone())),
+            Phase::Ended => (ReplicaState::Stopped.name(), None),
+            Phase::Running(replica) => {
+                let status = replica.status();
+                let pause = status.state.pause().map(|pause| pause.to_string());
+                let error = status.last_error.filter(|_| status.state == ReplicaState::Reconnecting);
+                (status.state.name(), pause.or(error))
+            }
+        }
+    }
+
+    fn log_change(&self) {
+        let (state, why) = self.state();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told == state {
+            return;
+        }
+        *told = state;
+        let database = &*self.name;
+        match (state, why) {
+            ("paused" | "failed", why) => {
+                let why = why.unwrap_or_default();
+                tracing::error!(target: target::SERVER, database, "its replica has paused: {why}");
+            }
+            (_, Some(why)) => {
+                tracing::warn!(target: target::SERVER, database, "its replica is {state}: {why}")
+            }
+            _ => tracing::info!(target: target::SERVER, database, "its replica is {state}"),
+        }
+    }
+}
+
+impl DatabaseFollower for ServedReplica {
+    fn status(&self) -> Json {
+        let replica = match &*self.phase() {
+            Phase::Starting(progress) => return json!({"state": "copying", "progress": progress}),
+            Phase::Failed(cause) => {
+                let remedy = "mend what it names, then send the server SIGHUP";
+                return json!({"state": "paused", "cause": cause, "remedy": remedy});
+            }
+            Phase::Ended => return json!({"state": "stopped"}),
+            Phase::Running(replica) => Arc::clone(replica),
+        };
+        serde_json::to_value(replica.status()).expect("a status is a document")
+    }
+
+    fn problem(&self) -> Option<String> {
+        let text = match self.state().0 {
+            "following" => return None,
+            "copying" => "a replica copies its source",
+            "reconnecting" => "a replica does not reach its source",
+            "stopped" => "a replica was stopped",
+            _ => "a replica has paused: its status says why",
+        };
+        Some(text.to_owned())
+    }
+
+    fn samples(&self) -> Vec<DatabaseSample> {
+        let replica = match &*self.phase() {
+            Phase::Running(replica) => Arc::clone(replica),
+            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => return Vec::new(),
+        };
+        samples(&replica)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<ReplicaSetting>> {
+        ReplicaArguments { replicas: vec![text.parse().expect("any text is taken")] }.settings()
+    }
+
+    #[test]
+    fn a_table_says_what_a_database_follows_and_how() {
+        let needed = "database = 'shop.eg', source = 'postgres://ann@h/shop', mapping = 'shop.toml'";
+        let settings = read(needed).unwrap();
+        assert_eq!((settings[0].database.to_str(), settings[0].following.memory), (Some("shop.eg"), 1 << 30));
+        let settings = read(&format!("{needed}, slot = 's', memory = '2GiB', slot-alarm = '3MiB'")).unwrap();
+        let FollowingArguments { slot, memory, slot_alarm, .. } = &settings[0].following;
+        assert_eq!((slot.as_deref(), *memory, *slot_alarm), (Some("s"), 2 << 30, 3 << 20));
+        for (text, word) in [
+            ("database = 'a.eg', mapping = 'm.toml'", "missing field `source`"),
+            (&format!("{needed}, memory = 'much'"), "memory: expected a size"),
+            (&format!("{needed}, sourse = 'x'"), "unknown field `sourse`"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Replicas: mappings for a real PostgreSQL are proposed and checked as people do it, by the program.
+
+use crate::support::{Folder, Ran, program};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
+use evergraph_replica::source::postgres::connection::{Connection, ResultRow};
+use evergraph_replica::wire::startup::Purpose;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const SHOP: &str = "
+    CREATE TABLE customer (id bigint PRIMARY KEY, name text NOT NULL, vip boolean NOT NULL DEFAULT false);
+    CREATE TABLE product (id bigint PRIMARY KEY, title text NOT NULL, price numeric(10, 2) NOT NULL);
+    CREATE TABLE orders (id bigint PRIMARY KEY, customer_id bigint NOT NULL REFERENCES customer, placed timestamptz NOT NULL);
+    CREATE TABLE order_item (order_id bigint REFERENCES orders, product_id bigint REFERENCES product, pieces int NOT NULL,
+        PRIMARY KEY (order_id, product_id));
+    INSERT INTO customer VALUES (1, 'Ada', true), (2, 'Bob', false);
+    INSERT INTO product VALUES (1, 'tea', 3.50), (2, 'cup', 9.00);
+    INSERT INTO orders VALUES (1, 1, '2026-01-02 10:00+00'), (2, 2, '2026-01-03 11:00+00');
+    INSERT INTO order_item VALUES (1, 1, 2), (1, 2, 1), (2, 1, 5)";
+
+/// A database of one test, of the server that this file's tests share.
+pub struct Shop {
+    server: &'static PrivateServer,
+    name: String,
+}
+
+impl Shop {
+    /// With the tables of a shop; `None` where there is no PostgreSQL.
+    pub fn new() -> Option<Self> {
+        static SHARED: OnceLock<Option<PrivateServer>> = OnceLock::new();
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let server = SHARED.get_or_init(|| {
+            let options =
+                PrivateServerOptions { settings: &["logical_decoding_work_mem=64kB"], ..Default::default() };
+            PrivateServer::is_possible().then(|| PrivateServer::start(&options).unwrap())
+        });
+        let Some(server) = server else {
+            assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
+            eprintln!("skipped: {HOW_TO_INSTALL}");
+            return None;
+        };
+        let name = format!("shop_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        query(server, "postgres", &format!("CREATE DATABASE {name}"));
+        let shop = Self { server, name };
+        shop.query(SHOP);
+        Some(shop)
+    }
+
+    pub fn url(&self) -> String {
+        self.server.url(&self.name)
+    }
+
+    /// Runs statements as the superuser.
+    pub fn query(&self, sql: &str) -> Vec<ResultRow> {
+        query(self.server, &self.name, sql)
+    }
+
+    /// Runs the program in `folder` as somebody who has the password.
+    pub fn run(&self, folder: &Folder, arguments: &[&str]) -> Ran {
+        folder.run_with(&[("PGPASSWORD", self.server.password())], arguments)
+    }
+}
+
+fn query(server: &PrivateServer, database: &str, sql: &str) -> Vec<ResultRow> {
+    let settings = server.connection_settings(database);
+    let mut connection = Connection::open(&settings, Purpose::Queries, &CancelFlag::default()).unwrap();
+    connection.query("prepare a test at", "SET search_path = public").unwrap();
+    connection.query("run a test's statements at", sql).unwrap()
+}
+
+#[test]
+fn a_proposed_mapping_is_written_once_and_passes_the_check() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let printed = shop.run(&folder, &["replica", "propose", &url]).succeeded().out;
+    for words in
+        ["table = \"customer\"", "label = \"Customer\"", "type = \"ORDER_ITEM\"", "type = \"CUSTOMER\""]
+    {
+        assert!(printed.contains(words), "{words} is not in {printed}");
+    }
+    let propose = ["replica", "propose", &url, "-o", "shop.toml"];
+    let written = shop.run(&folder, &propose).succeeded().out;
+    assert!(
+        written.starts_with("shop.toml: 4 rules") && written.contains("evergraph replica check"),
+        "{written}"
+    );
+    assert_eq!(folder.read("shop.toml"), printed);
+    shop.run(&folder, &propose).failed(2, &["shop.toml"]);
+    shop.run(&folder, &[&propose[..], &["--overwrite"]].concat()).succeeded();
+
+    let checked = shop.run(&folder, &["replica", "check", &url, "--mapping", "shop.toml"]).succeeded();
+    let ends = "can be followed by shop.toml: 4 tables become 3 labels and 2 types of edges; 1 warning\n";
+    assert!(checked.out.ends_with(ends), "{checked:?}");
+    assert!(
+        checked.out.starts_with("warning: there is no publication \"evergraph\"\n  CREATE PUBLICATION "),
+        "{checked:?}"
+    );
+}
+
+#[test]
+fn what_fails_at_the_source_is_named_with_the_sql_that_mends_it() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    shop.run(&folder, &["replica", "propose", &url, "-o", "shop.toml"]).succeeded();
+    shop.query("ALTER TABLE product REPLICA IDENTITY NOTHING");
+    let check = ["replica", "check", &url, "--mapping", "shop.toml", "--json"];
+    let found = shop.run(&folder, &check);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    let document: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    let findings = document["findings"].as_array().unwrap();
+    let error = findings.iter().find(|finding| finding["severity"] == "error").unwrap();
+    let cause = error["cause"].as_str().unwrap();
+    assert!(cause.starts_with("shop.toml:") && cause.contains("FAILS AT THE SOURCE"), "{cause}");
+    assert_eq!(document["ready"], false);
+    shop.query(error["remedy"].as_str().unwrap());
+    shop.run(&folder, &check).succeeded();
+}
+
+#[test]
+fn a_role_hears_which_rights_it_lacks_and_rules_where_they_are_wrong() {
+    let Some(shop) = Shop::new() else { return };
+    let folder = Folder::new();
+    shop.run(&folder, &["replica", "propose", &shop.url(), "-o", "shop.toml"]).succeeded();
+    shop.query("CREATE ROLE reader LOGIN PASSWORD 'of a reader'");
+    let url = shop.url().replace("postgres://postgres@", "postgres://reader@");
+    let check = ["replica", "check", &url, "--mapping", "shop.toml"];
+    let found = folder.run_with(&[("PGPASSWORD", "of a reader")], &check);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    for words in [
+        "ALTER ROLE reader REPLICATION",
+        "GRANT SELECT ON",
+        "may not read customer",
+        "cannot be followed yet",
+    ] {
+        assert!(found.out.contains(words), "{words} is not in {found:?}");
+    }
+    folder.run_with(&[("PGPASSWORD", "wrong")], &check).failed(2, &["password"]);
+    folder.write("wrong.toml", "[[table]]\ntable = \"costumer\"\nlabel = \"C\"\n");
+    let found = shop.run(&folder, &["replica", "check", &shop.url(), "--mapping", "wrong.toml"]);
+    assert_eq!(found.code, Some(2), "{found:?}");
+    assert!(found.out.contains("wrong.toml:2: table: ") && found.out.contains("customer"), "{found:?}");
+}
+
+#[test]
+fn without_a_server_a_mapping_or_a_url_the_program_says_so_and_shows_no_password() {
+    let folder = Folder::new();
+    let nobody = "postgres://ann@127.0.0.1:1/shop?connect_timeout=2";
+    folder.run(&["replica", "propose", nobody]).failed(7, &["127.0.0.1:1/shop"]);
+    folder.run(&["replica", "check", nobody, "--mapping", "none.toml"]).failed(3, &["none.toml"]);
+    folder.write("files.toml", "[[file]]\npath = \"a.csv\"\n");
+    folder.run(&["replica", "check", nobody, "--mapping", "files.toml"]).failed(2, &["[[table]]", "propose"]);
+    folder.run(&["replica", "propose", "shop.eg"]).failed(2, &["postgres://"]);
+    let secret = folder.run(&["replica", "propose", "postgres://ann:secret@127.0.0.1/shop"]);
+    assert!(!secret.err.contains("secret"), "{secret:?}");
+    secret.failed(2, &["PGPASSWORD"]);
+}
+
+/// The arguments of a replica of `shop` in `shop.eg`, by the mapping that is proposed.
+fn following<'a>(shop: &Shop, folder: &Folder, url: &'a str) -> [&'a str; 4] {
+    shop.run(folder, &["replica", "propose", url, "-o", "shop.toml"]).succeeded();
+    ["--source", url, "--mapping", "shop.toml"]
+}
+
+/// The only result of a query.
+fn one(folder: &Folder, query: &str) -> String {
+    folder.run(&["query", "shop.eg", query, "--quiet"]).succeeded().out.trim().to_owned()
+}
+
+fn run_until_now(shop: &Shop, folder: &Folder, following: &[&str]) -> Ran {
+    shop.run(folder, &[&["replica", "run", "shop.eg", "--until", "now"], following].concat())
+}
+
+#[test]
+fn a_replica_is_copied_follows_is_verified_and_detached() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let ran = run_until_now(&shop, &folder, &following).succeeded();
+    assert!(ran.out.starts_with("shop.eg has what the source had at "), "{ran:?}");
+    assert_eq!(
+        one(&folder, "g.V().hasLabel('Customer').has('vip', true).in('CUSTOMER').out('ORDER_ITEM').count()"),
+        "2"
+    );
+
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true); UPDATE orders SET customer_id = 3 WHERE id = 2; DELETE FROM order_item WHERE order_id = 1 AND product_id = 2");
+    run_until_now(&shop, &folder, &following).succeeded();
+    assert_eq!(one(&folder, "g.V().has('Customer', 'name', 'Cem').in('CUSTOMER').count()"), "1");
+    assert_eq!(one(&folder, "g.E().hasLabel('ORDER_ITEM').count()"), "2");
+    let write = ["query", "shop.eg", "g.addV('Customer')"];
+    folder.run(&write).failed(2, &["follows", "detach"]);
+
+    let status = folder.run(&["replica", "status", "shop.eg", "--json"]);
+    assert_eq!(status.code, Some(1), "nothing runs: {status:?}");
+    let document: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    assert_eq!((&document["state"], &document["running"]), (&"stopped".into(), &false.into()));
+    assert!(!status.out.contains(shop.server.password()));
+    folder.run(&["replica", "stop", "shop.eg"]).failed(3, &["no replica runs"]);
+
+    let verify = [&["replica", "verify", "shop.eg"], &following[..]].concat();
+    let equal = shop.run(&folder, &verify).succeeded().out;
+    assert!(equal.contains("shop.eg is equal to its source at "), "{equal}");
+    let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE database = current_database()";
+    assert_eq!(shop.query(slots)[0][0].as_deref(), Some("1"), "a temporary slot is gone");
+    folder.run(&["replica", "detach", "shop.eg"]).failed(2, &["--source"]);
+    let detached = shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).succeeded().out;
+    assert!(detached.contains("dropped at the source: the replication slot"), "{detached}");
+    assert_eq!(shop.query(slots)[0][0].as_deref(), Some("0"));
+    folder.run(&write).succeeded();
+    folder.run(&["replica", "status", "shop.eg"]).failed(3, &["no replica"]);
+    shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).failed(2, &["follows nothing"]);
+}
+
+#[test]
+fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let start = || {
+        let arguments = [&["replica", "run", "shop.eg", "--metrics", "127.0.0.1:0"], &following[..]].concat();
+        let mut program = program();
+        program.args(arguments).current_dir(folder.root()).env("PGPASSWORD", shop.server.password());
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("metrics at http://") && errors.read_line(&mut line).unwrap() > 0 {}
+        let address =
+            line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
+        (child, address.to_owned())
+    };
+    let (mut child, address) = start();
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let metrics = get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    assert!(
+        metrics.contains("evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n"),
+        "{metrics}"
+    );
+    // The file is written once a second.
+    let status = ["replica", "status", "shop.eg"];
+    eventually(|| folder.run(&status).succeeded().out.contains("state         following\n"));
+    folder.run(&["query", "shop.eg", "g.V().count()"]).failed(8, &["open in process"]);
+    shop.run(&folder, &[&["replica", "verify", "shop.eg"], &following[..]].concat())
+        .failed(8, &["open in process"]);
+
+    // Without a word, and again.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let gone = folder.run(&["replica", "status", "shop.eg"]);
+    assert!(gone.code == Some(1) && gone.out.contains("is gone"), "{gone:?}");
+    shop.query("INSERT INTO customer VALUES (4, 'Dan', true)");
+    let (mut child, address) = start();
+    get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    let stopped = folder.run(&["replica", "stop", "shop.eg"]).succeeded().out;
+    assert!(stopped.contains(&format!("process {} has stopped at ", child.id())), "{stopped}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
+}
+
+/// What `GET /metrics` says once that has `wanted`.
+fn get_until(address: &str, wanted: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        if answer.contains(wanted) {
+            return answer;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "{wanted} does not come: {answer}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_pause_says_what_to_do_and_a_resync_is_the_way_out() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query("ALTER TABLE customer DROP COLUMN vip; INSERT INTO customer VALUES (3, 'Cem')");
+    let paused = run_until_now(&shop, &folder, &following);
+    assert_eq!(paused.code, Some(2), "{paused:?}");
+    for words in ["error: shop.eg has paused at ", "the column vip", "evergraph replica resync"] {
+        assert!(paused.err.contains(words) && !paused.err.contains("at 0/0"), "{words} is not in {paused:?}");
+    }
+    let status = folder.run(&["replica", "status", "shop.eg"]);
+    assert_eq!(status.code, Some(1), "{status:?}");
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "2", "it is read as before: {paused:?}");
+
+    let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
+    let done = shop.run(&folder, &resync).succeeded().out;
+    assert!(done.starts_with("shop.eg was copied anew"), "{done}");
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "3");
+    let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE database = current_database()";
+    assert_eq!(shop.query(slots)[0][0].as_deref(), Some("1"), "the old slot is dropped");
+    assert!(!folder.path("shop.eg.resync-old").exists() && !folder.path("shop.eg.resync").exists());
+    shop.query("INSERT INTO customer VALUES (4, 'Dan')");
+    run_until_now(&shop, &folder, &following).succeeded();
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
+}
+
+#[test]
+fn a_replica_that_cannot_begin_leaves_nothing_behind() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    shop.query("ALTER TABLE product REPLICA IDENTITY NOTHING");
+    run_until_now(&shop, &folder, &following).failed(2, &["REPLICA IDENTITY"]);
+    assert!(!folder.path("shop.eg").exists());
+    folder.run(&["generate", "rmat", "--scale", "4", "--out", "rmat/"]).succeeded();
+    folder.run(&["import", "shop.eg", "rmat/"]).succeeded();
+    shop.query("ALTER TABLE product REPLICA IDENTITY DEFAULT");
+    run_until_now(&shop, &folder, &following).failed(2, &["16 vertices", "name a new folder"]);
+    folder.run(&["replica", "status", "none.eg"]).failed(3, &["none.eg"]);
+    folder
+        .run(&["replica", "run", "shop.eg", "--source", &url, "--mapping", "shop.toml", "--until", "soon"])
+        .failed(2, &["16/B374D848"]);
+}
+
+#[test]
+fn a_server_follows_serves_and_says_when_it_does_not() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    folder.write(
+        "server.toml",
+        format!("[[serve.replica]]\ndatabase = 'shop.eg'\nsource = '{url}'\nmapping = 'shop.toml'\nmemory = '256MiB'\n"),
+    );
+    let served = folder.serve_with(&[("PGPASSWORD", shop.server.password())], &["--config", "server.toml"]);
+    eventually(|| served.get("/readyz").ends_with("\r\n\r\nready\n"));
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let count = ["query", &served.url(), "g.V().hasLabel('Customer').count()", "--quiet"];
+    eventually(|| folder.run(&count).succeeded().out == "3\n");
+    let write = folder.run(&["query", &served.url(), "g.addV('Customer')"]);
+    assert!(write.code == Some(2) && write.err.contains("follows"), "{write:?}");
+    let status = served.get("/databases/shop/replica");
+    assert!(status.contains("\"state\":\"following\""), "{status}");
+    assert!(served.get("/metrics").contains("evergraph_replica_rows_total{database=\"shop\"} 1.0\n"));
+    let status = ["replica", "status", "shop.eg"];
+    eventually(|| folder.run(&status).succeeded().out.contains("state         following\n"));
+
+    shop.query("ALTER TABLE customer DROP COLUMN vip; INSERT INTO customer VALUES (4, 'Dan')");
+    eventually(|| served.get("/readyz").contains("degraded: a replica has paused"));
+    let health = folder.run(&["health", &served.url()]).succeeded().out;
+    assert!(health.contains("degraded"), "{health}");
+    let status = served.get("/databases/shop/replica");
+    assert!(status.contains("vip") && status.contains("resync"), "{status}");
+    assert_eq!(folder.run(&count).succeeded().out, "3\n", "it is read as before");
+    let ended = served.end("-TERM");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("its replica has paused"), "{ended:?}");
+}
+
+fn eventually(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not come");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// What the code of the replica says, without the ends of its lines.
+fn said() -> String {
+    let sources = concat!(
+        include_str!("../../../replica/src/apply/error.rs"),
+        include_str!("../../../replica/src/follow/connect.rs"),
+        include_str!("../../../replica/src/follow/known_tables.rs"),
+        include_str!("../../../replica/src/source/postgres/publication.rs"),
+        include_str!("../../../replica/src/source/slot_state.rs"),
+        include_str!("../../../replica/src/translate/binding.rs"),
+        include_str!("../../../replica/src/translate/pause.rs"),
+        include_str!("../../../replica/src/translate/translator.rs"),
+        include_str!("../../../replica/src/value/unfit.rs"),
+    );
+    let lines = sources.split("\\\n").enumerate();
+    lines.map(|(at, part)| if at == 0 { part } else { part.trim_start() }).collect()
+}
+
+#[test]
+fn the_guide_lists_pauses_in_the_words_of_the_code() {
+    let guide = include_str!("../../../../docs/guide/replica.md");
+    let (_, table) = guide.split_once("| the status says |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let said = said();
+    let mut phrases_count = 0;
+    for row in table.lines().skip(2).filter(|row| !row.contains("the server's own words")) {
+        let cell = row.split('|').nth(1).unwrap().trim();
+        for phrase in cell.split(['…', ';']).map(|part| part.trim_matches([' ', ',', ':'])) {
+            let phrase = phrase.trim_end_matches(", and others of this kind");
+            if phrase.len() < 12 {
+                continue;
+            }
+            assert!(said.contains(phrase), "no pause says {phrase:?}");
+            phrases_count += 1;
+        }
+    }
+    assert!(phrases_count > 20, "{phrases_count}");
+}

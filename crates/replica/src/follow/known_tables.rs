@@ -1,0 +1,493 @@
+//! Known tables: what of a source's catalogue a replica builds on, and what a change of it means.
+//!
+//! | changed | then |
+//! |---|---|
+//! | a mapped column is gone, renamed, of another type | pause: such a change rewrites rows, of which the stream says nothing |
+//! | a table is gone, renamed, made again | pause |
+//! | a column is new | nothing yet: it counts from the first row that has it, see [`known_with_columns`] |
+//! | a partition is gone, or was attached | pause: its rows went or came without a word |
+//! | a partition was made as one | known from here on |
+//! | a foreign key is gone, or not validated | known from here on; pause, if edges may have to wait for their ends now |
+//! | the publication lacks something | pause |
+
+use crate::follow::pause::Pause;
+use crate::mapping::plan::{Plan, TablePlan};
+use crate::mapping::scope::{partitions_of, root_of};
+use crate::mapping::sql_name::display_name;
+use crate::pgoutput::relation::{Oid, Relation};
+use crate::source::catalogue::{Catalogue, Column, ForeignKey, Publication, Table};
+use crate::source::postgres::publication::{PublicationProblem, problems};
+use std::collections::BTreeSet;
+
+/// Types of texts of any length, between which a column changes without a change of its values.
+const TEXT_TYPES: [Oid; 2] = [25, 1043];
+
+/// The part of `catalogue` that `plan` and the publication `publication` build on.
+#[must_use]
+pub fn known_part(catalogue: &Catalogue, plan: &Plan, publication: &str) -> Catalogue {
+    let mut kept: BTreeSet<Oid> = BTreeSet::new();
+    for planned in &plan.tables {
+        let Some(table) = catalogue.table_of(planned.table) else { continue };
+        kept.insert(table.id);
+        kept.extend(partitions_of(catalogue, table).map(|part| part.id));
+    }
+    // Where foreign keys lead to, and the roots of that.
+    let targets: Vec<Oid> = catalogue
+        .tables
+        .iter()
+        .filter(|table| kept.contains(&table.id))
+        .flat_map(|table| table.foreign_keys.iter().map(|key| key.target))
+        .collect();
+    for target in targets {
+        let Some(table) = catalogue.table_of(target) else { continue };
+        let root = root_of(catalogue, table);
+        kept.extend([table.id, root.id]);
+        kept.extend(partitions_of(catalogue, root).map(|part| part.id));
+    }
+    let tables = catalogue.tables.iter().filter(|table| kept.contains(&table.id));
+    let tables = tables.map(|table| Table { rows_estimate: None, is_readable: true, ..table.clone() });
+    let publications = catalogue.publication(publication).map(|found| {
+        let is_planned = |schema: &str, name: &str| {
+            plan.tables.iter().any(|table| (&*table.schema, &*table.name) == (schema, name))
+        };
+        let tables = found.tables.iter().filter(|table| is_planned(&table.schema, &table.table));
+        Publication { tables: tables.cloned().collect(), ..found.clone() }
+    });
+    Catalogue {
+        tables: tables.collect(),
+        types: catalogue.types.clone(),
+        publications: publications.into_iter().collect(),
+    }
+}
+
+/// What a catalogue that was read now means for a replica.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Comparison {
+    /// Why following cannot go on.
+    pub pauses: Vec<Pause>,
+    /// What is known from here on, if that is something else.
+    pub known: Option<Catalogue>,
+    /// Partitions that are new: whether they were attached is for the source to say.
+    pub new_partitions: Vec<NewPartition>,
+}
+
+/// A partition that was not there before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewPartition {
+    /// The partition.
+    pub id: Oid,
+    /// Its name, and that of the table that it is a part of, for people.
+    pub name: String,
+    /// The root.
+    pub root: String,
+}
+
+impl NewPartition {
+    /// The pause if it was attached.
+    #[must_use]
+    pub fn attached(&self) -> Pause {
+        Pause::resync(format!(
+            "the partition {} was attached to {}: of the rows that it brought the stream says nothing",
+            self.name, self.root
+        ))
+    }
+}
+
+/// Compares what was known with the catalogue `live`, which was read now.
+#[must_use]
+pub fn compare(known: &Catalogue, live: &Catalogue, plan: &Plan, publication: &str) -> Comparison {
+    let mut comparison = Comparison::default();
+    let mut newer = known.clone();
+    for planned in &plan.tables {
+        let Some(table) = known.table_of(planned.table) else { continue };
+        let Some(now) = live.table_of(planned.table) else {
+            let name = display_name(table);
+            let cause = match live.table(&table.schema, &table.name) {
+                Some(_) => format!("the table {name} was dropped and made again"),
+                None => format!("the table {name} was dropped"),
+            };
+            comparison.pauses.push(Pause::resync(cause));
+            continue;
+        };
+        of_table(planned, table, now, &mut comparison.pauses);
+        of_partitions(known, live, table, &mut comparison);
+        weaken_foreign_keys(&mut newer, live, table.id);
+        for part in partitions_of(known, table) {
+            weaken_foreign_keys(&mut newer, live, part.id);
+        }
+    }
+    of_publication(live, plan, publication, &mut comparison.pauses);
+    comparison.known = (newer != *known).then_some(newer);
+    comparison
+}
+
+/// `known` with the new partitions of `live`, none of which was attached.
+#[must_use]
+pub fn known_with_partitions(known: &Catalogue, live: &Catalogue, new: &[NewPartition]) -> Catalogue {
+    let mut known = known.clone();
+    for partition in new {
+        if let Some(table) = live.table_of(partition.id) {
+            known.tables.push(Table { rows_estimate: None, is_readable: true, ..table.clone() });
+        }
+    }
+    // As a catalogue lists them.
+    known.tables.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+    known
+}
+
+fn of_table(planned: &TablePlan, known: &Table, now: &Table, pauses: &mut Vec<Pause>) {
+    let name = display_name(known);
+    if (&now.schema, &now.name) != (&known.schema, &known.name) {
+        let cause = format!("the table {name} was renamed to {}", display_name(now));
+        pauses.push(Pause::resync(format!("{cause}: the mapping names the old one")));
+        return;
+    }
+    for used in &planned.columns {
+        let Some(column) = known.column(&used.name) else { continue };
+        match now.column(&column.name) {
+            None => pauses.push(Pause::resync(format!(
+                "the column {} of {name} was dropped or renamed, and the mapping uses it",
+                column.name
+            ))),
+            Some(now) if has_other_values(column, now) => pauses.push(Pause::resync(format!(
+                "the column {} of {name} was {}, and is {} now: the stream says nothing of the rows that this rewrote",
+                column.name, column.type_name, now.type_name
+            ))),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Whether the texts of a column may have become others by a change of its type.
+fn has_other_values(known: &Column, now: &Column) -> bool {
+    let are_texts = TEXT_TYPES.contains(&known.type_id) && TEXT_TYPES.contains(&now.type_id);
+    let is_same_type = (known.type_id, &known.type_name) == (now.type_id, &now.type_name);
+    known.is_generated != now.is_generated || !(is_same_type || are_texts)
+}
+
+fn of_partitions(known: &Catalogue, live: &Catalogue, root: &Table, comparison: &mut Comparison) {
+    let name = display_name(root);
+    let Some(now) = live.table_of(root.id) else { return };
+    let before: BTreeSet<Oid> = partitions_of(known, root).map(|part| part.id).collect();
+    let after: BTreeSet<Oid> = partitions_of(live, now).map(|part| part.id).collect();
+    for part in partitions_of(known, root).filter(|part| !after.contains(&part.id)) {
+        let went = if live.table_of(part.id).is_some() { "detached from" } else { "dropped from" };
+        comparison.pauses.push(Pause::resync(format!(
+            "the partition {} was {went} {name}: of the rows that went with it the stream says nothing",
+            display_name(part)
+        )));
+    }
+    for part in partitions_of(live, now).filter(|part| !before.contains(&part.id)) {
+        comparison.new_partitions.push(NewPartition {
+            id: part.id,
+            name: display_name(part),
+            root: name.clone(),
+        });
+    }
+}
+
+/// Takes back what foreign keys of the table `id` promised, where `live` does not promise it any more.
+fn weaken_foreign_keys(newer: &mut Catalogue, live: &Catalogue, id: Oid) {
+    let Some(now) = live.table_of(id) else { return };
+    let Some(table) = newer.tables.iter_mut().find(|table| table.id == id) else { return };
+    for key in table.foreign_keys.iter_mut().filter(|key| key.is_validated) {
+        let leads_there = |other: &&ForeignKey| {
+            (&other.columns, other.target, &other.target_columns)
+                == (&key.columns, key.target, &key.target_columns)
+        };
+        key.is_validated = now.foreign_keys.iter().filter(leads_there).any(|other| other.is_validated);
+    }
+}
+
+fn of_publication(live: &Catalogue, plan: &Plan, publication: &str, pauses: &mut Vec<Pause>) {
+    let tables: Vec<_> =
+        plan.tables.iter().map(|table| (table.schema.to_string(), table.name.to_string())).collect();
+    for problem in problems(live, publication, &tables) {
+        match &problem {
+            // Said above.
+            PublicationProblem::NoTable { .. } => {}
+            PublicationProblem::NoIdentity { .. } => {
+                let remedy = problem.remedy().unwrap_or_default();
+                pauses
+                    .push(Pause::new(problem.to_string(), format!("{remedy}; then start the replica again")));
+            }
+            // Changes of the meantime are not in the stream.
+            _ => pauses.push(Pause::resync(format!("{problem}; changes since then are missing"))),
+        }
+    }
+}
+
+/// The columns of `relation` that `known` does not have: they are new at this place of the stream.
+#[must_use]
+pub fn new_columns(known: &Catalogue, relation: &Relation) -> Vec<Box<str>> {
+    let Some(table) = known.table_of(relation.id) else { return Vec::new() };
+    let names = relation.columns.iter().map(|column| &column.name);
+    names.filter(|name| table.column(name).is_none()).cloned().collect()
+}
+
+/// `known` with the new columns of `relation`, of which `live` knows more. `filled` are the columns of the table that rows
+/// from before may have a value in; `takes_all` is whether a rule makes properties of all columns.
+///
+/// # Errors
+/// A pause, if the graph would have to show values of which the stream says nothing.
+pub fn known_with_columns(
+    known: &Catalogue,
+    live: &Catalogue,
+    relation: &Relation,
+    filled: &[String],
+    takes_all: TakesColumns,
+) -> Result<Catalogue, Pause> {
+    let new = new_columns(known, relation);
+    let mut newer = known.clone();
+    let Some(table) = newer.tables.iter_mut().find(|table| table.id == relation.id) else { return Ok(newer) };
+    let name = display_name(table);
+    let now = live.table_of(relation.id);
+    for column in new {
+        let Some(found) = now.and_then(|now| now.column(&column)) else {
+            return Err(Pause::resync(format!("the column {column} of {name} was added, and is gone again")));
+        };
+        let is_filled = !found.is_nullable || filled.iter().any(|filled| **filled == *column);
+        if is_filled && takes_all == TakesColumns::All {
+            let cause = format!(
+                "the column {column} of {name} was added with a default or without nulls: the stream says nothing of the \
+                 values that rows from before have in it"
+            );
+            let resync = Pause::resync(cause);
+            let remedy = format!(
+                "{}; or leave the column out: `ignore = [\"{column}\"]` (another mapping begins with a resync, too)",
+                resync.remedy
+            );
+            return Err(Pause { remedy, ..resync });
+        }
+        table.columns.push(found.clone());
+    }
+    // In the table's order, by which a mapping may number columns.
+    if let Some(now) = now {
+        let place = |column: &Column| now.columns.iter().position(|other| other.name == column.name);
+        table.columns.sort_by_key(|column| place(column).unwrap_or(usize::MAX));
+    }
+    for (oid, entry) in live.types.iter() {
+        if newer.types.get(oid).is_none() {
+            newer.types.insert(oid, entry.clone());
+        }
+    }
+    Ok(newer)
+}
+
+/// Whether a rule of a table makes properties of columns that it doesn't name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TakesColumns {
+    /// One does.
+    All,
+    /// They name their columns.
+    Named,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::resolve::resolve;
+    use crate::pgoutput::relation::{RelationColumn, RelationIdentity};
+    use crate::source::catalogue::{Key, Operations, PublishedTable, TableKind};
+    use evergraph_files::import::mapping::document::Mapping;
+    use std::path::Path;
+
+    const MAPPING: &str = "[[table]]\ntable = 'item'\nlabel = 'Item'\n\
+        edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n\
+        [[table]]\ntable = 'owner'\nlabel = 'Owner'\n";
+
+    fn column(name: &str, type_id: Oid, type_name: &str) -> Column {
+        let is_nullable = name != "id";
+        Column { name: name.into(), type_id, type_name: type_name.into(), is_nullable, is_generated: false }
+    }
+
+    fn table(id: Oid, name: &str, columns: Vec<Column>) -> Table {
+        Table {
+            id,
+            schema: "public".into(),
+            name: name.into(),
+            kind: TableKind::Plain,
+            partition_of: None,
+            columns,
+            primary_key: Some(Key { name: "k".into(), columns: vec!["id".into()], is_deferrable: false }),
+            unique_keys: Vec::new(),
+            foreign_keys: Vec::new(),
+            identity: RelationIdentity::PrimaryKey,
+            identity_columns: vec!["id".into()],
+            rows_estimate: Some(7),
+            is_readable: true,
+        }
+    }
+
+    /// Items in a partition, of owners; and a table without a rule.
+    fn catalogue() -> Catalogue {
+        let columns = || {
+            vec![
+                column("id", 23, "integer"),
+                column("owner_id", 23, "integer"),
+                column("name", 1043, "character varying(8)"),
+                column("price", 1700, "numeric(10,2)"),
+            ]
+        };
+        let mut item = table(1, "item", columns());
+        item.kind = TableKind::Partitioned;
+        let mut part = table(2, "item_1", columns());
+        part.partition_of = Some(1);
+        part.foreign_keys = vec![ForeignKey {
+            name: "f".into(),
+            columns: vec!["owner_id".into()],
+            target: 3,
+            target_columns: vec!["id".into()],
+            is_validated: true,
+            is_deferrable: false,
+        }];
+        let owner = table(3, "owner", vec![column("id", 23, "integer")]);
+        let other = table(4, "unused", vec![column("id", 23, "integer")]);
+        let published = |name: &str| PublishedTable {
+            schema: "public".into(),
+            table: name.into(),
+            columns: Vec::new(),
+            row_filter: None,
+        };
+        let publication = Publication {
+            name: "p".into(),
+            has_all_tables: false,
+            operations: Operations { inserts: true, updates: true, deletes: true, truncates: true },
+            is_by_root: true,
+            tables: vec![published("item"), published("owner"), published("unused")],
+        };
+        Catalogue {
+            tables: vec![item, part, owner, other],
+            publications: vec![publication],
+            ..Catalogue::default()
+        }
+    }
+
+    fn plan(catalogue: &Catalogue) -> Plan {
+        resolve(&Mapping::parse("m.toml", MAPPING, Path::new(".")).unwrap().tables, catalogue).unwrap()
+    }
+
+    /// What a change of the catalogue means, of a replica that knew it before.
+    fn after(change: impl FnOnce(&mut Catalogue)) -> Comparison {
+        let mut live = catalogue();
+        let plan = plan(&live);
+        let known = known_part(&live, &plan, "p");
+        change(&mut live);
+        compare(&known, &live, &plan, "p")
+    }
+
+    fn causes(comparison: &Comparison) -> Vec<&str> {
+        comparison.pauses.iter().map(|pause| &*pause.cause).collect()
+    }
+
+    fn find<'a>(catalogue: &'a mut Catalogue, name: &str) -> &'a mut Table {
+        catalogue.tables.iter_mut().find(|table| &*table.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_is_known_is_enough_for_the_plan_and_no_more() {
+        let all = catalogue();
+        let known = known_part(&all, &plan(&all), "p");
+        let names: Vec<&str> = known.tables.iter().map(|table| &*table.name).collect();
+        assert_eq!(names, ["item", "item_1", "owner"]);
+        assert_eq!(known.publications[0].tables.len(), 2);
+        let (of_all, of_known) = (format!("{:?}", plan(&all)), format!("{:?}", plan(&known)));
+        assert_eq!(of_known, of_all);
+        assert_eq!(after(|_| {}), Comparison::default());
+    }
+
+    #[test]
+    fn changes_of_which_the_stream_says_nothing_are_pauses() {
+        type Change = fn(&mut Catalogue);
+        let changes: [(Change, &str); 10] = [
+            (|live| live.tables.retain(|table| &*table.name != "owner"), "the table owner was dropped"),
+            (|live| find(live, "owner").id = 9, "the table owner was dropped and made again"),
+            (|live| find(live, "owner").name = "holder".into(), "the table owner was renamed to holder"),
+            (
+                |live| find(live, "item").columns[2].name = "title".into(),
+                "the column name of item was dropped or renamed",
+            ),
+            (
+                |live| find(live, "item").columns[3].type_name = "numeric(12,4)".into(),
+                "price of item was numeric(10,2)",
+            ),
+            (|live| find(live, "item").columns[1].type_id = 20, "owner_id of item was integer"),
+            (|live| live.tables.retain(|table| &*table.name != "item_1"), "item_1 was dropped from item"),
+            (|live| find(live, "item_1").partition_of = None, "item_1 was detached from item"),
+            (|live| live.publications.clear(), "there is no publication"),
+            (|live| find(live, "owner").identity_columns.clear(), "no replica identity"),
+        ];
+        for (change, cause) in changes {
+            let comparison = after(change);
+            let found = causes(&comparison);
+            assert!(found.iter().any(|found| found.contains(cause)), "{cause:?} is not in {found:?}");
+            assert!(comparison.pauses.iter().all(|pause| !pause.remedy.is_empty()));
+        }
+    }
+
+    #[test]
+    fn changes_that_take_nothing_away_go_on() {
+        let longer = |live: &mut Catalogue| {
+            find(live, "item").columns[2] = column("name", 25, "text");
+            find(live, "unused").columns.clear();
+            find(live, "item").columns.push(column("note", 25, "text"));
+        };
+        assert_eq!(after(longer), Comparison::default());
+        let weaker = after(|live| find(live, "item_1").foreign_keys.clear());
+        assert!(weaker.pauses.is_empty());
+        let known = weaker.known.unwrap();
+        assert!(!known.table_of(2).unwrap().foreign_keys[0].is_validated);
+        let part = |live: &mut Catalogue| {
+            let part = Table { id: 5, name: "item_0".into(), ..find(live, "item_1").clone() };
+            live.tables.push(part);
+        };
+        let new = after(part).new_partitions;
+        assert_eq!(
+            new.iter().map(|new| (new.id, &*new.name, &*new.root)).collect::<Vec<_>>(),
+            [(5, "item_0", "item")]
+        );
+        let mut live = catalogue();
+        let known = known_part(&live, &plan(&live), "p");
+        part(&mut live);
+        let known = known_with_partitions(&known, &live, &new);
+        assert_eq!(compare(&known, &live, &plan(&live), "p"), Comparison::default());
+        assert_eq!(known.tables.iter().map(|table| table.id).collect::<Vec<_>>(), [1, 5, 2, 3]);
+    }
+
+    #[test]
+    fn a_new_column_is_known_from_its_first_row_on_unless_rows_from_before_have_values_in_it() {
+        let mut live = catalogue();
+        let known = known_part(&live, &plan(&live), "p");
+        find(&mut live, "item").columns.insert(1, column("note", 25, "text"));
+        let relation = |names: &[&str]| Relation {
+            id: 1,
+            schema: "public".into(),
+            name: "item".into(),
+            identity: RelationIdentity::PrimaryKey,
+            columns: names
+                .iter()
+                .map(|name| RelationColumn {
+                    name: (*name).into(),
+                    type_id: 25,
+                    type_modifier: -1,
+                    is_key: false,
+                })
+                .collect(),
+        };
+        let before = relation(&["id", "owner_id", "name", "price"]);
+        assert!(new_columns(&known, &before).is_empty());
+        let now = relation(&["id", "note", "owner_id", "name", "price"]);
+        assert_eq!(new_columns(&known, &now), ["note".into()]);
+        let learn = |filled: &[String], takes| known_with_columns(&known, &live, &now, filled, takes);
+        let newer = learn(&[], TakesColumns::All).unwrap();
+        assert_eq!(newer.table_of(1).unwrap().columns, live.table_of(1).unwrap().columns);
+        assert!(new_columns(&newer, &now).is_empty());
+        let filled = ["note".to_owned()];
+        let pause = learn(&filled, TakesColumns::All).unwrap_err();
+        assert!(pause.cause.contains("the column note of item was added with a default"), "{pause}");
+        assert!(learn(&filled, TakesColumns::Named).is_ok(), "no rule takes it");
+        let gone = relation(&["id", "gone"]);
+        let pause = known_with_columns(&known, &live, &gone, &[], TakesColumns::All).unwrap_err();
+        assert!(pause.cause.contains("is gone again"), "{pause}");
+    }
+}

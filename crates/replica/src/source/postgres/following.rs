@@ -1,0 +1,148 @@
+//! What following a PostgreSQL server needs beyond rows and changes: its slots, publications, timelines, and its catalogue's
+//! answers about columns and partitions.
+
+use evergraph_graph::cancel::CancelFlag;
+use postgres_protocol::escape::escape_literal;
+
+use crate::lsn::Lsn;
+use crate::mapping::server_state::ServerState;
+use crate::pgoutput::relation::Oid;
+use crate::source::error::{SourceError, SourceResult};
+use crate::source::postgres::connection::{Connection, ResultRow};
+use crate::source::postgres::publication;
+use crate::source::postgres::server::PostgresSource;
+use crate::source::postgres::slot::{self, SlotLifetime};
+use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use crate::source::slot_state::{PLUGIN, SlotState};
+use crate::wire::startup::Purpose;
+
+/// Attribute number of the system column `tableoid`, whose row in the catalogue is as old as its table.
+const TABLE_OID_COLUMN: i32 = -6;
+
+impl PostgresSource {
+    fn queries(&self) -> SourceResult<Connection> {
+        self.connect(Purpose::Queries)
+    }
+
+    /// The rows of `sql`, on a connection of its own.
+    fn ask(&self, doing: &str, sql: &str) -> SourceResult<Vec<ResultRow>> {
+        self.queries()?.query(doing, sql)
+    }
+
+    /// The texts of the only column of `sql`.
+    fn ask_texts(&self, doing: &str, sql: &str) -> SourceResult<Vec<String>> {
+        let rows = self.ask(doing, sql)?;
+        Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+}
+
+impl ReplicaSource for PostgresSource {
+    fn place(&self) -> String {
+        self.settings().place()
+    }
+
+    fn another(&self, cancel: &CancelFlag) -> Box<dyn ReplicaSource> {
+        Box::new(Self::new(self.settings().clone(), cancel.clone()))
+    }
+
+    fn server_state(&mut self) -> SourceResult<ServerState> {
+        let doing = "read settings and rights of";
+        let rows = self.ask(doing, ServerState::QUERY)?;
+        rows.first().and_then(|row| ServerState::from_row(row)).ok_or_else(|| {
+            let place = self.place();
+            SourceError::Invalid(format!("{doing} {place}: the server's answer is not settings and rights"))
+        })
+    }
+
+    fn slot_state(&mut self, name: &str) -> SourceResult<Option<SlotState>> {
+        slot::state(&mut self.queries()?, name)
+    }
+
+    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot> {
+        let made = slot::create(self.settings(), name, SlotLifetime::Permanent, cancel)?;
+        Ok(ExportedSlot::new(made.consistent_point, Some(made.snapshot.clone()), made))
+    }
+
+    fn drop_slot(&mut self, name: &str) -> SourceResult<()> {
+        slot::drop(&mut self.queries()?, name)
+    }
+
+    fn create_publication(&mut self, name: &str, tables: &[(String, String)]) -> SourceResult<()> {
+        publication::create(&mut self.queries()?, name, tables)
+    }
+
+    fn drop_publication(&mut self, name: &str) -> SourceResult<()> {
+        publication::drop(&mut self.queries()?, name)
+    }
+
+    fn slots_of_database(&mut self) -> SourceResult<Vec<String>> {
+        self.ask_texts(
+            "read the replication slots of",
+            &format!(
+                "SELECT slot_name FROM pg_replication_slots WHERE database = current_database() AND plugin = {}",
+                escape_literal(PLUGIN)
+            ),
+        )
+    }
+
+    fn timeline_end(&mut self, timeline: u32, current: u32) -> SourceResult<Option<Lsn>> {
+        let mut connection = self.connect(Purpose::Replication)?;
+        // The first timeline has no history.
+        let rows = match current {
+            0 | 1 => Vec::new(),
+            _ => connection.query("read the timelines of", &format!("TIMELINE_HISTORY {current}"))?,
+        };
+        let history = rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+        Ok(history.and_then(|history| end_of(&history, timeline)))
+    }
+
+    fn filled_columns(&mut self, table: Oid) -> SourceResult<Vec<String>> {
+        self.ask_texts(
+            "look at defaults of columns of",
+            &format!(
+                "SELECT attname FROM pg_attribute WHERE attrelid = {table} AND attnum > 0 AND NOT attisdropped \
+                 AND (atthasdef OR atthasmissing OR attidentity <> '')"
+            ),
+        )
+    }
+
+    fn partition_origin(&mut self, partition: Oid) -> SourceResult<Option<PartitionOrigin>> {
+        // One transaction wrote both rows if it was made as a partition.
+        let rows = self.ask_texts(
+            "look at a partition of",
+            &format!(
+                "SELECT (i.xmin = a.xmin)::text FROM pg_inherits i JOIN pg_attribute a ON a.attrelid = i.inhrelid \
+                 AND a.attnum = {TABLE_OID_COLUMN} WHERE i.inhrelid = {partition}"
+            ),
+        )?;
+        Ok(rows.first().map(|answer| match answer.as_str() {
+            "true" => PartitionOrigin::Created,
+            _ => PartitionOrigin::Attached,
+        }))
+    }
+}
+
+/// Where `timeline` ended, by a file of history: a line for each timeline, with its number and its end.
+fn end_of(history: &str, timeline: u32) -> Option<Lsn> {
+    history.lines().find_map(|line| {
+        let mut fields = line.split_whitespace();
+        let number: u32 = fields.next()?.parse().ok()?;
+        let end = fields.next()?.parse().ok()?;
+        (number == timeline).then_some(end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_history_says_where_each_timeline_ended() {
+        let history =
+            "# made by hand\n1\t0/3000060\tno recovery target specified\n\n2\t1/A\tbefore 2024-02-29\n";
+        assert_eq!(end_of(history, 1), Some(Lsn::new(0x300_0060)));
+        assert_eq!(end_of(history, 2), Some(Lsn::new(0x1_0000_000a)));
+        assert_eq!(end_of(history, 3), None);
+        assert_eq!(end_of("", 1), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! `StreamEvent`: what a reader of transactions finds in a stream: whole committed transactions, and rest.
+
+use crate::lsn::Lsn;
+use crate::pgoutput::message::{Commit, Xid};
+use crate::stream::piece::Piece;
+
+/// What happened at the source, in the order of its commits.
+#[derive(Debug)]
+pub enum StreamEvent {
+    /// A transaction committed. The source may send it again on another connection: whoever applies it compares its end with
+    /// the position that was reached.
+    Transaction(CommittedTransaction),
+    /// No transaction is under way, and the source has nothing before `position` that this stream does not have: the position
+    /// may be confirmed when all transactions before this event are durable.
+    Idle {
+        /// The position.
+        position: Lsn,
+    },
+}
+
+/// A transaction that committed.
+#[derive(Debug)]
+pub struct CommittedTransaction {
+    /// Its commit.
+    pub end: TransactionEnd,
+    /// Its rows in their order; none, if it changed no published table.
+    pub pieces: Vec<Piece>,
+}
+
+/// Which transaction committed, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionEnd {
+    /// The transaction; its subtransactions count as part of it.
+    pub xid: Xid,
+    /// Positions and time.
+    pub commit: Commit,
+}
+
+impl CommittedTransaction {
+    /// Bytes of its messages, about, in memory and in files.
+    #[must_use]
+    pub fn size_bytes(&self) -> usize {
+        self.pieces.iter().map(Piece::size_bytes).sum()
+    }
+}

@@ -1,0 +1,353 @@
+//! The cases that the design names, one by one.
+
+use crate::graph::{differences, of_database, of_rows};
+use crate::replica::Replica;
+use crate::source::{Source, row};
+use crate::world::{TableSpec, World, everything, table};
+use evergraph_replica::apply::applier::Applied;
+use evergraph_replica::pgoutput::decoder::Decoder;
+use evergraph_replica::pgoutput::message::Message;
+use evergraph_replica::pgoutput::relation::{Relation, RelationColumn, RelationIdentity};
+use evergraph_replica::row_note::{CREATED_PREFIX, NOTES_OF_RULE_MAX, WAITING_PREFIX};
+use evergraph_replica::translate::loss::LossCause;
+use evergraph_replica::translate::translator::Translator;
+
+/// A source with a replica of it.
+struct Case {
+    world: World,
+    source: Source,
+    replica: Replica,
+}
+
+impl Case {
+    fn new(world: World) -> Self {
+        let source = Source::new(&world);
+        let replica = Replica::new(&world, &source);
+        Self { world, source, replica }
+    }
+
+    fn of(tables: Vec<TableSpec>, mapping: &str) -> Self {
+        Self::new(World::new(tables, mapping))
+    }
+
+    fn insert(&mut self, table: &str, texts: &[&str]) -> &mut Self {
+        let table = self.world.table(table);
+        assert!(self.source.insert(table, row(texts)));
+        self
+    }
+
+    /// The place of the row whose first column is `id`.
+    fn place(&self, table: usize, id: &str) -> usize {
+        let is_it = |row: &Vec<Option<String>>| row[0].as_deref() == Some(id);
+        self.source.rows[table].iter().position(is_it).unwrap()
+    }
+
+    fn update(&mut self, table: &str, id: &str, column: &str, text: &str) -> &mut Self {
+        let number = self.world.table(table);
+        let place = self.place(number, id);
+        let mut new = self.source.rows[number][place].clone();
+        new[self.world.tables[number].column(column)] = row(&[text]).remove(0);
+        assert!(self.source.update(number, place, new));
+        self
+    }
+
+    fn delete(&mut self, table: &str, id: &str) -> &mut Self {
+        let number = self.world.table(table);
+        let place = self.place(number, id);
+        self.source.delete(number, place);
+        self
+    }
+
+    fn truncate(&mut self, tables: &[&str]) -> &mut Self {
+        let numbers: Vec<usize> = tables.iter().map(|table| self.world.table(table)).collect();
+        self.source.truncate(&numbers);
+        self
+    }
+
+    /// Applies it and compares the graphs.
+    fn commit(&mut self) -> Applied {
+        assert!(self.source.may_commit());
+        let applied = self.replica.apply(&mut self.source, usize::MAX).unwrap();
+        let expected = of_rows(&self.world, &self.source);
+        let found = of_database(&self.world, &self.replica.database);
+        assert_eq!(differences(&expected, &found), None);
+        applied
+    }
+
+    /// Why it can't be applied. Nothing of it is then.
+    fn refusal(&mut self) -> String {
+        let before = (of_database(&self.world, &self.replica.database), self.replica.noted());
+        let refusal = self.replica.apply(&mut self.source, usize::MAX).unwrap_err();
+        assert_eq!(before, (of_database(&self.world, &self.replica.database), self.replica.noted()));
+        refusal
+    }
+
+    fn notes(&self, prefix: &str) -> usize {
+        let notes = self.replica.database.snapshot().notes();
+        notes.iter().filter(|(name, _)| name.starts_with(prefix)).count()
+    }
+
+    fn lines(&self) -> Vec<String> {
+        of_database(&self.world, &self.replica.database)
+    }
+}
+
+fn has(lines: &[String], part: &str) -> bool {
+    lines.iter().any(|line| line.contains(part))
+}
+
+#[test]
+fn a_value_that_an_update_left_alone_stays_also_under_another_key() {
+    let mut case = Case::new(everything());
+    case.insert("person", &["1", "a", "Long", "0", "null", "null"]).commit();
+    case.update("person", "1", "name", "b").commit();
+    case.update("person", "1", "id", "2").commit();
+    case.update("person", "2", "id", "3").update("person", "3", "flag", "1").commit();
+    assert!(has(&case.lines(), "Long"));
+    case.insert("visit", &["1", "3", "9", "Long note"]).commit();
+    assert_eq!(case.notes(WAITING_PREFIX), 1, "the city is not there");
+    case.update("visit", "1", "b", "8").commit();
+    case.insert("city", &["8", "t"]).commit();
+    case.update("visit", "1", "id", "2").commit();
+    assert!(has(&case.lines(), "Long note"));
+    assert_eq!(case.notes(WAITING_PREFIX), 0);
+}
+
+#[test]
+fn rows_that_swap_keys_keep_their_values_and_others_refer_to_keys() {
+    let mut case = Case::new(everything());
+    case.insert("pair", &["1", "x", "Long one"]).insert("pair", &["2", "x", "Long two"]);
+    case.insert("ref", &["1", "1", "x", "5"]).commit();
+    // For a moment both have the key 2.
+    case.update("pair", "1", "k1", "2").commit_swap();
+    case.insert("person", &["1", "a", "Long one", "1", "null", "null"]);
+    case.insert("person", &["2", "b", "Long two", "0", "1", "null"]).commit();
+    case.update("person", "1", "id", "99").update("person", "2", "id", "1").update("person", "99", "id", "2");
+    case.commit();
+}
+
+impl Case {
+    /// Gives the row that came second the key of the one before, and commits.
+    fn commit_swap(&mut self) {
+        let pair = self.world.table("pair");
+        let mut other = self.source.rows[pair][1].clone();
+        other[0] = Some("1".to_owned());
+        assert!(self.source.update(pair, 1, other));
+        self.commit();
+    }
+}
+
+#[test]
+fn rows_that_cascade_come_after_what_they_refer_to() {
+    let mut case = Case::new(everything());
+    for id in ["1", "2"] {
+        case.insert("person", &[id, "a", "null", "0", "null", "null"]);
+        case.insert("orders", &[id, id, "7"]);
+    }
+    case.commit();
+    // ON DELETE SET NULL, and ON DELETE CASCADE.
+    case.delete("person", "1").update("orders", "1", "customer", "null").commit();
+    case.delete("person", "2").delete("orders", "2").commit();
+    // ON UPDATE CASCADE.
+    case.insert("person", &["3", "a", "null", "0", "3", "null"]).insert("orders", &["3", "3", "7"]).commit();
+    case.update("person", "3", "id", "4")
+        .update("person", "4", "boss", "4")
+        .update("orders", "3", "customer", "4");
+    case.commit();
+    // The child first, under a deferred constraint.
+    case.insert("orders", &["5", "5", "1"])
+        .insert("person", &["5", "a", "null", "0", "null", "null"])
+        .commit();
+    case.truncate(&["person", "orders"]).commit();
+    assert_eq!(case.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn edges_wait_for_their_ends_and_wait_again_when_these_go() {
+    let mut case = Case::new(everything());
+    case.insert("likes", &["1", "1", "5"]).insert("person", &["2", "a", "null", "0", "1", "1"]).commit();
+    assert_eq!(case.notes(WAITING_PREFIX), 1);
+    case.insert("person", &["1", "b", "null", "0", "null", "null"]).commit();
+    case.insert("city", &["1", "t"]).commit();
+    assert_eq!(
+        (case.notes(WAITING_PREFIX), has(&case.lines(), "[LIKES]"), has(&case.lines(), "[LIVES]")),
+        (0, true, true)
+    );
+    case.update("city", "1", "title", "hidden").commit();
+    assert_eq!(
+        (case.notes(WAITING_PREFIX), has(&case.lines(), "[LIKES]"), has(&case.lines(), "[LIVES]")),
+        (1, false, false)
+    );
+    case.replica.reopen(&case.world);
+    assert_eq!(case.replica.applier.waiting().map(|(_, count)| count).sum::<usize>(), 1);
+    case.update("city", "1", "title", "u").commit();
+    assert!(has(&case.lines(), "[LIKES]"));
+    case.truncate(&["likes"]).delete("city", "1").commit();
+    assert_eq!(case.notes(WAITING_PREFIX), 0);
+}
+
+#[test]
+fn a_vertex_that_an_edge_created_stands_in_for_its_row_and_goes_with_the_edge() {
+    let mut case = Case::new(everything());
+    case.insert("wish", &["1", "7", "8", "0"]).commit();
+    assert_eq!(case.notes(CREATED_PREFIX), 2);
+    // Others find it there.
+    case.insert("person", &["1", "a", "null", "0", "7", "null"]).commit();
+    assert!(has(&case.lines(), "[REPORTS]"));
+    case.insert("gift", &["8", "t", "null"]).commit();
+    assert_eq!(case.notes(CREATED_PREFIX), 1);
+    case.delete("gift", "8").commit();
+    assert_eq!(case.notes(CREATED_PREFIX), 2);
+    case.delete("wish", "1").commit();
+    assert_eq!((case.notes(CREATED_PREFIX), case.lines().len()), (0, 1));
+}
+
+const TWO: &str = "[[table]]\ntable = 'a'\nlabel = 'A'\n[[table]]\ntable = 'b'\nlabel = 'B'\n";
+
+#[test]
+fn an_end_that_is_missing_stops_where_the_mapping_says_so_or_the_source_promised_it() {
+    let mapping = format!("{TWO}missing = 'stop'\nedge = [{{ type = 'TO', column = 'a', space = 'A' }}]\n");
+    let tables = || vec![table("a", "id int", 1), table("b", "id int, a int null", 1)];
+    let mut case = Case::of(tables(), &mapping);
+    case.insert("a", &["1"]).insert("b", &["1", "1"]).commit();
+    case.insert("b", &["2", "3"]);
+    let refusal = case.refusal();
+    assert!(refusal.contains("the row 2 of B refers to A 3, which is not there"), "{refusal}");
+    assert!(refusal.contains("table b") && refusal.contains("missing = \"wait\""), "{refusal}");
+    case.source.rows[1].pop();
+    case.delete("a", "1");
+    assert!(case.refusal().contains("the row 1 of B refers to A 1"));
+
+    let mapping = format!("{TWO}edge = [{{ type = 'TO', column = 'a' }}]\n");
+    let mut promised = tables();
+    promised[1] = promised[1].clone().refers("a", "a");
+    let mut case = Case::of(promised, &mapping);
+    case.insert("b", &["2", "3"]);
+    let refusal = case.refusal();
+    assert!(refusal.contains("though a foreign key promises it") && refusal.contains("resync"), "{refusal}");
+}
+
+#[test]
+fn a_row_that_enters_the_graph_without_its_values_stops_and_names_the_sql() {
+    let mapping = "[[table]]\ntable = 't'\nlabel = 'T'\nwhere = 'n = 1'\n";
+    let mut case = Case::of(vec![table("t", "id int, n int, doc text", 1)], mapping);
+    case.insert("t", &["1", "0", "Long"]).commit();
+    case.update("t", "1", "n", "1");
+    let refusal = case.refusal();
+    assert!(refusal.contains("table t, column doc"), "{refusal}");
+    assert!(refusal.contains("ALTER TABLE public.t REPLICA IDENTITY FULL"), "{refusal}");
+    // It was shown, is left out, and is shown again, all in one transaction: what it had in between is not known.
+    let mut case = Case::of(vec![table("t", "id int, n int, doc text", 1)], mapping);
+    case.insert("t", &["1", "1", "Long"]).commit();
+    case.update("t", "1", "n", "0").update("t", "1", "doc", "Long other").update("t", "1", "n", "1");
+    assert!(case.refusal().contains("left out by a condition"));
+    // With REPLICA IDENTITY FULL all is known.
+    let mut case = Case::of(vec![table("t", "id int, n int, doc text", 1).full()], mapping);
+    case.insert("t", &["1", "0", "Long"]).commit();
+    case.update("t", "1", "n", "1").commit();
+}
+
+#[test]
+fn two_rows_with_one_key_at_the_end_stop() {
+    let mut case = Case::new(everything());
+    case.insert("pair", &["1", "x", "null"]).insert("pair", &["1", "x", "a"]);
+    assert!(case.refusal().contains("two rows have the key 1|x"));
+}
+
+#[test]
+fn values_without_counterpart_stop_or_are_none_and_are_counted() {
+    let rule = "[[table]]\ntable = 't'\nlabel = 'T'\n";
+    let tables = || vec![table("t", "id int, n numeric null", 1)];
+    let mut case = Case::of(tables(), rule);
+    case.insert("t", &["1", "NaN"]);
+    let refusal = case.refusal();
+    assert!(refusal.contains("table t, column n") && refusal.contains("on-unfit"), "{refusal}");
+    let mut case = Case::of(tables(), &format!("{rule}on-unfit = 'null'\n"));
+    case.insert("t", &["1", "NaN"]).insert("t", &["2", "1.5"]).commit();
+    let losses = case.replica.applier.losses();
+    assert_eq!(losses.iter().collect::<Vec<_>>(), [(0, LossCause::UnfitValue, 1)]);
+}
+
+#[test]
+fn rows_that_are_left_out_are_counted_by_rule_and_cause() {
+    let mut case = Case::new(everything());
+    case.insert("maybe", &["1", "null", "1", "0"]).insert("maybe", &["2", "1", "1", "3"]).commit();
+    let losses = case.replica.applier.losses();
+    assert_eq!((losses.of(6, LossCause::NullEnd), losses.of(6, LossCause::Condition)), (1, 1));
+}
+
+#[test]
+fn more_waiting_rows_than_a_rule_may_have_stop() {
+    let mut case = Case::new(everything());
+    for id in 0..=NOTES_OF_RULE_MAX {
+        // Not by `insert`, which looks for the key.
+        let fields = [id.to_string(), "1".to_owned(), "0".to_owned()].map(crate::stream_bytes::Field::Text);
+        let table = crate::world::oid(case.world.table("likes"));
+        case.source.messages.push(crate::stream_bytes::insert(table, &fields));
+    }
+    let refusal = case.replica.apply(&mut case.source, 1000).unwrap_err();
+    assert!(refusal.contains("table likes") && refusal.contains("more than 100,000"), "{refusal}");
+    assert_eq!(case.notes(WAITING_PREFIX), 0);
+}
+
+#[test]
+fn a_transaction_without_rows_of_the_mapping_moves_the_position() {
+    let mut case = Case::new(everything());
+    assert!(case.replica.noted().is_none());
+    let position = case.replica.position();
+    case.replica.applier.note_position(&mut case.replica.ownership, &position).unwrap();
+    assert_eq!(case.replica.noted(), Some(position));
+    let applied = case.commit();
+    assert_eq!(applied.figures, evergraph_replica::apply::applier::AppliedFigures::default());
+    assert_eq!(case.replica.noted(), Some(case.replica.position()));
+}
+
+#[test]
+fn a_row_that_changes_nothing_writes_nothing() {
+    let mut case = Case::new(everything());
+    case.insert("person", &["1", "a", "null", "0", "1", "1"]).insert("city", &["1", "t"]).commit();
+    let figures = case.update("person", "1", "flag", "0").commit().figures;
+    assert_eq!(figures, evergraph_replica::apply::applier::AppliedFigures::default());
+    let figures = case.update("person", "1", "name", "b").commit().figures;
+    assert_eq!((figures.vertices_changed, figures.edges_changed), (1, 1), "the name is that of LIVES, too");
+}
+
+/// The description of the table `person`.
+fn person(source: &Source) -> Relation {
+    let bytes = source.relations().remove(0);
+    let Message::Relation { relation, .. } = Decoder::new().decode(&bytes).unwrap() else { panic!() };
+    relation
+}
+
+#[test]
+fn a_table_that_is_another_one_now_is_a_drift() {
+    let world = everything();
+    let relation = person(&Source::new(&world));
+    let drift = |change: &dyn Fn(&mut Relation)| {
+        let mut other = relation.clone();
+        change(&mut other);
+        Translator::new(world.plan.clone()).describe(&other).map_err(|drift| drift.to_string())
+    };
+    let columns = |relation: &mut Relation, change: &dyn Fn(&mut Vec<RelationColumn>)| {
+        let mut columns = relation.columns.to_vec();
+        change(&mut columns);
+        relation.columns = columns.into();
+    };
+    assert_eq!(drift(&|_| {}), Ok(()));
+    let added = RelationColumn { name: "new".into(), type_id: 25, type_modifier: -1, is_key: false };
+    assert_eq!(drift(&|it| columns(it, &|columns| columns.insert(0, added.clone()))), Ok(()));
+    let dropped = drift(&|it| columns(it, &|columns| drop(columns.remove(1)))).unwrap_err();
+    assert!(dropped.contains("table person, column name: was dropped"), "{dropped}");
+    let retyped = drift(&|it| columns(it, &|columns| columns[0].type_id = 20)).unwrap_err();
+    assert!(retyped.contains("column id: has another type now") && retyped.contains("resync"), "{retyped}");
+    let renamed = drift(&|it| it.name = "people".into()).unwrap_err();
+    assert!(renamed.contains("is called public.people now"), "{renamed}");
+    let identity = drift(&|it| {
+        it.identity = RelationIdentity::Index;
+        columns(it, &|columns| (columns[0].is_key, columns[1].is_key) = (false, true));
+    });
+    let identity = identity.unwrap_err();
+    assert!(identity.contains("column id: identifies rows"), "{identity}");
+    let again = drift(&|it| it.id = 77).unwrap_err();
+    assert!(again.contains("dropped and created again"), "{again}");
+}

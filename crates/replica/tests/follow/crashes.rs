@@ -1,0 +1,150 @@
+//! Power cuts here, breaks and crashes there, at random: nothing is lost, nothing is doubled, and what the source was told is never
+//! ahead of what survives.
+
+use crate::cut_source::Cut;
+use crate::graph::position;
+use crate::scenario::{Faults, Scenario, follow_until_cut, open};
+use crate::shop::below;
+use evergraph::{Database, Durability};
+use evergraph_replica::lsn::Lsn;
+use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use std::time::{Duration, Instant};
+
+/// What ends a wait that a test does not expect to end.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Histories of this test; `EVERGRAPH_REPLICA_HISTORIES` says another number.
+const HISTORIES: u64 = 40;
+/// Transactions of one history.
+const TRANSACTIONS: u64 = 40;
+
+fn histories() -> u64 {
+    match std::env::var("EVERGRAPH_REPLICA_HISTORIES") {
+        Ok(text) => text.parse().expect("EVERGRAPH_REPLICA_HISTORIES is a number"),
+        Err(_) => HISTORIES,
+    }
+}
+
+/// What became of unsynced bytes.
+fn crash(directory: &MemoryDirectory, random: &mut u64) -> MemoryDirectory {
+    match below(random, 3) {
+        0 => directory.power_cut(),
+        _ => directory.crash(|_| match below(random, 3) {
+            0 => CrashOutcome::Lost,
+            1 => CrashOutcome::Torn(below(random, 512) as usize),
+            _ => CrashOutcome::Kept,
+        }),
+    }
+}
+
+/// One history: lives that end with a power cut, until a last one that follows to the end.
+fn play(seed: u64) {
+    let mut random = seed;
+    let scenario = Scenario::new(&mut random, TRANSACTIONS, Faults::Random);
+    let mut directory = MemoryDirectory::new("replica");
+    let mut cuts = below(&mut random, 6);
+    loop {
+        let durability = match below(&mut random, 4) {
+            0 => Durability::Sync,
+            1 => Durability::None,
+            _ => Durability::Interval(Duration::from_millis(1 + below(&mut random, 10))),
+        };
+        let database = open(&directory, durability);
+        check_survival(&scenario, &database, scenario.confirmed(), seed);
+        let cut = Cut::default();
+        let replica = follow_until_cut(&database, &scenario, &cut).unwrap();
+        if cuts == 0 {
+            follow_to_the_end(&scenario, &replica, seed);
+            let began = Instant::now();
+            while scenario.confirmed() < scenario.end() {
+                let status = replica.status();
+                assert!(began.elapsed() < WAIT_MAX, "history {seed}: the end is not confirmed: {status:?}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            replica.stop().unwrap();
+            database.close().unwrap();
+            return;
+        }
+        cuts -= 1;
+        let (began, life) = (Instant::now(), Duration::from_micros(below(&mut random, 20_000)));
+        while began.elapsed() < life {
+            scenario.check(&database.snapshot());
+            for epoch in replica.epochs() {
+                if let Some(snapshot) = replica.open_epoch(epoch.number) {
+                    assert_eq!(scenario.check(&snapshot), epoch.position.end);
+                }
+            }
+        }
+        directory = cut.off(|| crash(&directory, &mut random));
+        drop(replica);
+    }
+}
+
+/// What a power cut left has everything that the source was told of.
+fn check_survival(scenario: &Scenario, database: &Database, confirmed: Lsn, seed: u64) {
+    let snapshot = database.snapshot();
+    match position(&snapshot) {
+        None => {
+            assert_eq!(confirmed, Lsn::ZERO, "history {seed}: the copy is lost, and something was confirmed")
+        }
+        Some(position) => {
+            let end = scenario.check(&snapshot);
+            assert!(
+                end >= confirmed,
+                "history {seed}: {confirmed} was confirmed, and {end} survived: {position:?}"
+            );
+        }
+    }
+}
+
+fn follow_to_the_end(scenario: &Scenario, replica: &evergraph_replica::follow::replica::Replica, seed: u64) {
+    let began = Instant::now();
+    loop {
+        match replica.wait(scenario.end(), Duration::from_millis(100)) {
+            Ok(true) => break,
+            Ok(false) => assert!(began.elapsed() < WAIT_MAX, "history {seed}: {:?}", replica.status()),
+            Err(error) => panic!("history {seed}: {error}"),
+        }
+        scenario.check(&replica.database().snapshot());
+    }
+    // The same transaction may come again; nothing follows the last one.
+    let end = scenario.check(&replica.database().snapshot());
+    assert!(end >= scenario.end(), "history {seed}: {end}");
+}
+
+#[test]
+fn power_cuts_lose_and_double_nothing_and_confirm_nothing_early() {
+    let first = 1 + match std::env::var("EVERGRAPH_REPLICA_SEED") {
+        Ok(text) => text.parse::<u64>().expect("EVERGRAPH_REPLICA_SEED is a number") - 1,
+        Err(_) => 0,
+    };
+    for seed in first..first + histories() {
+        play(seed);
+    }
+}
+
+#[test]
+fn a_power_cut_during_the_copy_leaves_a_slot_at_most_and_the_next_start_takes_that() {
+    for seed in 1..=30 {
+        let mut random = seed;
+        let scenario = Scenario::new(&mut random, 5, Faults::None);
+        let directory = MemoryDirectory::new("replica");
+        let database = open(&directory, Durability::Interval(Duration::from_millis(1)));
+        let cut = Cut::default();
+        let image = std::thread::scope(|scope| {
+            let started = scope.spawn(|| follow_until_cut(&database, &scenario, &cut));
+            std::thread::sleep(Duration::from_micros(below(&mut random, 6000)));
+            let image = cut.off(|| crash(&directory, &mut random));
+            // Either way: what it does comes too late.
+            drop(started.join().unwrap());
+            image
+        });
+        let database = open(&image, Durability::Interval(Duration::from_millis(1)));
+        check_survival(&scenario, &database, scenario.confirmed(), seed);
+        let replica = match follow_until_cut(&database, &scenario, &Cut::default()) {
+            Ok(replica) => replica,
+            Err(error) => panic!("history {seed}: {error}"),
+        };
+        follow_to_the_end(&scenario, &replica, seed);
+        replica.stop().unwrap();
+    }
+}

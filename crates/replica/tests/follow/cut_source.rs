@@ -1,0 +1,146 @@
+//! A source that is cut off from its reader at one moment: nothing that the reader does later reaches it.
+
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::lsn::Lsn;
+use evergraph_replica::mapping::server_state::ServerState;
+use evergraph_replica::source::batch::ChangeBatch;
+use evergraph_replica::source::catalogue::Catalogue;
+use evergraph_replica::source::contract::{
+    ChangeStream, CopyRequest, RowStream, Source, SourceIdentity, StreamRequest,
+};
+use evergraph_replica::source::error::{SourceError, SourceResult};
+use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use evergraph_replica::source::scripted::ScriptedSource;
+use evergraph_replica::source::slot_state::SlotState;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Whether the reader is still there.
+#[derive(Clone, Default)]
+pub struct Cut(Arc<Mutex<bool>>);
+
+pub struct CutSource {
+    inner: ScriptedSource,
+    cut: Cut,
+}
+
+struct CutStream {
+    inner: Box<dyn ChangeStream>,
+    cut: Cut,
+}
+
+impl Cut {
+    /// Cuts the reader off, and does `work` at that moment.
+    pub fn off<T>(&self, work: impl FnOnce() -> T) -> T {
+        let mut is_cut = self.0.lock().unwrap();
+        *is_cut = true;
+        work()
+    }
+
+    /// Does `work`, unless the reader is cut off; not while somebody cuts.
+    fn joined<T>(&self, work: impl FnOnce() -> SourceResult<T>) -> SourceResult<T> {
+        let is_cut = self.0.lock().unwrap();
+        match *is_cut {
+            false => work(),
+            true => Err(SourceError::Cancelled { doing: "follow after the power was cut".to_owned() }),
+        }
+    }
+}
+
+impl CutSource {
+    pub fn new(inner: &ScriptedSource, cut: &Cut) -> Self {
+        Self { inner: inner.clone(), cut: cut.clone() }
+    }
+}
+
+impl ChangeStream for CutStream {
+    fn next_batch(&mut self, time_max: Duration) -> SourceResult<Option<ChangeBatch>> {
+        let inner = &mut self.inner;
+        let batch = self.cut.joined(|| inner.next_batch(Duration::ZERO))?;
+        if batch.is_none() {
+            std::thread::sleep(time_max.min(Duration::from_millis(1)));
+        }
+        Ok(batch)
+    }
+
+    fn confirm(&self, position: Lsn) {
+        // Nobody hears of it when it is cut.
+        let _cut = self.cut.joined(|| {
+            self.inner.confirm(position);
+            Ok(())
+        });
+    }
+
+    fn stop(self: Box<Self>) -> SourceResult<()> {
+        Ok(())
+    }
+}
+
+impl Source for CutSource {
+    fn identity(&mut self) -> SourceResult<SourceIdentity> {
+        self.cut.joined(|| self.inner.identity())
+    }
+
+    fn catalogue(&mut self) -> SourceResult<Catalogue> {
+        self.cut.joined(|| self.inner.catalogue())
+    }
+
+    fn copy(&mut self, request: &CopyRequest, cancel: &CancelFlag) -> SourceResult<Box<dyn RowStream>> {
+        self.cut.joined(|| self.inner.copy(request, cancel))
+    }
+
+    fn stream(&mut self, request: &StreamRequest) -> SourceResult<Box<dyn ChangeStream>> {
+        let inner = self.cut.joined(|| self.inner.stream(request))?;
+        Ok(Box::new(CutStream { inner, cut: self.cut.clone() }))
+    }
+}
+
+impl ReplicaSource for CutSource {
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+
+    fn another(&self, _: &CancelFlag) -> Box<dyn ReplicaSource> {
+        Box::new(Self::new(&self.inner, &self.cut))
+    }
+
+    fn server_state(&mut self) -> SourceResult<ServerState> {
+        self.cut.joined(|| self.inner.server_state())
+    }
+
+    fn slot_state(&mut self, name: &str) -> SourceResult<Option<SlotState>> {
+        self.cut.joined(|| self.inner.slot_state(name))
+    }
+
+    fn create_slot(&mut self, name: &str, cancel: &CancelFlag) -> SourceResult<ExportedSlot> {
+        self.cut.joined(|| self.inner.create_slot(name, cancel))
+    }
+
+    fn drop_slot(&mut self, name: &str) -> SourceResult<()> {
+        self.cut.joined(|| self.inner.drop_slot(name))
+    }
+
+    fn create_publication(&mut self, name: &str, tables: &[(String, String)]) -> SourceResult<()> {
+        self.cut.joined(|| self.inner.create_publication(name, tables))
+    }
+
+    fn drop_publication(&mut self, name: &str) -> SourceResult<()> {
+        self.cut.joined(|| self.inner.drop_publication(name))
+    }
+
+    fn slots_of_database(&mut self) -> SourceResult<Vec<String>> {
+        self.cut.joined(|| self.inner.slots_of_database())
+    }
+
+    fn timeline_end(&mut self, timeline: u32, current: u32) -> SourceResult<Option<Lsn>> {
+        self.cut.joined(|| self.inner.timeline_end(timeline, current))
+    }
+
+    fn filled_columns(&mut self, table: u32) -> SourceResult<Vec<String>> {
+        self.cut.joined(|| self.inner.filled_columns(table))
+    }
+
+    fn partition_origin(&mut self, partition: u32) -> SourceResult<Option<PartitionOrigin>> {
+        self.cut.joined(|| self.inner.partition_origin(partition))
+    }
+}

@@ -1,0 +1,480 @@
+//! With a real PostgreSQL: changes follow, whatever is killed, dropped or altered, and the graph equals SQL's rows.
+
+use crate::graph::Graph;
+use crate::server::{TestDatabase, TestServer, connect, run_sql};
+use crate::shop::{self, Shop, below};
+use evergraph::{Database, Durability, Options, ReadByName as _};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::follow::detach::detach;
+use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::pause::Pause;
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::settings::ConnectionSettings;
+use evergraph_replica::source::postgres::slot;
+use evergraph_replica::status::ReplicaState;
+use evergraph_replica::status_file::{self, ReplicaLife};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+const WAIT_MAX: Duration = Duration::from_secs(60);
+const TABLES: &str = "CREATE TABLE owner (id int PRIMARY KEY, name text);
+    CREATE TABLE item (id int PRIMARY KEY, owner_id int, title text)";
+
+/// A database here that follows one there.
+struct Follower {
+    folder: tempfile::TempDir,
+    settings: ConnectionSettings,
+    mapping: String,
+    slot: String,
+}
+
+impl Follower {
+    fn new(settings: ConnectionSettings, mapping: &str) -> Self {
+        let slot = format!("follow_{}", settings.database);
+        Self { folder: tempfile::tempdir().unwrap(), settings, mapping: mapping.to_owned(), slot }
+    }
+
+    fn open(&self) -> Database {
+        let options =
+            Options { durability: Durability::Interval(Duration::from_millis(10)), ..Options::default() };
+        Database::open_with(self.folder.path().join("db"), &options).unwrap()
+    }
+
+    fn try_start(&self, database: &Database) -> evergraph::Result<Replica> {
+        let mapping = ReplicaMapping { name: "shop.toml".into(), text: self.mapping.clone() };
+        let mut options = ReplicaOptions::new(mapping);
+        options.slot = Some(self.slot.clone());
+        options.temporary = self.folder.path().to_owned();
+        options.intervals = FollowIntervals {
+            watch: Duration::from_millis(300),
+            position: Duration::from_millis(500),
+            ..FollowIntervals::default()
+        };
+        let source = PostgresSource::new(self.settings.clone(), CancelFlag::default());
+        Replica::start(database.clone(), Box::new(source), options, &|_| (), &CancelFlag::default())
+    }
+
+    fn start(&self, database: &Database) -> Replica {
+        self.try_start(database).unwrap()
+    }
+}
+
+/// Waits for all that the source has now.
+fn catch_up(replica: &Replica) {
+    // The end of the log may be in the middle of a record that nobody has written yet.
+    let end = replica.source_position().unwrap();
+    assert!(replica.wait(end, WAIT_MAX).unwrap(), "{end} is not here: {:?}", replica.status());
+}
+
+fn pause(replica: &Replica) -> Pause {
+    let began = Instant::now();
+    loop {
+        if let Some(pause) = replica.status().state.pause() {
+            return pause;
+        }
+        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What SQL has.
+fn rows(connection: &mut Connection) -> Shop {
+    let number = |cell: &Option<String>| cell.as_ref().map(|text| text.parse().unwrap());
+    let owners = run_sql(connection, "SELECT id, name FROM owner");
+    let items = run_sql(connection, "SELECT id, owner_id, title FROM item");
+    Shop {
+        owners: owners.iter().map(|row| (number(&row[0]).unwrap(), row[1].clone())).collect(),
+        items: items
+            .iter()
+            .map(|row| (number(&row[0]).unwrap(), (number(&row[1]), row[2].clone())))
+            .collect(),
+    }
+}
+
+fn assert_equal(replica: &Replica, connection: &mut Connection) {
+    catch_up(replica);
+    assert_eq!(Graph::read(&replica.database().snapshot()), Graph::of(&rows(connection)));
+}
+
+/// Random statements, several a transaction, some of them rolled back to a savepoint.
+fn write(connection: &mut Connection, random: &mut u64, transactions: u64) {
+    for _ in 0..transactions {
+        let mut sql = "BEGIN".to_owned();
+        for statement in 0..1 + below(random, 4) {
+            let (key, other, name) = (below(random, 40), below(random, 40), below(random, 1000));
+            let statement = match (below(random, 9), statement) {
+                (0, _) => format!("DELETE FROM owner WHERE id = {key}"),
+                (1, _) => format!("DELETE FROM item WHERE id = {key}"),
+                (2, _) => {
+                    format!("UPDATE owner SET id = {} WHERE id = {key}", 1000 + below(random, 1_000_000))
+                }
+                (3, _) => format!("UPDATE item SET owner_id = {other} WHERE id = {key}"),
+                (4, _) => format!("SAVEPOINT s; DELETE FROM owner WHERE id < {key}; ROLLBACK TO s"),
+                (5..7, _) => format!(
+                    "INSERT INTO owner VALUES ({key}, 'n{name}') ON CONFLICT (id) DO UPDATE SET name = excluded.name"
+                ),
+                _ => format!(
+                    "INSERT INTO item VALUES ({key}, {other}, repeat('t{name}', 400)) \
+                     ON CONFLICT (id) DO UPDATE SET owner_id = excluded.owner_id"
+                ),
+            };
+            sql.push_str("; ");
+            sql.push_str(&statement);
+        }
+        sql.push_str(if below(random, 8) == 0 { "; ROLLBACK" } else { "; COMMIT" });
+        run_sql(connection, &sql);
+    }
+}
+
+#[test]
+fn a_database_is_copied_followed_stopped_and_followed_again() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(TABLES);
+    let mut writer = there.connect();
+    let mut random = 1;
+    write(&mut writer, &mut random, 50);
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let folder = database.path().unwrap().to_owned();
+    let replica = follower.start(&database);
+    write(&mut writer, &mut random, 200);
+    assert_equal(&replica, &mut writer);
+    let status = replica.status();
+    assert!(status.transactions > 50 && status.restarts == 0 && status.last_error.is_none(), "{status:?}");
+    assert_eq!((status.slot.as_str(), status.publication.as_str()), (&*follower.slot, "evergraph"));
+    assert!(!replica.epochs().is_empty());
+    // Another process sees it, and stops it.
+    let began = Instant::now();
+    loop {
+        let found = status_file::read(&folder).unwrap().unwrap();
+        assert_eq!(found.life, ReplicaLife::Running);
+        if found.status.state == ReplicaState::Following && found.status.transactions > 50 {
+            break;
+        }
+        assert!(began.elapsed() < WAIT_MAX, "{found:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    status_file::stop(&folder, WAIT_MAX).unwrap();
+    assert_eq!(replica.status().state, ReplicaState::Stopped);
+    assert_eq!(status_file::read(&folder).unwrap().unwrap().life, ReplicaLife::NotRunning);
+    drop(replica);
+    database.close().unwrap();
+    drop(database);
+    // What happened meanwhile comes later.
+    write(&mut writer, &mut random, 100);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    assert_equal(&replica, &mut writer);
+    write(&mut writer, &mut random, 100);
+    run_sql(&mut writer, "TRUNCATE item; INSERT INTO item SELECT n, n, 'x' FROM generate_series(1, 20000) n");
+    assert_equal(&replica, &mut writer);
+    replica.stop().unwrap();
+    let mut source = PostgresSource::new(there.settings(), CancelFlag::default());
+    let detached = detach(&database, Some(&mut source)).unwrap();
+    assert_eq!(detached.dropped.len(), 2, "{detached:?}");
+    database.transact(|transaction| transaction.add_vertex("Mine", &[])).unwrap();
+    database.close().unwrap();
+}
+
+#[test]
+fn a_killed_postgresql_is_followed_again_when_it_is_back_also_on_another_timeline() {
+    let Some(mut server) = TestServer::own() else { return };
+    let settings = server.settings("postgres");
+    let mut writer = connect(&settings);
+    run_sql(&mut writer, TABLES);
+    let mut random = 2;
+    write(&mut writer, &mut random, 30);
+    let follower = Follower::new(settings, shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    for kill in 0..3 {
+        write(&mut writer, &mut random, 60);
+        server.kill();
+        let began = Instant::now();
+        while replica.status().state == ReplicaState::Following {
+            assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(replica.status().state, ReplicaState::Reconnecting);
+        if kill == 2 {
+            // As a standby that is promoted: it goes on from the end of its log on another timeline.
+            let data = server.folder().join("data");
+            let signal = data.join("recovery.signal");
+            fs::write(&signal, "").unwrap();
+            fs::set_permissions(&signal, fs::Permissions::from_mode(0o666)).unwrap();
+            let settings = data.join("postgresql.auto.conf");
+            let text = fs::read_to_string(&settings).unwrap() + "\nrestore_command = '/bin/false'\n";
+            fs::write(&settings, text).unwrap();
+        }
+        server.start_again();
+        writer = connect(&server.settings("postgres"));
+        let began = Instant::now();
+        while run_sql(&mut writer, "SELECT pg_is_in_recovery()::text")[0][0].as_deref() != Some("false") {
+            assert!(began.elapsed() < WAIT_MAX, "it recovers without end");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_equal(&replica, &mut writer);
+    }
+    let timeline = run_sql(&mut writer, "SELECT timeline_id FROM pg_control_checkpoint()");
+    assert_eq!(timeline[0][0].as_deref(), Some("2"));
+    assert_eq!(replica.status().state, ReplicaState::Following);
+    write(&mut writer, &mut random, 20);
+    assert_equal(&replica, &mut writer);
+    replica.stop().unwrap();
+}
+
+#[test]
+fn a_dropped_slot_is_a_pause_and_the_graph_stays_readable() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    replica.stop().unwrap();
+    there.run(&format!("SELECT pg_drop_replication_slot('{}')", follower.slot));
+    let replica = follower.start(&database);
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("is gone") && pause.remedy.contains("replica resync"), "{pause}");
+    assert!(database.snapshot().find("Owner", "id", 1).unwrap().is_some());
+    replica.stop().unwrap();
+}
+
+#[test]
+fn a_foreign_key_that_is_dropped_is_a_pause_where_edges_relied_on_it() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(&format!(
+        "{TABLES}; ALTER TABLE item ADD CONSTRAINT owned FOREIGN KEY (owner_id) REFERENCES owner;
+         INSERT INTO owner VALUES (1, 'a'); INSERT INTO item VALUES (1, 1, 't')"
+    ));
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    there.run("ALTER TABLE item DROP CONSTRAINT owned");
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("a foreign key to Owner was dropped"), "{pause}");
+    replica.stop().unwrap();
+}
+
+#[test]
+fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
+    let Some(server) = TestServer::shared() else { return };
+    let (there, busy) = (server.database(), server.database());
+    there.run(TABLES);
+    busy.run("CREATE TABLE t (id int, v text)");
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    let before = database.store().statistics().commits;
+    busy.run("INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series(1, 40000) n; CHECKPOINT");
+    let mut watcher = there.connect();
+    let began = Instant::now();
+    loop {
+        catch_up(&replica);
+        // What the server may forget is noted when it next looks at running transactions.
+        busy.run("CHECKPOINT");
+        let kept = slot::state(&mut watcher, &follower.slot).unwrap().unwrap().kept_bytes.unwrap();
+        if kept < 5_000_000 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(40), "{kept} bytes are kept");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let commits = database.store().statistics().commits - before;
+    assert!(commits < 100, "{commits} commits for 40,000 rows of others");
+    replica.stop().unwrap();
+}
+
+#[test]
+fn a_new_column_is_followed_and_one_with_a_default_or_a_dropped_one_is_a_pause() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a'), (2, 'b')"));
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    there.run(
+        "ALTER TABLE owner ADD COLUMN city text; UPDATE owner SET city = 'Ulm' WHERE id = 1;
+         INSERT INTO owner VALUES (3, 'c', 'Bonn')",
+    );
+    catch_up(&replica);
+    let snapshot = database.snapshot();
+    let city = |id: i32| {
+        let owner = snapshot.find("Owner", "id", id).unwrap().unwrap();
+        snapshot.get(owner, "city").unwrap().and_then(|city| city.as_str().map(str::to_owned))
+    };
+    assert_eq!([city(1), city(2), city(3)], [Some("Ulm".into()), None, Some("Bonn".into())]);
+    // Another one that comes while nobody follows.
+    replica.stop().unwrap();
+    there.run(
+        "UPDATE owner SET name = 'before' WHERE id = 2; ALTER TABLE item ADD COLUMN note text;
+               INSERT INTO item VALUES (1, 1, 't', 'n')",
+    );
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    let snapshot = database.snapshot();
+    let item = snapshot.find("Item", "id", 1).unwrap().unwrap();
+    assert_eq!(snapshot.get(item, "note").unwrap(), Some("n".into()));
+    there.run("ALTER TABLE owner ADD COLUMN rank int DEFAULT 7; INSERT INTO owner (id) VALUES (4)");
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("rank of owner was added with a default"), "{pause}");
+    assert!(database.snapshot().find("Owner", "id", 4).unwrap().is_none());
+    replica.stop().unwrap();
+
+    let there = server.database();
+    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    there.run("ALTER TABLE owner DROP COLUMN name; INSERT INTO owner VALUES (2)");
+    let pause = self::pause(&replica);
+    assert!(pause.cause.contains("column name") && pause.cause.contains("owner"), "{pause}");
+    assert!(database.snapshot().find("Owner", "id", 2).unwrap().is_none());
+    replica.stop().unwrap();
+}
+
+#[test]
+fn partitions_that_are_made_are_followed_and_those_attached_or_dropped_are_a_pause() {
+    let Some(server) = TestServer::shared() else { return };
+    const PARTED: &str =
+        "CREATE TABLE event (id int, day date, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+        CREATE TABLE event_1 PARTITION OF event FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')";
+    const RULE: &str = "[[table]]\ntable = 'event'\nlabel = 'Event'\n";
+    let count = |database: &Database| database.snapshot().vertices(Some("Event")).unwrap().len();
+    let begin = |there: &TestDatabase| {
+        there.run(&format!("{PARTED}; INSERT INTO event VALUES (1, '2024-01-02')"));
+        let follower = Follower::new(there.settings(), RULE);
+        let database = follower.open();
+        let replica = follower.start(&database);
+        catch_up(&replica);
+        assert_eq!(count(&database), 1);
+        (follower, database, replica)
+    };
+    let there = server.database();
+    let (_follower, database, replica) = begin(&there);
+    there.run(
+        "CREATE TABLE event_2 PARTITION OF event FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
+         INSERT INTO event VALUES (2, '2024-02-02')",
+    );
+    // Made empty, then attached in one transaction, as pg_partman does.
+    there.run(
+        "BEGIN; CREATE TABLE event_3 (LIKE event INCLUDING ALL);
+         ALTER TABLE event ATTACH PARTITION event_3 FOR VALUES FROM ('2024-03-01') TO ('2024-04-01'); COMMIT",
+    );
+    std::thread::sleep(Duration::from_secs(1));
+    there.run("INSERT INTO event VALUES (3, '2024-03-02'); UPDATE event SET day = '2024-01-03' WHERE id = 3");
+    catch_up(&replica);
+    assert_eq!((count(&database), replica.status().state), (3, ReplicaState::Following));
+    there.run("DROP TABLE event_2");
+    let dropped = pause(&replica);
+    assert!(dropped.cause.contains("event_2 was dropped from event"), "{dropped}");
+    replica.stop().unwrap();
+
+    // While nobody follows.
+    let there = server.database();
+    let (follower, database, replica) = begin(&there);
+    replica.stop().unwrap();
+    there.run("CREATE TABLE old (id int, day date, PRIMARY KEY (id, day)); INSERT INTO old VALUES (9, '2023-01-01')");
+    there.run("ALTER TABLE event ATTACH PARTITION old FOR VALUES FROM ('2023-01-01') TO ('2024-01-01')");
+    let replica = follower.start(&database);
+    let attached = pause(&replica);
+    assert!(attached.cause.contains("the partition old was attached to event"), "{attached}");
+    replica.stop().unwrap();
+}
+
+#[test]
+fn a_new_replica_is_refused_with_the_sql_that_helps_and_leaves_nothing() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run("CREATE TABLE owner (id int, name text); CREATE TABLE item (id int PRIMARY KEY, owner_id int, title text)");
+    let mapping = shop::MAPPING.replacen("label = 'Owner'\n", "label = 'Owner'\nid = 'id'\n", 1);
+    let follower = Follower::new(there.settings(), &mapping);
+    let database = follower.open();
+    let refused = follower.try_start(&database).err().unwrap();
+    assert!(refused.to_string().contains("cannot be followed yet"), "{refused}");
+    there.run("ALTER TABLE owner ALTER id SET NOT NULL; ALTER TABLE owner ADD UNIQUE (id)");
+    let refused = follower.try_start(&database).err().unwrap();
+    assert!(refused.to_string().contains("REPLICA IDENTITY USING INDEX"), "{refused}");
+    assert_eq!(database.source(), None);
+    assert!(there.run("SELECT 1 FROM pg_publication").is_empty());
+    there.run(
+        "ALTER TABLE owner REPLICA IDENTITY USING INDEX owner_id_key; INSERT INTO owner VALUES (1, 'a')",
+    );
+    // A slot of this name that somebody else has is not taken away.
+    there.run(&format!("SELECT pg_create_logical_replication_slot('{}', 'pgoutput')", follower.slot));
+    let refused = follower.try_start(&database).err().unwrap();
+    assert!(refused.to_string().contains("pg_drop_replication_slot"), "{refused}");
+    there.run(&format!("SELECT pg_drop_replication_slot('{}')", follower.slot));
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    assert!(database.snapshot().find("Owner", "id", 1).unwrap().is_some());
+    replica.stop().unwrap();
+}
+
+/// Transactions are numbered in the order of their commits: each adds an item and notes how many there are.
+#[test]
+fn every_snapshot_and_every_epoch_is_a_prefix_of_the_sources_transactions() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (0, '0')"));
+    let follower = Follower::new(there.settings(), shop::MAPPING);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    let check = |snapshot: &evergraph::Snapshot| {
+        let owner = snapshot.find("Owner", "id", 0).unwrap().expect("it was there from the beginning");
+        let noted =
+            snapshot.get(owner, "name").unwrap().and_then(|name| name.as_str().map(str::to_owned)).unwrap();
+        let items = snapshot.vertices(Some("Item")).unwrap();
+        assert_eq!(items.len().to_string(), noted);
+        let edges = snapshot.edges(owner, evergraph::Direction::In, &["OF"]).unwrap_or_default();
+        assert_eq!(edges.len(), items.len());
+        crate::graph::position(snapshot).unwrap().end
+    };
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let there = &there;
+                scope.spawn(move || {
+                    let mut connection = there.connect();
+                    for number in 0..150 {
+                        let id = number * 2 + writer;
+                        run_sql(
+                            &mut connection,
+                            &format!(
+                                "BEGIN; UPDATE owner SET name = (name::int + 1)::text WHERE id = 0; \
+                                 INSERT INTO item VALUES ({id}, 0, 't'); COMMIT"
+                            ),
+                        );
+                    }
+                })
+            })
+            .collect();
+        let (mut newest, mut looks) = (evergraph_replica::lsn::Lsn::ZERO, 0);
+        while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            let end = check(&database.snapshot());
+            assert!(end >= newest, "positions never go back: {newest}, then {end}");
+            newest = end;
+            for epoch in replica.epochs() {
+                if let Some(snapshot) = replica.open_epoch(epoch.number) {
+                    assert_eq!(check(&snapshot), epoch.position.end);
+                    looks += 1;
+                }
+            }
+        }
+        assert!(looks > 0);
+    });
+    catch_up(&replica);
+    check(&database.snapshot());
+    assert_eq!(database.snapshot().vertices(Some("Item")).unwrap().len(), 300);
+    replica.stop().unwrap();
+}

@@ -1,0 +1,170 @@
+//! A scenario: a random script of a shop, with what the shop is after each transaction, and replicas of it.
+
+use crate::cut_source::{Cut, CutSource};
+use crate::graph::{Graph, position};
+use crate::messages;
+use crate::shop::{self, Shop, below};
+use evergraph::{Database, Durability, Options};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::lsn::Lsn;
+use evergraph_replica::source::replica_source::ReplicaSource;
+use evergraph_replica::source::scripted::{ScriptStep, ScriptedSource};
+use evergraph_storage::io::memory::MemoryDirectory;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of log from one transaction's end to the next one's.
+const TRANSACTION_BYTES: u64 = 100;
+
+/// A source, and what a replica of it must be at each position.
+pub struct Scenario {
+    pub source: ScriptedSource,
+    /// By the end of the transaction that made it so; the first is the copy.
+    pub states: BTreeMap<Lsn, Graph>,
+}
+
+/// What goes wrong at the source, in a script.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Faults {
+    /// Nothing.
+    None,
+    /// Connections break, the server crashes, and makes checkpoints in between.
+    Random,
+}
+
+impl Scenario {
+    /// A shop with `transactions` random transactions.
+    pub fn new(random: &mut u64, transactions: u64, faults: Faults) -> Self {
+        let mut shop = Shop::default();
+        for _ in 0..below(random, 20) {
+            shop.change(random, None);
+        }
+        let source = ScriptedSource::new(shop::identity(), shop::catalogue(), []);
+        let [owners, items] = shop.copy_rows();
+        let source = source.with_rows("public", "owner", owners).with_rows("public", "item", items);
+        let mut states = BTreeMap::from([(shop::identity().log_end, Graph::of(&shop))]);
+        let mut steps = vec![ScriptStep::Messages(shop::describe(None))];
+        for number in 1..=transactions {
+            let end = number * TRANSACTION_BYTES;
+            steps.extend(transaction(random, &mut shop, number as u32 + 1000, end));
+            states.insert(Lsn::new(end), Graph::of(&shop));
+            if below(random, 4) == 0 {
+                steps.push(ScriptStep::Keepalive(Lsn::new(end + below(random, 50))));
+            }
+            if faults == Faults::Random {
+                match below(random, 12) {
+                    0 => steps.push(ScriptStep::Break),
+                    1 => steps.push(ScriptStep::Crash),
+                    2 | 3 => steps.push(ScriptStep::Checkpoint),
+                    4 => steps.push(ScriptStep::Silence),
+                    _ => {}
+                }
+            }
+        }
+        source.go_on(steps);
+        Self { source, states }
+    }
+
+    /// The end of the last transaction.
+    pub fn end(&self) -> Lsn {
+        *self.states.last_key_value().unwrap().0
+    }
+
+    /// Before this, nothing comes but the scenario's own transactions and keepalives.
+    pub fn end_of_script(&self) -> Lsn {
+        Lsn::new(self.end().get() + TRANSACTION_BYTES)
+    }
+
+    /// The newest position that the source was told.
+    pub fn confirmed(&self) -> Lsn {
+        self.source.confirmations().into_iter().max().unwrap_or_default()
+    }
+
+    /// Checks that `snapshot` shows what its note says, and returns where that is.
+    pub fn check(&self, snapshot: &evergraph::Snapshot) -> Lsn {
+        let end = position(snapshot).expect("a replica has a position").end;
+        let (of, expected) = self.states.range(..=end).next_back().expect("not before the copy");
+        assert_eq!(Graph::read(snapshot), *expected, "at {end}, after the transaction that ends at {of}");
+        end
+    }
+}
+
+/// One transaction, at once or streamed, with a keepalive in the middle perhaps; rolled-back ones beside it.
+fn transaction(random: &mut u64, shop: &mut Shop, xid: u32, end: u64) -> Vec<ScriptStep> {
+    let mut steps = Vec::new();
+    // The end of the log, which says nothing of what was sent.
+    let keepalive = |random: &mut u64, steps: &mut Vec<ScriptStep>| {
+        if below(random, 5) == 0 {
+            steps.push(ScriptStep::Keepalive(Lsn::new(end + 30)));
+        }
+    };
+    if below(random, 4) == 0 {
+        // A transaction that is rolled back, of whose rows nothing stays.
+        let aborted = xid + 100_000;
+        let mut nothing = shop.clone();
+        let mut block = vec![messages::stream_start(aborted, true)];
+        block.extend(shop::describe(Some(aborted)));
+        block.push(nothing.change(random, Some(aborted)));
+        block.push(messages::stream_stop());
+        steps.push(ScriptStep::Messages(block));
+        keepalive(random, &mut steps);
+        steps.push(ScriptStep::Messages(vec![messages::stream_abort(aborted)]));
+    }
+    let rows = 1 + below(random, 5);
+    if below(random, 3) == 0 {
+        let mut is_first = true;
+        for _ in 0..rows {
+            let mut block = vec![messages::stream_start(xid, is_first)];
+            if is_first {
+                block.extend(shop::describe(Some(xid)));
+            }
+            block.push(shop.change(random, Some(xid)));
+            block.push(messages::stream_stop());
+            steps.push(ScriptStep::Messages(block));
+            keepalive(random, &mut steps);
+            is_first = false;
+        }
+        steps.push(ScriptStep::Messages(vec![messages::stream_commit(xid, end)]));
+    } else {
+        let mut first = vec![messages::begin(xid, end)];
+        first.extend((0..rows).map(|_| shop.change(random, None)));
+        steps.push(ScriptStep::Messages(first));
+        keepalive(random, &mut steps);
+        steps.push(ScriptStep::Messages(vec![messages::commit(end)]));
+    }
+    steps
+}
+
+/// A database in a directory that can lose power.
+pub fn open(directory: &MemoryDirectory, durability: Durability) -> Database {
+    let options = Options { durability, checkpoint_after_bytes: 20_000, ..Options::default() };
+    Database::open_in(Arc::new(directory.clone()), &options).unwrap()
+}
+
+/// How tests follow: without long waits.
+pub fn options() -> ReplicaOptions {
+    let mapping = ReplicaMapping { name: "shop.toml".into(), text: shop::MAPPING.into() };
+    ReplicaOptions {
+        slot: Some("shop".into()),
+        intervals: FollowIntervals {
+            epoch: Duration::from_micros(100),
+            watch: Duration::from_millis(20),
+            position: Duration::from_millis(2),
+            retry: Duration::from_millis(1),
+        },
+        ..ReplicaOptions::new(mapping)
+    }
+}
+
+/// Follows `source`.
+pub fn follow(database: &Database, source: Box<dyn ReplicaSource>) -> evergraph::Result<Replica> {
+    Replica::start(database.clone(), source, options(), &|_| (), &CancelFlag::default())
+}
+
+/// Follows a source that can be cut off.
+pub fn follow_until_cut(database: &Database, scenario: &Scenario, cut: &Cut) -> evergraph::Result<Replica> {
+    follow(database, Box::new(CutSource::new(&scenario.source, cut)))
+}

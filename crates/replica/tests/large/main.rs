@@ -1,0 +1,127 @@
+//! A transaction of many rows, rolled back and then committed: the replica stays within its memory. Alone in its process, whose
+//! peak it reads.
+//!
+//! `EVERGRAPH_REPLICA_LARGE_ROWS` says how many rows: 60,000 in all tests, three million in `make replica-long`.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
+
+use evergraph::{Database, Durability, Options, ReadByName as _};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
+use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::wire::startup::Purpose;
+use std::fs;
+use std::time::{Duration, Instant};
+
+const ROWS: u64 = 60_000;
+/// Memory for transactions under way: a fourth of it for what is streamed before its commit.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// What PostgreSQL's rows, threads and the allocator take besides.
+const SLACK_BYTES: u64 = 64 << 20;
+/// Memory for one transaction's changes.
+const TRANSACTION_BYTES_MAX: u64 = 4 << 30;
+/// Memory for each row of a transaction while it is applied: its net effect, its writes, its vertex, its edge and its key.
+const ROW_BYTES: u64 = 1000;
+const WAIT_MAX: Duration = Duration::from_secs(900);
+
+const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n\
+    [[table]]\ntable = 'item'\nlabel = 'Item'\n\
+    edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n";
+
+fn rows() -> u64 {
+    match std::env::var("EVERGRAPH_REPLICA_LARGE_ROWS") {
+        Ok(text) => text.parse().expect("EVERGRAPH_REPLICA_LARGE_ROWS is a number"),
+        Err(_) => ROWS,
+    }
+}
+
+fn memory_bytes(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
+}
+
+/// The peak of this process beyond what it has now, while `work` runs.
+fn peak_of(name: &str, work: impl FnOnce()) -> u64 {
+    // 5 sets the peak to what is there now: see proc(5), clear_refs.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let (before, began) = (memory_bytes("VmRSS:"), Instant::now());
+    work();
+    let peak = memory_bytes("VmHWM:").saturating_sub(before);
+    println!("{name}: {} MiB more than before, {:.1?}", peak >> 20, began.elapsed());
+    peak
+}
+
+fn run(connection: &mut Connection, sql: &str) {
+    connection.query_within("run a test's statements at", sql, WAIT_MAX).unwrap();
+}
+
+fn catch_up(replica: &Replica) {
+    let end = replica.source_position().unwrap();
+    let began = Instant::now();
+    while !replica.wait(end, Duration::from_secs(1)).unwrap() {
+        assert!(began.elapsed() < WAIT_MAX, "{end} is not here: {:?}", replica.status());
+    }
+}
+
+fn items(database: &Database) -> u64 {
+    let snapshot = database.snapshot();
+    snapshot.vertices(Some("Item")).unwrap().len() as u64
+}
+
+#[test]
+fn a_large_transaction_stays_within_its_memory_rolled_back_and_committed() {
+    if !PrivateServer::is_possible() {
+        assert!(std::env::var_os("CI").is_none(), "{HOW_TO_INSTALL}");
+        eprintln!("skipped: {HOW_TO_INSTALL}");
+        return;
+    }
+    let rows = rows();
+    let settings = ["logical_decoding_work_mem=64kB", "autovacuum=off", "max_wal_size=4GB"];
+    let options = PrivateServerOptions { settings: &settings, ..Default::default() };
+    let server = PrivateServer::start(&options).unwrap();
+    let settings = server.connection_settings("postgres");
+    let mut writer = Connection::open(&settings, Purpose::Queries, &CancelFlag::default()).unwrap();
+    run(
+        &mut writer,
+        "SET search_path = public; CREATE TABLE owner (id int PRIMARY KEY, name text);
+         CREATE TABLE item (id int PRIMARY KEY, owner_id int REFERENCES owner, title text);
+         INSERT INTO owner SELECT n, 'owner ' || n FROM generate_series(1, 1000) n; ANALYZE",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let durability = Durability::Interval(Duration::from_millis(10));
+    // What a pause of a larger transaction tells to do.
+    let options = Options { durability, transaction_bytes_max: TRANSACTION_BYTES_MAX, ..Options::default() };
+    let database = Database::open_with(folder.path().join("db"), &options).unwrap();
+    let mapping = ReplicaMapping { name: "shop.toml".into(), text: MAPPING.into() };
+    let options = ReplicaOptions {
+        memory_bytes: MEMORY_BYTES,
+        temporary: folder.path().to_owned(),
+        ..ReplicaOptions::new(mapping)
+    };
+    let source = Box::new(PostgresSource::new(settings, CancelFlag::default()));
+    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default()).unwrap();
+    catch_up(&replica);
+    let insert =
+        format!("INSERT INTO item SELECT n, 1 + n % 1000, 'item ' || n FROM generate_series(1, {rows}) n");
+
+    let peak = peak_of("rolled back", || {
+        run(&mut writer, &format!("BEGIN; {insert}; ROLLBACK; UPDATE owner SET name = 'back' WHERE id = 1"));
+        catch_up(&replica);
+    });
+    assert_eq!(items(&database), 0);
+    assert!(peak <= MEMORY_BYTES + SLACK_BYTES, "{peak} bytes");
+
+    let peak = peak_of("committed", || {
+        run(&mut writer, &format!("BEGIN; {insert}; COMMIT"));
+        catch_up(&replica);
+    });
+    assert_eq!((items(&database), database.statistics().unwrap().edges_count()), (rows, rows));
+    assert!(peak <= MEMORY_BYTES + SLACK_BYTES + rows * ROW_BYTES, "{peak} bytes");
+    replica.stop().unwrap();
+    database.close().unwrap();
+}

@@ -58,7 +58,8 @@ pub(super) fn too_large(cause: String) -> Halt {
         table: String::new(),
         column: None,
         cause: format!("one transaction of the source is too large: {cause}"),
-        remedy: "raise transaction_bytes_max and start again, or copy the tables anew by `evergraph replica resync`"
-            .to_owned(),
+        remedy:
+            "copy the tables anew by `evergraph replica resync`, and write as much in several transactions"
+                .to_owned(),
     }
 }

@@ -94,7 +94,7 @@ fn a_large_transaction_stays_within_its_memory_rolled_back_and_committed() {
     );
     let folder = tempfile::tempdir().unwrap();
     let durability = Durability::Interval(Duration::from_millis(10));
-    // What a pause of a larger transaction tells to do.
+    // Beyond the default, for the long run.
     let options = Options { durability, transaction_bytes_max: TRANSACTION_BYTES_MAX, ..Options::default() };
     let database = Database::open_with(folder.path().join("db"), &options).unwrap();
     let mapping = ReplicaMapping { name: "shop.toml".into(), text: MAPPING.into() };

@@ -68,6 +68,7 @@ impl Attempt<'_> {
 
     /// Deletes the vertices that were created for edges, if none of these is left.
     pub(super) fn remove_unneeded(&mut self) -> ApplyResult<()> {
+        self.is_written = true;
         let mut loosened = std::mem::take(&mut self.loosened);
         loosened.sort_unstable();
         loosened.dedup();

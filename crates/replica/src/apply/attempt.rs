@@ -69,6 +69,8 @@ pub(super) struct Attempt<'a> {
     pub(super) same_links: Vec<SameLink>,
     /// What lost its end with a vertex.
     pub(super) orphans: Vec<Orphan>,
+    /// Whether all rows of the transaction have their edges.
+    pub(super) is_written: bool,
     /// Vertices that are new, by rule.
     pub(super) appeared: Vec<AppearedVertex>,
     /// Vertices that lost an edge that may be what they were created for.
@@ -154,6 +156,7 @@ impl<'a> Attempt<'a> {
             links: Vec::new(),
             same_links: Vec::new(),
             orphans: Vec::new(),
+            is_written: false,
             appeared: Vec::new(),
             loosened: Vec::new(),
             found: Vec::new(),

@@ -107,8 +107,9 @@ impl Attempt<'_> {
         let properties = self.edge_values(edge, &schema.properties)?;
         let place = self.schema.rules.rule(rule).place();
         let orphan = WaitingEdge { rule: place, key: edge_key, start, end, properties };
-        // What the transaction itself says of the row counts.
-        let is_touched = self.fold.of_rule(rule).is_some_and(|fold| fold.key(&row_key(&orphan)).is_some());
+        // What the transaction itself says of the row counts, until it is written.
+        let is_touched = !self.is_written
+            && self.fold.of_rule(rule).is_some_and(|fold| fold.key(&row_key(&orphan)).is_some());
         if !is_touched && !planted(Bug::OrphansForgotten) {
             self.orphans.push(Orphan::Edge { rule, edge: orphan });
         }

@@ -202,6 +202,17 @@ fn a_vertex_that_an_edge_created_stands_in_for_its_row_and_goes_with_the_edge() 
     assert_eq!((case.notes(CREATED_PREFIX), case.lines().len()), (0, 1));
 }
 
+#[test]
+fn an_edge_waits_whose_row_came_with_the_change_that_takes_its_created_end_away() {
+    let mut case = Case::new(everything());
+    case.insert("gift", &["1", "t", "5"]).commit();
+    assert_eq!(case.notes(CREATED_PREFIX), 1);
+    case.update("gift", "1", "giver", "null").insert("knows", &["5", "5", "0"]).commit();
+    assert_eq!((case.notes(CREATED_PREFIX), case.notes(WAITING_PREFIX)), (0, 1));
+    case.insert("gift", &["2", "t", "5"]).commit();
+    assert!(has(&case.lines(), "[KNOWS]"));
+}
+
 const TWO: &str = "[[table]]\ntable = 'a'\nlabel = 'A'\n[[table]]\ntable = 'b'\nlabel = 'B'\n";
 
 #[test]

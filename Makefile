@@ -17,9 +17,9 @@
 #   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy, snb, mixes (default: all)
 #   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...;
 #                     --interactive FOLDER of LDBC's interactive workload, for the parts snb and mixes
-#   REPLICA_PARTS     of `make bench-replica`: freshness, sustained, source, analytics, copy, network (default: all)
+#   REPLICA_PARTS     of `make bench-replica`: freshness, sustained, source, analytics, split, copy, orders, network, interactive (default: all)
 #   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
-#                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the part network
+#                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -34,7 +34,8 @@
 #   IMAGES, SEED   of `make crash`: how many crash images, from which seed on
 #   MINUTES           of `make soak`: how long (crates/cli/tests/hostile/soak.rs)
 #   CYCLES, SEED   of `make kill`: how many kills, at which moments (crates/cli/tests/kills)
-#   HISTORIES, CYCLES, ROWS, SEED   of `make replica-long`: lives of a simulated replica (8,000: some 20,000 power cuts), kills, rows
+#   HISTORIES, CYCLES, CHANGES, ROWS, SEED   of `make replica-long`: lives of a simulated replica (8,000: some 20,000 power cuts), kills,
+#                     changed rows of each database, rows
 #   FLAGS             of `make tinkerpop` and `make tinkerpop-server`: --failed, --reasons, --verbose, --only=NAME, @TAG or map/AddEdge, --batch-rows=3,
 #                     --accept to make what passes now the floor
 #   SECONDS           of `make differential` too: how long; its FLAGS are --seed N, --differences N
@@ -197,13 +198,16 @@ soak: toolchain ## Clients of all kinds on the real server for MINUTES=60: memor
 	    -- --nocapture soak::
 
 # Each test says what it did; the memory test is alone in its process, whose peak it reads.
-replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 kills, a pause of 90 s, 3,000,000 rows (an hour; needs PostgreSQL)
+replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 kills, 50,000 random changes, a pause of 90 s, 3,000,000 rows (an hour; needs PostgreSQL)
 	@echo "== 20,000 power cuts of a simulated disk and crashes of a scripted source"
 	$(Q)EVERGRAPH_REPLICA_HISTORIES=$(or $(HISTORIES),8000) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test follow -- --nocapture --exact crashes::power_cuts_lose_and_double_nothing_and_confirm_nothing_early
 	@echo "== $(or $(CYCLES),1000) kills of a replica, some with PostgreSQL"
 	$(Q)EVERGRAPH_REPLICA_KILLS=$(or $(CYCLES),1000) $(if $(SEED),EVERGRAPH_KILL_SEED="$(SEED)") $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test kills -- --nocapture replicas::
+	@echo "== $(or $(CHANGES),50000) random changes of Pagila, Northwind, SNB and a schema of every type, beside SQL"
+	$(Q)EVERGRAPH_REPLICA_CHANGES=$(or $(CHANGES),50000) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test follow -- --nocapture beside_sql::
 	@echo "== a reader that pauses for 90 seconds, beyond wal_sender_timeout"
 	$(Q)EVERGRAPH_REPLICA_PAUSE_SECONDS=90 $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test postgres -- --nocapture --exact faults::a_paused_reader_survives_the_senders_time_limit
@@ -257,7 +261,7 @@ bench-server: toolchain ## Measure `evergraph serve` beside Gremlin Server, Janu
 	    --server-jars "$(BUILT)/server-peers" $(if $(SERVER_PARTS),--server-parts $(SERVER_PARTS)) $(SERVER_FLAGS)
 
 # Without PostgreSQL the harness says how to install it, and that the part is skipped.
-bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a reader that only decodes (REPLICA_PARTS, REPLICA_FLAGS; half an hour)
+bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a reader that only decodes (REPLICA_PARTS, REPLICA_FLAGS; most of an hour)
 	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)

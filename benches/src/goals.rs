@@ -91,6 +91,12 @@ pub mod baseline {
     pub const SQL: &str = "sql";
     /// PostgreSQL's COPY of the same rows, by one connection.
     pub const COPY: &str = "copy";
+    /// A static array made of rows read by COPY, then the same question.
+    pub const RELOAD: &str = "reload";
+    /// An array of records in this process.
+    pub const RECORDS: &str = "records";
+    /// An array a property in this process.
+    pub const ARRAYS: &str = "plain arrays";
 }
 
 const STATIC: &[&str] = &[baseline::STATIC];
@@ -237,6 +243,34 @@ pub const GOALS: &[Goal] = &[
     against("replica.epochs.memory", WITHOUT, AtMost(1.1)),
     against("replica.copy", &[baseline::COPY], AtLeast(0.5)),
     alone("replica.copy", AtLeast(300_000.0)),
+    claimed(
+        "GART (2023), figure 9a: 0.99 of the rate of transactions while analysis runs",
+        against("replica.split.transactions", WITHOUT, AtLeast(0.98)),
+    ),
+    claimed(
+        "LiveGraph (2020), table 7: complex reads only, 2,403x PostgreSQL and 31.19x Virtuoso",
+        against("replica.interactive.complex.*", &[baseline::SQL], AtLeast(10.0)),
+    ),
+    claimed(
+        "LiveGraph (2020), table 7: the mix, 180x PostgreSQL and 36.43x Virtuoso",
+        against("replica.interactive.mixed.*", &[baseline::SQL], AtLeast(5.0)),
+    ),
+    claimed(
+        "GART (2023), table 2, algorithms: PageRank on SNB 1.22x the time on a static graph",
+        against("replica.interactive.pagerank", &[baseline::STATIC], AtMost(1.22)),
+    ),
+    claimed(
+        "GART (2023), table 2, algorithms: CC on SNB 1.16x the time on a static graph",
+        against("replica.interactive.wcc", &[baseline::STATIC], AtMost(1.16)),
+    ),
+    claimed(
+        "GART (2023), table 2, algorithms: SSSP on SNB 1.18x the time on a static graph",
+        against("replica.interactive.sssp", &[baseline::STATIC], AtMost(1.18)),
+    ),
+    claimed(
+        "GART (2023), figure 14a: column families read one property 5.9x as fast as rows",
+        against("layouts.read.*", &[baseline::RECORDS], AtLeast(1.0 / 1.5)),
+    ),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.scan.*", &["tinkergraph"], AtMost(0.2)),

@@ -10,6 +10,7 @@
 //! graph_file     edges of files in place of R-MAT        table, plot   the same for people
 //! race           who runs when; ratios
 //! stopwatch      wall and CPU time of a run
+//! processors     which of them threads and processes may run on
 //! memory_group   a process and its page cache within a limit
 //! ```
 //!
@@ -25,6 +26,7 @@ mod memory_group;
 mod plan;
 mod plot;
 mod process;
+mod processors;
 mod race;
 mod replica_plan;
 mod results;

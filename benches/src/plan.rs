@@ -32,6 +32,8 @@ pub enum Part {
     InPlace,
     /// One to four properties, as columns beside rows.
     Properties,
+    /// The same beside records and arrays of this process.
+    Layouts,
     /// Kernels on a static array beside GAPBS.
     Static,
     /// What neighbours in fewer bits would save and cost.

@@ -14,10 +14,16 @@ pub enum ReplicaPart {
     Source,
     /// PageRank while following, and snapshots that stay open.
     Analytics,
+    /// Writers of the source while PageRank runs, source and replica on a processor each.
+    Split,
     /// The copy of all tables.
     Copy,
+    /// Questions about a shop like TPC-C's, half of it copied, half inserted.
+    Orders,
     /// The paper's reads on LDBC's relations, if they are at hand.
     Network,
+    /// LDBC's interactive reads and inserts as fixed plans beside SQL's, and kernels, on its network many times over.
+    Interactive,
 }
 
 /// How much is measured of a replica.
@@ -45,12 +51,22 @@ pub struct ReplicaPlan {
     pub backlog_transaction: u32,
     /// Writers of the source, as pgbench has them.
     pub clients: usize,
+    /// Customers of the shop.
+    pub customers: u32,
+    /// Its items.
+    pub items: u32,
+    /// Its orders, of ten lines on average.
+    pub orders: u32,
+    /// How many times LDBC's network is there, for its interactive reads.
+    pub copies: u32,
+    /// Operations of a mixture of its reads and inserts.
+    pub operations: u32,
     /// Whether the source syncs its log before it acknowledges a commit.
     pub is_synced: bool,
 }
 
 impl ReplicaPlan {
-    /// The whole: half an hour.
+    /// The whole: most of an hour.
     #[must_use]
     pub fn full() -> Self {
         Self {
@@ -65,6 +81,11 @@ impl ReplicaPlan {
             backlog_rows: 500_000,
             backlog_transaction: 100,
             clients: 8,
+            customers: 60_000,
+            items: 100_000,
+            orders: 60_000,
+            copies: 50,
+            operations: 4_000,
             is_synced: true,
         }
     }
@@ -82,6 +103,11 @@ impl ReplicaPlan {
             large_rows: 3_000,
             backlog_rows: 2_000,
             clients: 2,
+            customers: 200,
+            items: 300,
+            orders: 400,
+            copies: 4,
+            operations: 80,
             is_synced: false,
             ..Self::full()
         }
@@ -128,6 +154,9 @@ impl ReplicaArguments {
             plan.run_time = plan.run_time.min(Duration::from_secs(3));
             plan.large_rows = plan.large_rows.min(200_000);
             plan.backlog_rows = plan.backlog_rows.min(100_000);
+            plan.orders = plan.orders.min(10_000);
+            plan.copies = plan.copies.min(10);
+            plan.operations = plan.operations.min(1_000);
         }
         if let Some(accounts) = self.replica_accounts {
             let accounts = accounts.clamp(2, 10_000_000) & !1;

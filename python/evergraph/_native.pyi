@@ -76,6 +76,7 @@ class _FollowingSettings(TypedDict):
     publication: str | None
     slot: str | None
     memory: int | None
+    transaction_memory: int | None
     memory_limit: int | None
     slot_alarm: int | None
     epochs: int | None

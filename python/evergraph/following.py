@@ -36,6 +36,7 @@ def replica(
     publication: str | None = None,
     slot: str | None = None,
     memory: int | None = None,
+    transaction_memory: int | None = None,
     memory_limit: int | None = None,
     slot_alarm: int | None = None,
     epochs: int | None = None,
@@ -62,6 +63,9 @@ def replica(
         The replication slot, which keeps the source's log for this replica; by default named after the database.
     memory : int, optional
         Bytes for the copy, and for transactions that are under way: 1 GiB by default.
+    transaction_memory : int, optional
+        Bytes for the changed rows of one transaction, and as many for what is written of them: 1 GiB by default. Of a
+        larger transaction that inserts rows alone, the rows go to a temporary file; any other pauses the replica.
     memory_limit : int, optional
         As of ``evergraph.open``.
     slot_alarm : int, optional
@@ -96,6 +100,7 @@ def replica(
         "publication": publication,
         "slot": slot,
         "memory": memory,
+        "transaction_memory": transaction_memory,
         "memory_limit": memory_limit,
         "slot_alarm": slot_alarm,
         "epochs": epochs,

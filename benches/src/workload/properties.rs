@@ -5,10 +5,14 @@
 //! theirs   rows: all four in the value of one key               v vertex -> p0 p1 p2 p3     e source target -> ...
 //! ```
 //!
+//! `layouts` has the same beside records and arrays of this process, without an engine.
+//!
 //! A reader of columns reads what it asks for, a reader of rows all four; a writer of columns writes one array
 //! a property, a writer of rows reads a row, changes it and writes it once.
 //!
 //! Source: GART (ATC 2023), figure 14. Differs: edges too; transactions, and rows of other engines, not our own.
+
+pub mod layouts;
 
 use crate::edges::sorted;
 use crate::engine::key_value::KeyValue;

@@ -1,6 +1,7 @@
 //! Smoke: the whole harness on a small graph. Every answer is checked by the harness itself; no time is.
 
 mod network;
+mod relational;
 mod replica;
 mod server;
 
@@ -64,6 +65,8 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "one client",
         "one skip list",
         "plain",
+        "plain arrays",
+        "records",
         "redb",
         "row by row",
         "serializable",
@@ -77,7 +80,7 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
     }
     peers.sort_unstable();
     assert_eq!(texts("peer").into_iter().collect::<Vec<_>>(), peers);
-    assert_eq!(texts("section").len(), 25, "nineteen parts, six of them on a graph of files too");
+    assert_eq!(texts("section").len(), 26, "twenty parts, six of them on a graph of files too");
     for name in [
         "insert.batch_1000.random",
         "durable.clients_64.edges_1",
@@ -91,6 +94,8 @@ fn every_part_runs_on_every_engine_and_all_answers_are_right() {
         "in_place.wcc.prepare.threads_2",
         "properties.vertices.read_4.columns",
         "properties.edges.write_1.columns",
+        "layouts.read.edges.random_4",
+        "layouts.write.vertices.random_1",
         "live.pagerank.fresh_1.threads_1.ring",
         "pagerank.by_scans.ring",
         "query.walks.hops_4.ring",

@@ -22,6 +22,7 @@ use evergraph::{
     Durability, EngineKind, Error, ErrorKind, Freeze as _, IndexKind, IndexOptions, Options, OwnerName,
     VertexId,
 };
+use evergraph_replica::follow::options::SYNC_INTERVAL;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -67,17 +68,17 @@ pub struct OpenSettings {
 
 impl OpenSettings {
     /// Those of a database that follows a source, which is made if it is not there. What a power cut takes is sent again, so
-    /// that its log is synced every 10 ms.
+    /// that its log is synced rarely.
     #[must_use]
-    pub fn of_replica(memory_limit: Option<u64>) -> Self {
+    pub fn of_replica(memory_limit: Option<u64>, transaction_bytes_max: Option<u64>) -> Self {
         Self {
             create: true,
             engine: None,
             durability: Some("interval".to_owned()),
-            sync_interval: Some(0.01),
+            sync_interval: Some(SYNC_INTERVAL.as_secs_f64()),
             isolation: None,
             transaction_timeout: None,
-            transaction_bytes_max: None,
+            transaction_bytes_max,
             stall_max: None,
             memory_limit,
             io_threads: None,

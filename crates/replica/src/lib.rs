@@ -22,12 +22,14 @@
 
 pub mod apply;
 pub mod copy;
+pub mod count_note;
 pub mod epochs;
 pub mod follow;
 pub mod lsn;
 pub mod mapping;
 pub mod metrics;
 pub mod network_reader;
+mod note_format;
 pub mod pgoutput;
 pub mod position;
 pub mod postgres_time;

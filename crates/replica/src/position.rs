@@ -8,9 +8,10 @@
 //! Numbers are little-endian, texts have a varint of their length in front. A restart goes on from `end`, which the source
 //! may be told once the commit is durable.
 
-use evergraph_graph::bytes::{DecodeError, Decoded, Reader, put_bytes};
+use evergraph_graph::bytes::{Decoded, put_bytes};
 
 use crate::lsn::Lsn;
+use crate::note_format::{VERSION, finished, versioned};
 use crate::pgoutput::message::Xid;
 use crate::postgres_time::PostgresTime;
 
@@ -18,8 +19,6 @@ use crate::postgres_time::PostgresTime;
 pub const ORIGIN_NOTE: &str = "origin";
 /// The note that holds a [`Position`].
 pub const POSITION_NOTE: &str = "position";
-/// The first byte of both.
-const VERSION: u8 = 1;
 
 /// What a database follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,20 +97,6 @@ impl Position {
         finished(&reader)?;
         Ok(Self { timeline, end, xid, committed_at })
     }
-}
-
-fn versioned(bytes: &[u8]) -> Decoded<Reader<'_>> {
-    let mut reader = Reader::new(bytes);
-    match reader.u8()? {
-        VERSION => Ok(reader),
-        version => {
-            Err(reader.error(format!("version {VERSION} of a replica's note expected, found {version}")))
-        }
-    }
-}
-
-fn finished(reader: &Reader<'_>) -> Result<(), DecodeError> {
-    if reader.is_empty() { Ok(()) } else { Err(reader.error("the end of a replica's note expected")) }
 }
 
 #[cfg(test)]

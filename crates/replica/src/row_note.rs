@@ -8,6 +8,7 @@
 //! RULE is the rule's place in the mapping, HASH the SHA-256 of what identifies the edge or the vertex. Each row is in one
 //! place: an edge row is an edge or a note, and a created vertex that gets its row loses its note.
 
+use crate::note_format::{VERSION, finished, versioned};
 use evergraph_graph::bytes::{Decoded, Reader, put_varint};
 use evergraph_graph::value::Value;
 use sha2::{Digest as _, Sha256};
@@ -19,8 +20,6 @@ pub const WAITING_PREFIX: &str = "waiting/";
 pub const CREATED_PREFIX: &str = "created/";
 /// Notes of one rule, of either kind, at most: beyond, rows are more likely wrong than late.
 pub const NOTES_OF_RULE_MAX: usize = 100_000;
-/// The first byte of both.
-const VERSION: u8 = 1;
 
 /// The row of an edge with an end that isn't there.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,8 +74,7 @@ impl WaitingEdge {
     /// # Errors
     /// If it is none, or a newer version wrote it.
     pub fn decode(name: &str, bytes: &[u8]) -> Decoded<Self> {
-        let mut reader = Reader::new(bytes);
-        let rule = versioned(&mut reader, name, WAITING_PREFIX)?;
+        let (mut reader, rule) = with_rule(name, WAITING_PREFIX, bytes)?;
         let key = optional_value(&mut reader)?;
         let (start, end) = (Value::decode(&mut reader)?, Value::decode(&mut reader)?);
         let count = reader.count(1)?;
@@ -106,8 +104,7 @@ impl CreatedVertex {
     /// # Errors
     /// If it is none, or a newer version wrote it.
     pub fn decode(name: &str, bytes: &[u8]) -> Decoded<Self> {
-        let mut reader = Reader::new(bytes);
-        let rule = versioned(&mut reader, name, CREATED_PREFIX)?;
+        let (mut reader, rule) = with_rule(name, CREATED_PREFIX, bytes)?;
         let key = Value::decode(&mut reader)?;
         finished(&reader)?;
         Ok(Self { rule, key })
@@ -139,19 +136,13 @@ fn optional_value(reader: &mut Reader<'_>) -> Decoded<Option<Value>> {
     }
 }
 
-/// The rule in the name, and the version in front of the content.
-fn versioned(reader: &mut Reader<'_>, name: &str, prefix: &str) -> Decoded<usize> {
+/// The content behind the version, and the rule in the name.
+fn with_rule<'a>(name: &str, prefix: &str, bytes: &'a [u8]) -> Decoded<(Reader<'a>, usize)> {
+    let reader = versioned(bytes)?;
     let rule = name.strip_prefix(prefix).and_then(|rest| rest.split_once('/')?.0.parse().ok());
     let rule =
         rule.ok_or_else(|| reader.error(format!("a name such as {prefix}7/HASH expected: {name:?}")))?;
-    match reader.u8()? {
-        VERSION => Ok(rule),
-        version => Err(reader.error(format!("version {VERSION} of a row's note expected, found {version}"))),
-    }
-}
-
-fn finished(reader: &Reader<'_>) -> Decoded<()> {
-    if reader.is_empty() { Ok(()) } else { Err(reader.error("the end of a row's note expected")) }
+    Ok((reader, rule))
 }
 
 #[cfg(test)]

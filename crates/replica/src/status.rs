@@ -37,9 +37,9 @@ pub struct ReplicaStatus {
     pub rows: u64,
     /// Transactions that were applied, since the start.
     pub transactions: u64,
-    /// Rows that wait for the ends of their edges.
+    /// Rows and foreign keys that wait for the ends of their edges.
     pub waiting_rows: u64,
-    /// Rows and values that are not in the graph, since the start.
+    /// Rows and values that are not in the graph, since the copy.
     pub losses: Vec<StatusLoss>,
     /// Streams that broke off, since the start.
     pub restarts: u64,

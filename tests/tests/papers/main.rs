@@ -3,7 +3,8 @@
 //! ```text
 //! livegraph  VLDB 2020       an edge updated between two reads (section 4, figure 3); readers and
 //!                            writers on one list (section 5, figure 4)
-//! gart       ATC 2023        edges of one epoch, read at two (section 5.2, figure 7)
+//! gart       ATC 2023        edges of one epoch, read at two (section 5.2, figure 7); a cycle of fraud
+//!                            on fresh rows of PostgreSQL (section 4.1, figures 1 and 4)
 //! dgap       SC 2023         a view that stays while edges come (sections 3.1.2, 3.1.3, figure 3)
 //! ```
 //!

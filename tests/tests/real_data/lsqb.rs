@@ -35,7 +35,7 @@ fn the_answers_follow_the_update_stream_on(engine: EngineKind) {
     let imported = Imported::without_ids(engine, &options_for([folder.join("graph")]));
     let before = imported.db.snapshot();
     assert_eq!(count_all(&before), answers(&counts, "lsqb_before"));
-    for operation in operations(&folder) {
+    for operation in operations(|stream| read_text(&folder.join(stream))) {
         operation.run(&imported.db).unwrap();
     }
     assert_eq!(count_all(&imported.db.snapshot()), answers(&counts, "lsqb_after"));

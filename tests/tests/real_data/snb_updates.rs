@@ -17,8 +17,6 @@ use evergraph::graph::value::collection::List;
 use evergraph::graph::value::date::Date;
 use evergraph::graph::value::datetime::DateTime;
 use evergraph::{Database, Result, Transaction, Value, VertexId};
-use evergraph_tests::data::read_text;
-use std::path::Path;
 
 /// Days have so many milliseconds.
 const DAY: i64 = 86_400_000;
@@ -29,14 +27,18 @@ pub struct Operation {
     time: i64,
     /// From 1 to 8.
     pub kind: u8,
-    arguments: Vec<String>,
+    pub arguments: Vec<String>,
 }
 
-/// The operations of both streams in `folder`, merged by time.
-pub fn operations(folder: &Path) -> Vec<Operation> {
+/// The files of both streams, below the data set's folder.
+pub const STREAMS: [&str; 2] =
+    ["update_streams/updateStream_0_0_person.csv.gz", "update_streams/updateStream_0_0_forum.csv.gz"];
+
+/// The operations of both streams, whose texts `read` gives, merged by time.
+pub fn operations(read: impl Fn(&str) -> String) -> Vec<Operation> {
     let mut operations: Vec<Operation> = Vec::new();
-    for stream in ["person", "forum"] {
-        let text = read_text(&folder.join(format!("update_streams/updateStream_0_0_{stream}.csv.gz")));
+    for stream in STREAMS {
+        let text = read(stream);
         operations.extend(text.lines().map(|line| {
             let words: Vec<&str> = line.split('|').collect();
             Operation {

@@ -125,6 +125,35 @@ fn a_filter_asks_for_the_values_that_an_update_may_leave_out() {
 }
 
 #[test]
+fn an_edge_whose_end_may_be_null_asks_for_the_values_that_an_update_may_leave_out() {
+    let other = "[[table]]\ntable = 'p'\nlabel = 'P'\n";
+    let schema = |null: &str| {
+        format!(
+            "CREATE TABLE p (a int PRIMARY KEY); \
+             CREATE TABLE t (a int PRIMARY KEY, x int {null} REFERENCES p, y int NOT NULL REFERENCES p, note text, n int);"
+        )
+    };
+    let of_row = format!("type = 'E'\nstart = 'x'\nend = 'y'\n{other}");
+    let (severity, cause, sql) = only(&schema(""), &of_row);
+    assert_eq!(severity, Severity::Warning);
+    assert_eq!(
+        cause,
+        "m.toml:3: type: an UPDATE of t may leave out the values of note (TOAST), which an edge needs whose end was null before"
+    );
+    assert_eq!(sql, "ALTER TABLE public.t REPLICA IDENTITY FULL");
+    assert_eq!(findings(&schema("NOT NULL"), &of_row), []);
+    assert_eq!(findings(&schema(""), &of_row.replace("end = 'y'", "end = 'y'\nproperties = ['n']")), []);
+    let link = |properties: &str| {
+        format!(
+            "label = 'T'\n{properties}edge = [{{ type = 'E', column = 'x', properties = ['note'] }}]\n{other}"
+        )
+    };
+    let (_, cause, _) = only(&schema(""), &link("properties = ['n']\n"));
+    assert!(cause.contains("edge: an UPDATE of t may leave out the values of note (TOAST)"), "{cause}");
+    assert_eq!(findings(&schema(""), &link("properties = ['note']\n")), [], "the vertex has it");
+}
+
+#[test]
 fn rights_and_foreign_keys_are_told() {
     let schema = "CREATE TABLE p (a int PRIMARY KEY); CREATE TABLE t (a int PRIMARY KEY, p int);
         ALTER TABLE t ADD CONSTRAINT \"to P\" FOREIGN KEY (p) REFERENCES p NOT VALID;";
@@ -135,7 +164,7 @@ fn rights_and_foreign_keys_are_told() {
     assert_eq!(sql, "ALTER TABLE public.t VALIDATE CONSTRAINT \"to P\"");
 
     let mut catalogue = catalogue("CREATE TABLE t (a int PRIMARY KEY);");
-    catalogue.tables[0].is_readable = false;
+    catalogue.tables[0].rights.may_read = false;
     let found = check(&rules("[[table]]\ntable = 't'\nlabel = 'T'\n"), &catalogue, &server(), "graph");
     let finding = found.iter().find(|finding| finding.cause.contains("may not read")).unwrap();
     assert_eq!(finding.cause, "m.toml:2: table: ann may not read t");

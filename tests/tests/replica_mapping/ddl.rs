@@ -5,7 +5,7 @@
 
 use evergraph_replica::pgoutput::relation::{Oid, RelationIdentity};
 use evergraph_replica::source::catalogue::{
-    Catalogue, Column, ForeignKey, Key, Table, TableKind, TypeEntry, TypeKind,
+    Catalogue, Column, ForeignKey, Key, Table, TableKind, TableRights, TypeEntry, TypeKind,
 };
 
 /// The first number of tables and types that the schema makes.
@@ -168,7 +168,7 @@ impl Reader {
             identity: RelationIdentity::PrimaryKey,
             identity_columns: Vec::new(),
             rows_estimate: None,
-            is_readable: true,
+            rights: TableRights::default(),
         };
         if let ["partition", "of", rest @ ..] = rest {
             let (root, _) = name(rest);

@@ -287,7 +287,7 @@ pub const MODULES: &[(&str, Floors)] = &[
     (
         "crates/replica/src",
         &[
-            &["lsn", "network_reader", "postgres_time", "resync"],
+            &["lsn", "network_reader", "note_format", "postgres_time", "resync"],
             &["pgoutput"],
             &["position", "row_note", "value"],
             &["wire"],
@@ -298,7 +298,7 @@ pub const MODULES: &[(&str, Floors)] = &[
             &["source::postgres", "source::scripted"],
             // It looks at the publication, too.
             &["mapping::check", "translate"],
-            &["private_server"],
+            &["count_note", "private_server"],
             &["apply", "copy", "stream"],
             &["follow::pause", "epochs", "metrics", "verify"],
             &["status"],

@@ -132,7 +132,10 @@ fn run_kernels(bench: &Bench) -> Result<KernelTimes> {
 }
 
 /// Accounts, and who follows whom; since when is the weight.
-fn freeze(snapshot: &Snapshot, kernel: Kernel) -> Result<Lists> {
+///
+/// # Errors
+/// `corrupt` if the copy has none; those of freezing.
+pub fn freeze(snapshot: &Snapshot, kernel: Kernel) -> Result<Lists> {
     let catalogue = snapshot.catalogue();
     let (label, edge_type) = (catalogue.label("Account"), catalogue.edge_type("FOLLOWS"));
     let (label, edge_type) = label.zip(edge_type).ok_or_else(no_accounts)?;

@@ -7,6 +7,9 @@
 //! writer          one connection, at a rate                    pgbench     what the source loses to its reader
 //! readers         replica, observer, plain reader              analytics   PageRank meanwhile, snapshots kept open
 //! marks           when a reader saw which transaction          copying     the copy beside COPY
+//! split           writers while PageRank runs, a processor for each side
+//! orders          questions about a shop like TPC-C's, half of it copied, half inserted
+//! social          LDBC's network many times over: reads and inserts as fixed plans beside SQL's, kernels
 //! network         the paper's reads on LDBC's relations, half of them copied, half inserted
 //! ```
 //!
@@ -19,9 +22,15 @@ mod copying;
 mod freshness;
 mod marks;
 mod network;
+mod orders;
 mod pgbench;
+mod question;
 mod readers;
+mod relations;
+mod reload;
+mod social;
 mod source_server;
+mod split;
 mod sustained;
 mod writer;
 
@@ -33,7 +42,7 @@ use crate::workload::replica::source_server::{SourceServer, run};
 use evergraph::{Database, Durability, Options, ReadByName as _, Value};
 use evergraph_graph::error::Result;
 use evergraph_measure::machine::Machine;
-use evergraph_replica::follow::options::DEFAULT_PUBLICATION;
+use evergraph_replica::follow::options::{DEFAULT_PUBLICATION, SYNC_INTERVAL};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer};
 use evergraph_replica::source::postgres::connection::Connection;
@@ -94,7 +103,7 @@ impl Bench {
 
 /// A database as replicas have it.
 fn open(path: &Path) -> Result<Database> {
-    let durability = Durability::Interval(Duration::from_millis(10));
+    let durability = Durability::Interval(SYNC_INTERVAL);
     Database::open_with(path, &Options { durability, ..Options::default() })
 }
 
@@ -125,7 +134,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note(
         "plain reader: a second slot of the same source, our socket and decoder of pgoutput, nothing applied",
     );
-    work.note("the replica is in this process, synced every 10 ms, with 16 snapshots open; a thread looks at new snapshots every 0.1 ms");
+    work.note("the replica is in this process, synced ten times a second, with 16 snapshots open; a thread looks at new snapshots every 0.1 ms");
     if plan.has(ReplicaPart::Copy) {
         copying::measure(work, &bench)?;
     }
@@ -141,8 +150,17 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     if plan.has(ReplicaPart::Analytics) {
         analytics::measure(work, &mut bench)?;
     }
+    if plan.has(ReplicaPart::Split) {
+        split::measure(work, &mut bench)?;
+    }
+    if plan.has(ReplicaPart::Orders) {
+        orders::measure(work, &mut bench)?;
+    }
     if plan.has(ReplicaPart::Network) {
         network::measure(work, &mut bench)?;
+    }
+    if plan.has(ReplicaPart::Interactive) {
+        social::measure(work, &mut bench)?;
     }
     check(&mut bench)?;
     bench.database.close()

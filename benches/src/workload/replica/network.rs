@@ -12,28 +12,24 @@
 //! Source: GART (USENIX ATC 2023), table 2.
 
 use crate::goals::baseline::{SQL, WITHOUT};
-use crate::plan::{Work, expect};
+use crate::plan::Work;
 use crate::race::{Race, order};
 use crate::results::Heading;
-use crate::workload::queries::{ROWS, limits};
+use crate::workload::replica::question::{Question, Rows};
+use crate::workload::replica::relations::relations;
 use crate::workload::replica::source_server::run;
 use crate::workload::replica::{Bench, EPOCHS, OURS, PATIENCE, open};
-use evergraph::{Database, Item, ReadByName as _, Value};
+use evergraph::{Database, Value};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_measure::figure::Unit;
 use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
-use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::server::PostgresSource;
-use flate2::read::GzDecoder;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const MAPPING: &str = include_str!("../../../../crates/replica/mappings/snb.toml");
 /// The database at the source; slot and publication are called the same.
@@ -88,22 +84,6 @@ const BI_3_SQL: &str = r#"WITH RECURSIVE moderated AS (
             JOIN tagclass k ON k.id = t."hasType" WHERE h."Comment.id" = reply.id AND k.name = {class}))
     SELECT m.id, count(about.forum) FROM moderated m LEFT JOIN about ON about.forum = m.id GROUP BY m.id ORDER BY m.id"#;
 
-/// A read with what it is asked for.
-struct Read {
-    name: &'static str,
-    title: &'static str,
-    gremlin: &'static str,
-    sql: &'static str,
-    parameters: Vec<Vec<(&'static str, Value)>>,
-}
-
-/// A relation of the files.
-struct Relation {
-    table: String,
-    columns: Vec<String>,
-    rows: Vec<Vec<String>>,
-}
-
 /// Measures the reads in each state.
 ///
 /// # Errors
@@ -119,7 +99,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     let mut connection = bench.server.connect_to(NAME)?;
     for relation in &relations {
         run(&mut connection, &relation.create())?;
-        relation.insert(&mut connection, 0, ROWS_OF_A_STATEMENT)?;
+        relation.insert(&mut connection, (0, 2), ROWS_OF_A_STATEMENT)?;
     }
     run(&mut connection, r#"CREATE INDEX ON person_knows_person ("Person.id2"); ANALYZE"#)?;
     let database = open(&bench.folder.join("network.eg"))?;
@@ -135,7 +115,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
     let mut inserted = 0;
     for relation in &relations {
-        inserted += relation.insert(&mut connection, 1, ROWS_OF_A_TRANSACTION)?;
+        inserted += relation.insert(&mut connection, (1, 2), ROWS_OF_A_TRANSACTION)?;
     }
     run(&mut connection, "ANALYZE")?;
     catch_up(&replica)?;
@@ -145,14 +125,18 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         replica.status().waiting_rows
     ));
     let persons = relations.iter().find(|relation| relation.table == "person");
-    for read in reads(persons.map_or(&[][..], |relation| &relation.rows[..])) {
+    for read in questions(persons.map_or(&[][..], |relation| &relation.rows[..])) {
         measure_read(work, bench, &read, &database, &replica)?;
     }
     replica.stop()?;
     database.close()
 }
 
-fn catch_up(replica: &Replica) -> Result<()> {
+/// Waits until the replica is where its source is.
+///
+/// # Errors
+/// `limit` if it takes too long.
+pub fn catch_up(replica: &Replica) -> Result<()> {
     let end = replica.source_position()?;
     match replica.wait(end, PATIENCE)? {
         true => Ok(()),
@@ -160,7 +144,7 @@ fn catch_up(replica: &Replica) -> Result<()> {
     }
 }
 
-fn reads(persons: &[Vec<String>]) -> Vec<Read> {
+fn questions(persons: &[Vec<String>]) -> Vec<Question> {
     let moment = |milliseconds| {
         let moment = DateTime::from_epoch_milliseconds(milliseconds).expect("it is in the year 2010");
         Value::from(moment)
@@ -174,21 +158,21 @@ fn reads(persons: &[Vec<String>]) -> Vec<Read> {
     let ids = persons.iter().filter_map(|row| row.first()?.parse::<i64>().ok());
     let class = |class: &str| ("class", Value::from(class));
     vec![
-        Read {
+        Question {
             name: "is_3",
             title: "IS-3: the friends of a person",
             gremlin: IS_3,
             sql: IS_3_SQL,
             parameters: ids.take(PERSONS).map(|id| vec![("person", Value::from(id))]).collect(),
         },
-        Read {
+        Question {
             name: "bi_2",
             title: "BI-2: how often the tags of a class were used in two periods",
             gremlin: BI_2,
             sql: BI_2_SQL,
             parameters: CLASSES.iter().map(|name| [vec![class(name)], periods()].concat()).collect(),
         },
-        Read {
+        Question {
             name: "bi_3",
             title: "BI-3: messages about a class in the forums of a country's moderators",
             gremlin: BI_3,
@@ -206,12 +190,12 @@ fn reads(persons: &[Vec<String>]) -> Vec<Read> {
 fn measure_read(
     work: &mut Work<'_>,
     bench: &Bench,
-    read: &Read,
+    read: &Question,
     database: &Database,
     replica: &Replica,
 ) -> Result<()> {
     let mut connection = bench.server.connect_to(NAME)?;
-    let expected: Vec<Vec<Vec<String>>> = read
+    let expected: Vec<Rows> = read
         .parameters
         .iter()
         .map(|parameters| read.by_sql(&mut connection, parameters))
@@ -224,11 +208,15 @@ fn measure_read(
         for place in order(round, times.len()) {
             times[place] = if place == 1 {
                 catch_up(replica)?;
-                read.time(time, |parameters| read.by_gremlin(database, parameters), &expected)?
+                read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected))?
             } else {
-                beside_a_writer(bench, || match place {
-                    0 => read.time(time, |parameters| read.by_gremlin(database, parameters), &expected),
-                    _ => read.time(time, |parameters| read.by_sql(&mut connection, parameters), &expected),
+                beside_a_writer(bench, NAME, || match place {
+                    0 => read.time(time, |parameters| read.by_gremlin(database, parameters), Some(&expected)),
+                    _ => read.time(
+                        time,
+                        |parameters| read.by_sql(&mut connection, parameters),
+                        Some(&expected),
+                    ),
                 })?
             };
         }
@@ -241,9 +229,12 @@ fn measure_read(
     Ok(())
 }
 
-/// What `measure` gives while lengths of posts change, which no read asks for.
-fn beside_a_writer(bench: &Bench, measure: impl FnOnce() -> Result<f64>) -> Result<f64> {
-    let mut connection = bench.server.connect_to(NAME)?;
+/// What `measure` gives while lengths of posts change in the source's `database`, which no read asks for: 1,000 a second.
+///
+/// # Errors
+/// Those of the server and of `measure`.
+pub fn beside_a_writer<T>(bench: &Bench, database: &str, measure: impl FnOnce() -> Result<T>) -> Result<T> {
+    let mut connection = bench.server.connect_to(database)?;
     // Relaxed: it publishes nothing but itself.
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -267,143 +258,4 @@ fn beside_a_writer(bench: &Bench, measure: impl FnOnce() -> Result<f64>) -> Resu
         writer.join().expect("a panic was printed by its thread")?;
         measured
     })
-}
-
-impl Read {
-    /// Asks with all parameters, again and again: seconds of one read.
-    fn time(
-        &self,
-        time: Duration,
-        mut ask: impl FnMut(&[(&'static str, Value)]) -> Result<Vec<Vec<String>>>,
-        expected: &[Vec<Vec<String>>],
-    ) -> Result<f64> {
-        let (mut asked, began) = (0, Instant::now());
-        while asked == 0 || began.elapsed() < time {
-            for (parameters, expected) in self.parameters.iter().zip(expected) {
-                let found = ask(parameters)?;
-                expect(OURS, &format!("{} of {parameters:?}", self.title), &found, expected)?;
-            }
-            asked += self.parameters.len();
-        }
-        Ok(began.elapsed().as_secs_f64() / asked.max(1) as f64)
-    }
-
-    fn by_gremlin(
-        &self,
-        database: &Database,
-        parameters: &[(&'static str, Value)],
-    ) -> Result<Vec<Vec<String>>> {
-        let snapshot = database.snapshot();
-        let query = snapshot.gremlin(self.gremlin).limits(limits(ROWS));
-        let bound = parameters.iter().fold(query, |query, (name, value)| query.bind(name, value.clone()));
-        let cells = |item: Item| match item {
-            Item::Map(map) => map.entries().iter().map(|(_, value)| cell(value)).collect(),
-            other => vec![cell(&other)],
-        };
-        Ok(bound.items()?.into_iter().map(cells).collect())
-    }
-
-    fn by_sql(
-        &self,
-        connection: &mut Connection,
-        parameters: &[(&'static str, Value)],
-    ) -> Result<Vec<Vec<String>>> {
-        let sql = parameters.iter().fold(self.sql.to_owned(), |sql, (name, value)| {
-            let literal = match value {
-                Value::DateTime(_) => format!("timestamptz '{value}'"),
-                Value::I64(number) => number.to_string(),
-                other => format!("'{}'", other.to_string().replace('\'', "''")),
-            };
-            sql.replace(&format!("{{{name}}}"), &literal)
-        });
-        let rows = run(connection, &sql)?;
-        Ok(rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect()).collect())
-    }
-}
-
-fn cell(item: &Item) -> String {
-    match item {
-        Item::Value(value) => value.to_string(),
-        other => format!("{other:?}"),
-    }
-}
-
-/// The relations of `folder`, of static and dynamic ones.
-fn relations(folder: &Path) -> Result<Vec<Relation>> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for part in ["static", "dynamic"] {
-        let part = folder.join(part);
-        let entries = fs::read_dir(&part).map_err(|error| failed(&part, &error))?;
-        for entry in entries {
-            paths.push(entry.map_err(|error| failed(&part, &error))?.path());
-        }
-    }
-    paths.sort();
-    paths.iter().filter_map(|path| Relation::read(path).transpose()).collect()
-}
-
-impl Relation {
-    /// Reads a file `TABLE_0_0.csv.gz`, whose first line names its columns; other files are none.
-    fn read(path: &Path) -> Result<Option<Self>> {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let Some(table) = name.and_then(|name| name.strip_suffix("_0_0.csv.gz")) else { return Ok(None) };
-        let mut text = String::new();
-        let file = File::open(path).map_err(|error| failed(path, &error))?;
-        GzDecoder::new(file).read_to_string(&mut text).map_err(|error| failed(path, &error))?;
-        let mut lines = text.lines().map(|line| line.split('|').map(str::to_owned).collect::<Vec<_>>());
-        let mut columns: Vec<String> = Vec::new();
-        for name in lines.next().unwrap_or_default() {
-            // Both ends of who knows whom are called Person.id.
-            let is_again = columns.contains(&name);
-            columns.push(if is_again { format!("{name}2") } else { name });
-        }
-        let rows = lines.filter(|row| row.len() == columns.len()).collect();
-        Ok(Some(Self { table: table.to_owned(), columns, rows }))
-    }
-
-    fn create(&self) -> String {
-        let key = if self.columns.first().is_some_and(|column| column == "id") { 1 } else { 2 };
-        let quoted =
-            |columns: &[String]| columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>();
-        let typed: Vec<String> =
-            self.columns.iter().map(|column| format!("\"{column}\" {}", sql_type(column))).collect();
-        format!(
-            "CREATE TABLE \"{}\" ({}, PRIMARY KEY ({}))",
-            self.table,
-            typed.join(", "),
-            quoted(&self.columns[..key.min(self.columns.len())]).join(", ")
-        )
-    }
-
-    /// Inserts every second row, from the row `first` on; how many.
-    fn insert(&self, connection: &mut Connection, first: usize, rows_of_a_statement: usize) -> Result<usize> {
-        let rows: Vec<&Vec<String>> = self.rows.iter().skip(first).step_by(2).collect();
-        for rows in rows.chunks(rows_of_a_statement) {
-            let cell = |cell: &String| match cell.as_str() {
-                "" => "NULL".to_owned(),
-                text => format!("'{}'", text.replace('\'', "''")),
-            };
-            let row =
-                |row: &&Vec<String>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
-            let values: Vec<String> = rows.iter().map(row).collect();
-            run(connection, &format!("INSERT INTO \"{}\" VALUES {}", self.table, values.join(", ")))?;
-        }
-        Ok(rows.len())
-    }
-}
-
-fn sql_type(column: &str) -> &'static str {
-    match column {
-        "creationDate" | "joinDate" => "timestamptz",
-        "birthday" => "date",
-        "length" | "classYear" | "workFrom" => "int",
-        "id" | "place" | "isPartOf" | "hasType" | "isSubclassOf" | "creator" | "moderator"
-        | "replyOfPost" | "replyOfComment" => "bigint",
-        name if name.contains(".id") => "bigint",
-        _ => "text",
-    }
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(ErrorKind::Io, format!("read {}: {error}", path.display()))
 }

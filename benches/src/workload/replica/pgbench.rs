@@ -25,11 +25,7 @@ const PURPOSE: u64 = 470;
 /// Those of server and replica; `limit` if the replica does not follow.
 pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     let mut race = Race::new([OURS, PLAIN_READER, WITHOUT]);
-    let mut clients = Vec::new();
-    for index in 0..bench.plan.clients {
-        let random = Random::new(work.plan.seed, PURPOSE, index as u64);
-        clients.push(Client { connection: bench.server.connect()?, random });
-    }
+    let mut clients = clients(bench, work.plan.seed, PURPOSE)?;
     for round in 0..bench.plan.rounds {
         let mut rates = [0.0; 3];
         for place in order(round, rates.len()) {
@@ -65,12 +61,29 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-struct Client {
+/// A writer with its connection.
+pub struct Client {
     connection: Connection,
     random: Random,
 }
 
-fn write(bench: &Bench, clients: &mut [Client]) -> Result<f64> {
+/// The plan's writers, whose transactions follow from `seed` and `purpose`.
+///
+/// # Errors
+/// If the server does not answer.
+pub fn clients(bench: &Bench, seed: u64, purpose: u64) -> Result<Vec<Client>> {
+    let client = |index| {
+        let random = Random::new(seed, purpose, index as u64);
+        Ok(Client { connection: bench.server.connect()?, random })
+    };
+    (0..bench.plan.clients).map(client).collect()
+}
+
+/// Transactions a second of `clients`, for the plan's time.
+///
+/// # Errors
+/// What the server says.
+pub fn write(bench: &Bench, clients: &mut [Client]) -> Result<f64> {
     let accounts = u64::from(bench.plan.accounts);
     let done = clients::run(clients, bench.plan.run_time, |client| {
         let random = &mut client.random;

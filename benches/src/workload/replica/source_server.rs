@@ -12,13 +12,14 @@
 
 use crate::replica_plan::ReplicaPlan;
 use evergraph_graph::cancel::CancelFlag;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::private_server::{PrivateServer, PrivateServerOptions};
 use evergraph_replica::source::postgres::connection::{Connection, ResultRow};
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::source::postgres::slot::{SlotLifetime, create};
 use evergraph_replica::wire::startup::Purpose;
+use std::fs;
 use std::time::Duration;
 
 /// The database.
@@ -155,6 +156,17 @@ impl SourceServer {
         let mut connection = Connection::open(&settings, Purpose::Queries, &CancelFlag::default())?;
         run(&mut connection, "SET search_path = public")?;
         Ok(connection)
+    }
+
+    /// The number of the server's first process.
+    ///
+    /// # Errors
+    /// `io` if the server's folder does not say it.
+    pub fn process(&self) -> Result<u32> {
+        let path = self.server.folder().join("data/postmaster.pid");
+        let text = fs::read_to_string(&path).map_err(|error| crate::failed(&path, &error))?;
+        let number = text.lines().next().and_then(|line| line.trim().parse().ok());
+        number.ok_or_else(|| Error::new(ErrorKind::Io, format!("{}: no number of a process", path.display())))
     }
 
     /// Makes the slot `name`, which keeps all changes from now on until a reader confirms them.

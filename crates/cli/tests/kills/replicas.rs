@@ -32,6 +32,8 @@ const VERIFY_EVERY: u64 = 10;
 const SOURCE_EVERY: u64 = 8;
 /// One of so many kills meets the copy of a new replica.
 const COPY_EVERY: u64 = 5;
+/// One of so many kills meets a checkpoint, unless it meets a copy.
+const CHECKPOINT_EVERY: u64 = 6;
 
 fn connect(settings: &ConnectionSettings) -> Option<Connection> {
     let mut connection = Connection::open(settings, Purpose::Queries, &CancelFlag::default()).ok()?;
@@ -114,6 +116,13 @@ impl Replica<'_> {
         command
     }
 
+    /// A checkpoint of a database that nobody follows at this moment.
+    fn start_checkpoint(&self, database: &str) -> Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evergraph"));
+        command.args(["checkpoint", database]).current_dir(self.folder).stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
     fn start(&self, database: &str) -> Child {
         let mut command = self.command(database, &["run"]);
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
@@ -157,7 +166,7 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
     let (is_over, written) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut moments = Moments::new();
     let of_writer = Moments::new();
-    let (mut source_kills, mut copy_kills, mut verified) = (0, 0, 0);
+    let (mut source_kills, mut copy_kills, mut checkpoint_kills, mut verified) = (0, 0, 0, 0);
     thread::scope(|scope| {
         let (settings, is_over, written) = (&settings, &is_over, &written);
         scope.spawn(move || write(settings, is_over, written, of_writer));
@@ -166,8 +175,13 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
             for kill in 1..=kills {
                 let is_copy = kill % COPY_EVERY == 0;
                 let database = if is_copy { "copy.eg" } else { "shop.eg" };
-                let time = if is_copy { 300 } else { 400 };
-                let child = replica.start(database);
+                let is_checkpoint = !is_copy && kill % CHECKPOINT_EVERY == 0;
+                let (child, time) = match (is_copy, is_checkpoint) {
+                    (_, true) => (replica.start_checkpoint(database), 100),
+                    (true, _) => (replica.start(database), 300),
+                    _ => (replica.start(database), 400),
+                };
+                checkpoint_kills += u64::from(is_checkpoint);
                 if kill % SOURCE_EVERY == 0 {
                     thread::sleep(moments.within(Duration::from_millis(time)));
                     server.kill().unwrap();
@@ -200,7 +214,8 @@ fn a_replica_and_its_source_are_killed_and_the_graph_equals_the_rows() {
     });
     let written = written.into_inner();
     println!(
-        "{kills} kills, {copy_kills} of them of a copy, {source_kills} with the source; {written} transactions; equal {verified} times"
+        "{kills} kills, {copy_kills} of them of a copy, {checkpoint_kills} of a checkpoint, {source_kills} with the source; \
+         {written} transactions; equal {verified} times"
     );
     assert!(written > kills, "hardly anything was written: {written}");
 }

@@ -307,6 +307,29 @@ fn a_pause_says_what_to_do_and_a_resync_is_the_way_out() {
     shop.query("INSERT INTO customer VALUES (4, 'Dan')");
     run_until_now(&shop, &folder, &following).succeeded();
     assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "4");
+
+    // The first replica made the publication; the one in its place drops it.
+    let detach = ["replica", "detach", "shop.eg", "--source", &url];
+    let detached = shop.run(&folder, &detach).succeeded().out;
+    assert!(
+        detached.contains("dropped at the source: the publication") && !detached.contains("LEFT"),
+        "{detached}"
+    );
+    assert_eq!(shop.query(slots)[0][0].as_deref(), Some("0"));
+    assert!(shop.query("SELECT 1 FROM pg_publication").is_empty());
+}
+
+#[test]
+fn a_publication_that_somebody_made_for_the_replica_outlives_a_resync_and_a_detach() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    shop.query("CREATE PUBLICATION evergraph FOR ALL TABLES WITH (publish_via_partition_root = true)");
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.run(&folder, &[&["replica", "resync", "shop.eg"], &following[..]].concat()).succeeded();
+    shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).succeeded();
+    assert_eq!(shop.query("SELECT 1::text FROM pg_publication").len(), 1);
+    assert!(shop.query("SELECT 1 FROM pg_replication_slots WHERE database = current_database()").is_empty());
 }
 
 #[test]
@@ -315,7 +338,18 @@ fn a_replica_that_cannot_begin_leaves_nothing_behind() {
     let (folder, url) = (Folder::new(), shop.url());
     let following = following(&shop, &folder, &url);
     shop.query("ALTER TABLE product REPLICA IDENTITY NOTHING");
-    run_until_now(&shop, &folder, &following).failed(2, &["REPLICA IDENTITY"]);
+    let refused = run_until_now(&shop, &folder, &following);
+    assert!(
+        !refused.err.contains("\\n"),
+        "one line, without signs that a terminal would not show: {refused:?}"
+    );
+    refused.failed(
+        2,
+        &[
+            "cannot be followed yet: shop.toml:",
+            "FAILS AT THE SOURCE: ALTER TABLE public.product REPLICA IDENTITY",
+        ],
+    );
     assert!(!folder.path("shop.eg").exists());
     folder.run(&["generate", "rmat", "--scale", "4", "--out", "rmat/"]).succeeded();
     folder.run(&["import", "shop.eg", "rmat/"]).succeeded();
@@ -371,18 +405,26 @@ fn eventually(mut is_so: impl FnMut() -> bool) {
 
 /// What the code of the replica says, without the ends of its lines.
 fn said() -> String {
-    let sources = concat!(
+    let sources = [
+        include_str!("../../../replica/src/apply/attempt.rs"),
+        include_str!("../../../replica/src/apply/bulk_load.rs"),
         include_str!("../../../replica/src/apply/error.rs"),
+        include_str!("../../../replica/src/apply/fold.rs"),
+        include_str!("../../../replica/src/apply/kept_rows.rs"),
+        include_str!("../../../replica/src/apply/rule_fold.rs"),
         include_str!("../../../replica/src/follow/connect.rs"),
         include_str!("../../../replica/src/follow/known_tables.rs"),
+        include_str!("../../../replica/src/follow/replica.rs"),
         include_str!("../../../replica/src/source/postgres/publication.rs"),
         include_str!("../../../replica/src/source/slot_state.rs"),
         include_str!("../../../replica/src/translate/binding.rs"),
         include_str!("../../../replica/src/translate/pause.rs"),
+        include_str!("../../../replica/src/translate/row_reader.rs"),
         include_str!("../../../replica/src/translate/translator.rs"),
         include_str!("../../../replica/src/value/unfit.rs"),
-    );
-    let lines = sources.split("\\\n").enumerate();
+    ];
+    let code: String = sources.iter().filter_map(|source| source.split("#[cfg(test)]").next()).collect();
+    let lines = code.split("\\\n").enumerate();
     lines.map(|(at, part)| if at == 0 { part } else { part.trim_start() }).collect()
 }
 
@@ -391,9 +433,9 @@ fn the_guide_lists_pauses_in_the_words_of_the_code() {
     let guide = include_str!("../../../../docs/guide/replica.md");
     let (_, table) = guide.split_once("| the status says |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let said = said();
+    let said = said().replace("\\\"", "\"");
     let mut phrases_count = 0;
-    for row in table.lines().skip(2).filter(|row| !row.contains("the server's own words")) {
+    for row in table.lines().skip(2).filter(|row| !row.contains("own words")) {
         let cell = row.split('|').nth(1).unwrap().trim();
         for phrase in cell.split(['…', ';']).map(|part| part.trim_matches([' ', ',', ':'])) {
             let phrase = phrase.trim_end_matches(", and others of this kind");
@@ -405,4 +447,40 @@ fn the_guide_lists_pauses_in_the_words_of_the_code() {
         }
     }
     assert!(phrases_count > 20, "{phrases_count}");
+}
+
+/// The first text behind each of `marks` in `sources`.
+fn texts_behind<'a>(sources: &'a str, marks: &[&str]) -> Vec<&'a str> {
+    let mut texts = Vec::new();
+    for mark in marks {
+        for (at, _) in sources.match_indices(mark) {
+            let rest = sources[at + mark.len()..].trim_start();
+            let rest = rest.strip_prefix("format!(").unwrap_or(rest).trim_start();
+            let Some(rest) = rest.strip_prefix('"') else { continue };
+            let is_end = |(at, _): &(usize, &str)| !rest[..*at].ends_with('\\');
+            let (end, _) = rest.match_indices('"').find(is_end).unwrap();
+            texts.push(&rest[..end]);
+        }
+    }
+    texts
+}
+
+#[test]
+fn every_pause_of_the_code_is_in_the_guide() {
+    let guide = include_str!("../../../../docs/guide/replica.md");
+    let said = said();
+    let marks =
+        ["Pause::resync(", "Pause::new(", "let cause =", "cause: ", "halt(", "check_count(rule, count, "];
+    let texts = texts_behind(&said, &marks);
+    assert!(texts.len() > 25, "{}", texts.len());
+    let is_told = |text: &&str| {
+        let text = text.replace("\\\"", "\"");
+        let holes = text.split('{').enumerate();
+        let parts = holes.map(|(at, part)| if at == 0 { part } else { part.split_once('}').unwrap().1 });
+        let phrases = parts.flat_map(|part| part.split(';')).map(|part| part.trim_matches([' ', ',', ':']));
+        let mut long = phrases.filter(|phrase| phrase.len() >= 12).peekable();
+        long.peek().is_none() || long.any(|phrase| guide.contains(phrase))
+    };
+    let untold: Vec<&str> = texts.into_iter().filter(|text| !is_told(text)).collect();
+    assert!(untold.is_empty(), "not in docs/guide/replica.md: {untold:#?}");
 }

@@ -68,6 +68,17 @@ fn what_is_wrong_with_a_source_a_mapping_or_an_option_is_said_and_leaves_no_data
     shop.query("CREATE ROLE importer LOGIN PASSWORD 'of an importer'");
     let other = url.replace("postgres://postgres@", "postgres://importer@");
     let refused = folder.run_with(&[("PGPASSWORD", "of an importer")], &["import", "shop.eg", &other]);
-    refused.failed(2, &["importer may not read it: GRANT USAGE ON SCHEMA", "GRANT SELECT ON"]);
+    refused.failed(2, &["importer may not read ", ": GRANT USAGE ON SCHEMA", "GRANT SELECT ON"]);
+    shop.query("INSERT INTO product VALUES (9, 'nothing', 'NaN')");
+    let unfit = import(&[]);
+    assert!(!unfit.err.contains("resync"), "an import is no replica: {unfit:?}");
+    unfit.failed(
+        2,
+        &[
+            "table product, column price: ",
+            "on-unfit = \"null\"",
+            "then start the copy again; the row is that where id = \"9\"",
+        ],
+    );
     assert!(!folder.path("shop.eg").exists());
 }

@@ -33,6 +33,8 @@ pub struct FollowingSettings {
     #[pyo3(item)]
     memory: Option<u64>,
     #[pyo3(item)]
+    transaction_memory: Option<u64>,
+    #[pyo3(item)]
     memory_limit: Option<u64>,
     #[pyo3(item)]
     slot_alarm: Option<u64>,
@@ -68,7 +70,7 @@ pub fn replica(
     settings: FollowingSettings,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Database, Following)> {
-    let opening = OpenSettings::of_replica(settings.memory_limit);
+    let opening = OpenSettings::of_replica(settings.memory_limit, settings.transaction_memory);
     let (options, words) = (opening.options(py)?, opening.in_words());
     let (text, name) = mapping;
     let following = following_options(&path, ReplicaMapping { name, text }, &settings);
@@ -104,6 +106,7 @@ fn following_options(path: &Path, mapping: ReplicaMapping, settings: &FollowingS
     options.publication.clone_from(&settings.publication);
     options.slot.clone_from(&settings.slot);
     options.memory_bytes = settings.memory.unwrap_or(options.memory_bytes);
+    options.transaction_bytes_max = settings.transaction_memory.unwrap_or(options.transaction_bytes_max);
     options.slot_alarm_bytes = settings.slot_alarm.unwrap_or(options.slot_alarm_bytes);
     options.epochs = settings.epochs.unwrap_or(options.epochs);
     // On the disk of the database.

@@ -1,4 +1,4 @@
-//! Appear: who waited for a vertex that is there now; and vertices that were created for edges that are gone.
+//! Appear: makes the edges that waited for a vertex once it is there, and removes vertices created for edges that are gone.
 
 use crate::apply::attempt::Attempt;
 use crate::apply::error::ApplyResult;

@@ -7,6 +7,7 @@ use crate::apply::fold::TransactionFold;
 use crate::apply::kept_rows::KeptRows;
 use crate::apply::planted::{Bug, planted};
 use crate::apply::schema::GraphSchema;
+use crate::count_note::{COUNT_NOTE, CountNote};
 use crate::mapping::plan::Plan;
 use crate::position::{POSITION_NOTE, Position};
 use crate::translate::loss::LossCounts;
@@ -25,8 +26,11 @@ const TRIES_MAX: usize = 100;
 #[derive(Debug)]
 pub struct Applier {
     rules: Arc<Rules>,
-    schema: GraphSchema,
-    rows: KeptRows,
+    pub(super) schema: GraphSchema,
+    pub(super) rows: KeptRows,
+    /// What the note of counts says.
+    noted: CountNote,
+    /// What became neither vertex, edge nor property: that, and what the next commit adds to it.
     losses: LossCounts,
 }
 
@@ -35,10 +39,20 @@ pub struct Applier {
 pub struct Applied {
     /// The commit's place in the order of commits.
     pub timestamp: Timestamp,
+    /// How often it was tried: more than once if a unique index became ready meanwhile.
+    pub tries: usize,
     /// What it changed.
     pub figures: AppliedFigures,
     /// How long that took.
     pub times: ApplyTimes,
+}
+
+/// What became of a transaction that is for a bulk load.
+pub(super) enum BulkOutcome {
+    /// It is in the graph.
+    Loaded(Applied),
+    /// Something in the graph waits for its rows, or may wait for vertices that they create. Nothing has happened.
+    Awaited,
 }
 
 impl Applier {
@@ -51,8 +65,11 @@ impl Applier {
     pub fn open(ownership: &mut Ownership, plan: Arc<Plan>) -> ApplyResult<Self> {
         let rules = Arc::new(Rules::new(plan));
         let schema = GraphSchema::declare(ownership, &rules)?;
-        let rows = KeptRows::read(&rules, &ownership.database().snapshot().notes())?;
-        Ok(Self { rules, schema, rows, losses: LossCounts::default() })
+        let notes = ownership.database().snapshot().notes();
+        let noted = CountNote::of(&notes)?;
+        let rows = KeptRows::read(&rules, &notes, &noted.waiting)?;
+        let losses = noted.losses.clone();
+        Ok(Self { rules, schema, rows, noted, losses })
     }
 
     /// The rules, by the numbers that changes have.
@@ -63,7 +80,8 @@ impl Applier {
 
     /// Applies a transaction, and sets the position: one commit, visible at once.
     ///
-    /// Cost: some microseconds a row: a look-up for the row and for each end, and the writes.
+    /// Cost: some microseconds a row: a look-up for the row and for each end, and the writes. Many rows that were inserted are
+    /// loaded in bulk, which ends with a checkpoint of the database.
     ///
     /// # Errors
     /// [`ApplyError::Halt`] if it can't be applied, naming table and row, or is larger than the database lets a transaction be;
@@ -74,9 +92,32 @@ impl Applier {
         fold: &TransactionFold,
         position: &Position,
     ) -> ApplyResult<Applied> {
-        let applied = self.commit(ownership, Some(fold), position)?;
-        self.losses.add(&fold.losses());
-        Ok(applied)
+        fold.check_size()?;
+        let applied = self.apply_sized(ownership, fold, position);
+        applied.map_err(|error| error.of_transaction(fold.limits()))
+    }
+
+    /// Counts what a transaction lost that changes nothing else: the next commit says so, with a position behind it.
+    pub fn count_losses(&mut self, losses: &LossCounts) {
+        self.losses.add(losses);
+    }
+
+    fn apply_sized(
+        &mut self,
+        ownership: &mut Ownership,
+        fold: &TransactionFold,
+        position: &Position,
+    ) -> ApplyResult<Applied> {
+        if fold.is_for_bulk_load() {
+            match self.load(ownership, fold, position)? {
+                BulkOutcome::Loaded(applied) => return Ok(applied),
+                BulkOutcome::Awaited if fold.is_spilled() => {
+                    return Err(fold.too_large_for_one_by_one().into());
+                }
+                BulkOutcome::Awaited => {}
+            }
+        }
+        self.commit(ownership, Some(fold), position)
     }
 
     /// Sets the position in a commit without anything else: after transactions without rows of the mapping.
@@ -93,16 +134,18 @@ impl Applier {
         fold: Option<&TransactionFold>,
         position: &Position,
     ) -> ApplyResult<Applied> {
-        for last_try in (0..TRIES_MAX).rev() {
+        for tries_left in (0..TRIES_MAX).rev() {
             match self.try_commit(ownership, fold, position) {
-                Ok(applied) => {
+                Ok((mut applied, counts)) => {
+                    applied.tries = TRIES_MAX - tries_left;
                     self.rows.keep();
+                    self.keep_counts(counts);
                     return Ok(applied);
                 }
                 Err(error) => {
                     self.rows.take_back();
                     let is_conflict = matches!(&error, ApplyError::Graph(error) if error.is_conflict());
-                    if !is_conflict || last_try == 0 {
+                    if !is_conflict || tries_left == 0 {
                         return Err(error);
                     }
                 }
@@ -116,7 +159,7 @@ impl Applier {
         ownership: &mut Ownership,
         fold: Option<&TransactionFold>,
         position: &Position,
-    ) -> ApplyResult<Applied> {
+    ) -> ApplyResult<(Applied, Option<CountNote>)> {
         let mut transaction = ownership.begin()?;
         let (mut figures, mut times) = (AppliedFigures::default(), ApplyTimes::default());
         if let Some(fold) = fold.filter(|fold| !fold.is_empty()) {
@@ -128,19 +171,38 @@ impl Applier {
         }
         let began = Instant::now();
         transaction.set_note(POSITION_NOTE, &position.encode())?;
+        let counts = self.changed_counts(fold);
+        if let Some(counts) = &counts {
+            transaction.set_note(COUNT_NOTE, &counts.encode())?;
+        }
         let committed = transaction.commit()?;
         times.commit = began.elapsed();
-        Ok(Applied { timestamp: committed.timestamp, figures, times })
+        Ok((Applied { timestamp: committed.timestamp, tries: 1, figures, times }, counts))
     }
 
-    /// How many rows wait for an end as notes, by their rule's place in the mapping. Foreign keys that wait are at their vertices,
-    /// and are not counted.
-    pub fn waiting(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// What `counts` says is in the graph now.
+    pub(super) fn keep_counts(&mut self, counts: Option<CountNote>) {
+        if let Some(counts) = counts {
+            self.losses.clone_from(&counts.losses);
+            self.noted = counts;
+        }
+    }
+
+    /// The counts after a transaction that was `fold`, if they are others than the note's.
+    pub(super) fn changed_counts(&self, fold: Option<&TransactionFold>) -> Option<CountNote> {
+        let mut losses = self.losses.clone();
+        losses.add(fold.map_or(&LossCounts::default(), TransactionFold::losses));
+        let counts = CountNote { losses, waiting: self.rows.waiting_links() };
+        (counts != self.noted).then_some(counts)
+    }
+
+    /// How many rows and foreign keys wait for an end, by their rule's place in the mapping.
+    pub fn waiting(&self) -> impl Iterator<Item = (usize, u64)> {
         let count = |rule| (self.rules.rule(rule).place(), self.rows.waiting_count(rule));
         (0..self.rules.len()).map(count).filter(|(_, count)| *count > 0)
     }
 
-    /// What became neither vertex, edge nor property since this was opened.
+    /// What became neither vertex, edge nor property since the copy.
     #[must_use]
     pub fn losses(&self) -> &LossCounts {
         &self.losses

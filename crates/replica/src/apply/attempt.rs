@@ -1,14 +1,15 @@
-//! `Attempt`: one transaction of the source within one transaction of the graph; if that meets a conflict, another one begins.
+//! `Attempt`: writes one transaction of the source into one transaction of the graph; after a conflict another attempt begins.
 
 use crate::apply::error::ApplyResult;
-use crate::apply::fold::{RuleFold, TransactionFold};
+use crate::apply::fold::TransactionFold;
 use crate::apply::kept_rows::KeptRows;
 use crate::apply::orphan::Orphan;
+use crate::apply::rule_fold::RuleFold;
 use crate::apply::schema::{EndSchema, GraphSchema, IfMissing, LinkSchema};
 use crate::row_note::WaitingEdge;
-use crate::translate::pause::{Halt, RESYNC};
+use crate::translate::pause::{Halt, RESYNC, Recovery};
 use crate::translate::row_change::{CellChange, RowKey};
-use crate::translate::rules::{RuleNumber, RulePlan};
+use crate::translate::rules::RuleNumber;
 use evergraph::transaction::TransactionById;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
@@ -75,7 +76,7 @@ pub(super) struct Attempt<'a> {
     pub(super) appeared: Vec<AppearedVertex>,
     /// Vertices that lost an edge that may be what they were created for.
     pub(super) loosened: Vec<(RuleNumber, VertexId)>,
-    found: Vec<Option<VertexId>>,
+    pub(super) found: Vec<Option<VertexId>>,
     batch: NeighborBatch,
 }
 
@@ -182,6 +183,7 @@ impl<'a> Attempt<'a> {
         self.write_edges(cells)?;
         self.link_appeared()?;
         self.remove_unneeded()?;
+        self.rows.check_links()?;
         let times = ApplyTimes {
             look_up: found - began,
             vertices: written - found,
@@ -194,27 +196,7 @@ impl<'a> Attempt<'a> {
     /// Finds what the graph has of the touched keys.
     fn find_base(&mut self) -> ApplyResult<()> {
         for fold in self.fold.touched() {
-            let mut state = RuleState::default();
-            match self.schema.rules.rule(fold.rule) {
-                RulePlan::Vertex(_) => {
-                    // A row that is new finds a vertex only where edges create them, or where all rows are replaced.
-                    let is_asked_of_new = fold.is_truncated || self.rows.has_created(fold.rule);
-                    state.vertices.reserve(fold.keys.len());
-                    for key in &fold.keys {
-                        let is_asked = key.is_touched || is_asked_of_new && fold.shown(key).is_some();
-                        let vertex = if is_asked { self.find(fold.rule, &key.key.first)? } else { None };
-                        state.vertices.push(vertex);
-                    }
-                }
-                RulePlan::Edge(_) => {
-                    state.edges.reserve(fold.keys.len());
-                    for key in &fold.keys {
-                        let is_asked = key.is_touched && !fold.is_truncated;
-                        let edge = if is_asked { self.find_edge(fold.rule, &key.key)? } else { None };
-                        state.edges.push(edge);
-                    }
-                }
-            }
+            let state = self.base_of(fold)?;
             self.states.push(state);
         }
         Ok(())
@@ -229,29 +211,16 @@ impl<'a> Attempt<'a> {
         Ok(self.found[0])
     }
 
-    /// Where the row of an edge with this key is, if it is anywhere.
-    fn find_edge(&mut self, rule: RuleNumber, key: &RowKey) -> ApplyResult<Option<EdgeBase>> {
+    /// Where the row of an edge is that a property identifies, if it is anywhere.
+    pub(super) fn find_edge(&mut self, rule: RuleNumber, key: &RowKey) -> ApplyResult<Option<EdgeBase>> {
         let schema = self.schema.edge(rule);
-        let edge = match (schema.key, &key.second) {
-            (Some(property), _) => {
-                let (mut cursor, mut matches) = (MatchCursor::default(), Matches::default());
-                let values = from_ref(&key.first);
-                self.graph.look_up_edges(schema.edge_type, property, values, &mut cursor, 1, &mut matches)?;
-                matches.items.first().copied()
-            }
-            (None, Some(end)) => {
-                match (self.find(schema.start.rule, &key.first)?, self.find(schema.end.rule, end)?) {
-                    (Some(source), Some(target)) => {
-                        let edge = EdgeId { source, edge_type: schema.edge_type, target, discriminator: 0 };
-                        self.has_edge(edge)?.then_some(edge)
-                    }
-                    _ => None,
-                }
-            }
-            (None, None) => None,
-        };
-        Ok(match edge {
-            Some(edge) => Some(EdgeBase::Edge(edge)),
+        let mut matches = Matches::default();
+        if let Some(property) = schema.key {
+            let (mut cursor, values) = (MatchCursor::default(), from_ref(&key.first));
+            self.graph.look_up_edges(schema.edge_type, property, values, &mut cursor, 1, &mut matches)?;
+        }
+        Ok(match matches.items.first() {
+            Some(edge) => Some(EdgeBase::Edge(*edge)),
             None => self.rows.waiting(rule, key).map(|_| EdgeBase::Waiting),
         })
     }
@@ -328,21 +297,18 @@ impl<'a> Attempt<'a> {
         if let Some(vertex) = self.find(end.rule, key)? {
             return Ok(Some(vertex));
         }
-        let halt = |why: &str, remedy: String| {
+        let halt = |why: &str, remedy: &str| {
             let (name, label) = (self.schema.name(rule), self.schema.name(end.rule));
             let cause = format!("the row {row} of {name} refers to {label} {key}, which is not there, {why}");
-            Halt::new(self.schema.rules.table(rule), None, cause, remedy)
+            Halt::new(self.schema.rules.table(rule), None, cause, remedy, Recovery::Resync)
         };
         match end.if_missing {
             IfMissing::Wait => Ok(None),
             IfMissing::Create => self.create(end.rule, key).map(Some),
-            IfMissing::BrokenPromise => {
-                Err(halt("though a foreign key promises it", RESYNC.to_owned()).into())
-            }
+            IfMissing::BrokenPromise => Err(halt("though a foreign key promises it", "").into()),
             IfMissing::Stop => {
-                let remedy = format!(
-                    "mend the rows at the source, or set missing = \"wait\" or \"create\" in the rule; then {RESYNC}"
-                );
+                let remedy =
+                    "mend the rows at the source, or set missing = \"wait\" or \"create\" in the rule";
                 Err(halt("and its rule says missing = \"stop\"", remedy).into())
             }
         }
@@ -407,7 +373,7 @@ impl<'a> Attempt<'a> {
         match error.kind() {
             ErrorKind::Invalid => {
                 let cause = format!("a new row doesn't fit what the graph has: {error}");
-                Halt::new(self.schema.rules.table(rule), None, cause, RESYNC).into()
+                Halt::new(self.schema.rules.table(rule), None, cause, "", Recovery::Resync).into()
             }
             _ => error.into(),
         }
@@ -424,7 +390,16 @@ impl<'a> Attempt<'a> {
         let (start, end) = link_ends(link, vertex, other);
         self.graph.put_edge(start, link.edge_type, end, properties)?;
         self.figures.edges_added += 1;
+        self.count_waiting(link, -1);
         Ok(())
+    }
+
+    /// Counts `more` foreign keys that wait, if those of `link` do: each has its key at the vertex, and no edge.
+    #[inline]
+    pub(super) fn count_waiting(&mut self, link: &LinkSchema, more: i64) {
+        if link.waiting.is_some() {
+            self.rows.count_links(link.rule, more);
+        }
     }
 
     /// The folds and their places.

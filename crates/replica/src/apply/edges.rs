@@ -1,17 +1,26 @@
-//! Edges that are rows: those that end or move go first, those that begin come when all vertices are there.
+//! Edges that are rows: removes those that end or move first, and adds those that begin once all vertices are there.
 
 use crate::apply::attempt::{Attempt, Cells, EdgeBase};
+use crate::apply::batches::{BATCH_ROWS, EdgeBatch};
 use crate::apply::error::ApplyResult;
 use crate::apply::schema::EdgeSchema;
+use crate::mapping::plan::EdgePlan;
 use crate::row_note::WaitingEdge;
-use crate::translate::row_change::{CellChange, RowKey};
+use crate::translate::row_change::CellChange;
 use crate::translate::rules::{EDGE_END_CELLS, RuleNumber, RulePlan};
 use evergraph_graph::id::EdgeId;
 use evergraph_graph::transaction::Transaction as _;
+use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, GraphView as _};
 
 /// Edges that are looked at at once where all of a type are.
 const SCANNED_EDGES: usize = 4096;
+
+/// A row that becomes a new edge: its key and its object, by their places.
+struct NewEdgeRow {
+    number: usize,
+    object: usize,
+}
 
 impl Attempt<'_> {
     /// Removes the edges of rows that are gone or have other ends now, and lets rows that changed wait no longer.
@@ -107,29 +116,57 @@ impl Attempt<'_> {
         for (touched, fold) in self.folds() {
             let RulePlan::Edge(plan) = self.schema.rules.rule(fold.rule) else { continue };
             let schema = self.schema.edge(fold.rule);
+            let mut new = Vec::new();
             for (number, key) in fold.keys.iter().enumerate() {
                 let Some(object) = fold.shown(key) else { continue };
                 // One whose end is gone went with it.
                 if let Some(EdgeBase::Edge(edge)) = self.states[touched].edges[number]
-                    && self.has_edge(edge)?
+                    && (self.figures.vertices_deleted == 0 || self.has_edge(edge)?)
                 {
                     self.change_edge(schema, edge, touched, object, cells)?;
                     continue;
                 }
-                let end = |cell| cells.get(touched, object, cell).value().cloned();
-                let (start, end) = (end(0), end(1));
-                let (Some(start), Some(end)) = (start, end) else {
-                    unreachable!("an edge that is shown has both ends, and what was kept was read")
-                };
-                let properties = (0..schema.properties.len())
-                    .map(|property| cells.get(touched, object, EDGE_END_CELLS + property).value().cloned())
-                    .collect();
-                let RowKey { first, .. } = &key.key;
-                let key = schema.key.map(|_| first.clone());
-                self.place_edge(fold.rule, WaitingEdge { rule: plan.rule, key, start, end, properties })?;
+                new.push(NewEdgeRow { number, object });
+            }
+            for rows in new.chunks(BATCH_ROWS) {
+                self.add_rows(plan, touched, rows, cells)?;
             }
         }
         Ok(())
+    }
+
+    /// Makes the edges of rows of one rule, or lets them wait.
+    fn add_rows(
+        &mut self,
+        plan: &EdgePlan,
+        touched: usize,
+        rows: &[NewEdgeRow],
+        cells: Cells<'_>,
+    ) -> ApplyResult<()> {
+        let fold = &self.fold.touched()[touched];
+        let schema = self.schema.edge(fold.rule);
+        let cell = |row: &NewEdgeRow, cell| cells.get(touched, row.object, cell).value();
+        let (mut starts, mut ends) = (vec![None; rows.len()], vec![None; rows.len()]);
+        if schema.key.is_none() {
+            starts = self.find_each(schema.start.rule, rows.iter().map(|row| cell(row, 0)))?;
+            ends = self.find_each(schema.end.rule, rows.iter().map(|row| cell(row, 1)))?;
+        }
+        let mut batch = EdgeBatch::default();
+        for ((row, start), end) in rows.iter().zip(starts).zip(ends) {
+            let properties = (0..schema.properties.len()).map(|number| cell(row, EDGE_END_CELLS + number));
+            if let (Some(start), Some(end)) = (start, end) {
+                let properties = schema.properties.iter().zip(properties);
+                batch.push(start, end, properties.filter_map(|(key, value)| Some((*key, value?.clone()))));
+                continue;
+            }
+            let (Some(start), Some(end)) = (cell(row, 0).cloned(), cell(row, 1).cloned()) else {
+                unreachable!("an edge that is shown has both ends, and what was kept was read")
+            };
+            let properties = properties.map(Option::<&Value>::cloned).collect();
+            let key = schema.key.map(|_| fold.keys[row.number].key.first.clone());
+            self.place_edge(fold.rule, WaitingEdge { rule: plan.rule, key, start, end, properties })?;
+        }
+        self.put_edges(schema.edge_type, &batch)
     }
 
     fn change_edge(

@@ -1,6 +1,7 @@
 //! Errors of applying: the stream must pause, or the graph failed.
 
-use crate::translate::pause::Halt;
+use crate::apply::limits::TransactionLimits;
+use crate::translate::pause::{Halt, RESYNC, Recovery};
 use evergraph_graph::error::{Error, ErrorKind};
 use std::fmt;
 
@@ -34,12 +35,8 @@ impl From<Halt> for ApplyError {
 }
 
 impl From<Error> for ApplyError {
-    /// A limit is one of the transaction, which is as it is: it halts. A full disk is none.
     fn from(error: Error) -> Self {
-        match error.kind() {
-            ErrorKind::Limit if !error.is_full_disk() => Self::from(too_large(error.to_string())),
-            _ => Self::Graph(error),
-        }
+        Self::Graph(error)
     }
 }
 
@@ -52,14 +49,34 @@ impl From<ApplyError> for Error {
     }
 }
 
-/// A transaction that doesn't fit.
-pub(super) fn too_large(cause: String) -> Halt {
+impl ApplyError {
+    /// The same of a transaction for which `limits` hold: what limits the database has, it has for one transaction, which is
+    /// as it is. A full disk is none of them.
+    pub(super) fn of_transaction(self, limits: &TransactionLimits) -> Self {
+        match self {
+            Self::Graph(error) if error.kind() == ErrorKind::Limit && !error.is_full_disk() => {
+                too_large(error.to_string(), limits.bytes_max.saturating_mul(2)).into()
+            }
+            other => other,
+        }
+    }
+}
+
+/// What sets the memory of a transaction.
+const OPTION: &str = "--transaction-memory (in settings transaction-memory, in Python transaction_memory)";
+/// The sizes that are named are multiples of it.
+const SIZE_STEP_BYTES: usize = 256 << 20;
+
+/// A transaction that doesn't fit; `bytes` may be enough for it.
+pub(super) fn too_large(cause: String, bytes: usize) -> Halt {
+    let mebibytes = (bytes.div_ceil(SIZE_STEP_BYTES) * SIZE_STEP_BYTES) >> 20;
     Halt {
         table: String::new(),
         column: None,
         cause: format!("one transaction of the source is too large: {cause}"),
-        remedy:
-            "copy the tables anew by `evergraph replica resync`, and write as much in several transactions"
-                .to_owned(),
+        remedy: format!(
+            "set {OPTION} to {mebibytes}MiB; or, if memory is short, {RESYNC}, and write as much in several transactions"
+        ),
+        recovery: Recovery::Restart,
     }
 }

@@ -6,118 +6,82 @@
 //!                                               changes: the last one, and those before it as far as it keeps cells
 //! key      what stood under it before           touched: an object has it as its origin
 //!          who holds it now                     for a moment perhaps several (deferrable constraints)
+//! cells    those of all changes, a piece of the stream after the other; of the changes themselves nothing stays
 //! ```
 //!
 //! A change of key K is one of the object that holds K. If several hold it, which takes a deferrable constraint and hence
 //! REPLICA IDENTITY FULL, it is the one that was what the change says the row was.
+//!
+//! A transaction that takes more memory than it may goes to a temporary file, if it has inserted rows alone so far: what it
+//! comes to is known without looking at them together. It is loaded in bulk then ([`crate::apply::bulk_load`]).
 
 use crate::apply::error::{ApplyResult, too_large};
-use crate::apply::planted::{Bug, planted};
+use crate::apply::limits::TransactionLimits;
+use crate::apply::rule_fold::{ContentHash, KeyFold, ObjectState, RowObject, RuleFold};
+use crate::apply::spilled_rows::{RowVisitor, SpilledRows};
 use crate::mapping::plan::Plan;
 use crate::translate::loss::LossCounts;
-use crate::translate::pause::{Halt, RESYNC};
-use crate::translate::row_change::{CellChange, NewRow, RowChanges, RowContent, RowEvent, RowKey};
+use crate::translate::pause::Halt;
+use crate::translate::row_change::{
+    CellChange, NewRow, RowChange, RowChangeParts, RowChanges, RowContent, RowEvent,
+};
 use crate::translate::rules::{RuleNumber, Rules};
 use evergraph_graph::byte_size::ByteSize;
-use hashbrown::{DefaultHashBuilder, HashTable};
-use std::hash::BuildHasher as _;
+use evergraph_graph::error::Result;
 use std::sync::Arc;
-
-/// Memory of one transaction's changes, at most.
-pub const FOLD_BYTES_MAX: usize = 1 << 30;
 
 /// The net effect of one transaction.
 ///
-/// Memory: that of its changes, and some 200 bytes a row and rule. Clear it and use it again: small transactions then take
-/// little new memory.
+/// Memory: some 110 bytes a row and rule, its cells at 24 bytes each, and the texts. Clear it and use it again: small
+/// transactions then take little new memory.
 #[derive(Debug)]
 pub struct TransactionFold {
-    pieces: Vec<RowChanges>,
+    limits: TransactionLimits,
+    /// How many cells a change of each rule has.
+    widths: Vec<usize>,
+    /// The cells of each piece.
+    pieces: Vec<Vec<CellChange>>,
     pieces_bytes: usize,
+    losses: LossCounts,
     /// For each rule, its place in `touched` plus one.
     places: Vec<u32>,
     touched: Vec<RuleFold>,
     /// Rule folds to be used again.
     spare: Vec<RuleFold>,
-}
-
-/// The net effect on the rows of one rule.
-#[derive(Debug, Default)]
-pub(super) struct RuleFold {
-    pub(super) rule: RuleNumber,
-    /// Whether all rows from before this transaction are gone.
-    pub(super) is_truncated: bool,
-    pub(super) objects: Vec<RowObject>,
-    /// All keys that were touched, in the order in which they were.
-    pub(super) keys: Vec<KeyFold>,
-    by_key: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    earlier: Vec<EarlierChange>,
-    key_bytes: usize,
-}
-
-/// A row that the transaction touched.
-#[derive(Clone, Debug)]
-pub(super) struct RowObject {
-    /// The key by which the graph has it: its place in [`RuleFold::keys`].
-    pub(super) origin: Option<usize>,
-    /// The key that it has, or had last.
-    pub(super) key: usize,
-    pub(super) state: ObjectState,
-    content_hash: Option<u64>,
-    /// The change before the last one, if that one keeps cells.
-    earlier: Option<u32>,
-    /// Cells that it keeps are in no change and not in the graph: it was hidden in between.
-    pub(super) is_partly_unknown: bool,
-}
-
-/// What a row is in the end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ObjectState {
-    Gone,
-    Hidden,
-    Shown(CellPlace),
-}
-
-/// Where the cells of a change are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CellPlace {
-    piece: u32,
-    first: usize,
-    keeps: bool,
-}
-
-/// A change whose cells a later one keeps.
-#[derive(Clone, Copy, Debug)]
-struct EarlierChange {
-    place: CellPlace,
-    earlier: Option<u32>,
-}
-
-/// What the transaction did under one key.
-#[derive(Clone, Debug)]
-pub(super) struct KeyFold {
-    pub(super) key: RowKey,
-    /// Whether an object is the row that the graph has, or had, under this key.
-    pub(super) is_touched: bool,
-    /// Who holds it now.
-    holder: Option<u32>,
-    /// Others that hold it, too.
-    others: Vec<u32>,
+    /// Whether it inserts rows and does nothing else.
+    is_inserts_only: bool,
+    /// What it would take in memory, by its changes alone.
+    bytes_estimate: usize,
+    /// All of its rows, if memory does not hold them.
+    spilled: Option<SpilledRows>,
+    /// Whether memory does not hold them, and a file does not help: it has forgotten them.
+    is_too_large: bool,
 }
 
 impl TransactionFold {
     /// A transaction without changes, of streams that are translated by `plan`.
     #[must_use]
     pub fn new(plan: Arc<Plan>) -> Self {
-        Self::of_rules(&Rules::new(plan))
+        Self::of_rules(&Rules::new(plan), TransactionLimits::default())
     }
 
-    /// As [`TransactionFold::new`], for who has the rules already.
+    /// As [`TransactionFold::new`], for who has the rules already, with other limits.
     #[must_use]
-    pub fn of_rules(rules: &Rules) -> Self {
-        let places = vec![0; rules.len()];
-        Self { pieces: Vec::new(), pieces_bytes: 0, places, touched: Vec::new(), spare: Vec::new() }
+    pub fn of_rules(rules: &Rules, limits: TransactionLimits) -> Self {
+        Self {
+            limits,
+            widths: (0..rules.len()).map(|rule| rules.width(rule)).collect(),
+            pieces: Vec::new(),
+            pieces_bytes: 0,
+            losses: LossCounts::default(),
+            places: vec![0; rules.len()],
+            touched: Vec::new(),
+            spare: Vec::new(),
+            is_inserts_only: true,
+            bytes_estimate: 0,
+            spilled: None,
+            is_too_large: false,
+        }
     }
 
     /// Adds changes, which come after those before.
@@ -125,35 +89,52 @@ impl TransactionFold {
     /// Cost: some 100 ns a change.
     ///
     /// # Errors
-    /// [`Halt`] if the transaction has more than [`FOLD_BYTES_MAX`] of changes.
-    pub fn push(&mut self, changes: RowChanges) -> Result<(), Halt> {
+    /// `limit` on a full disk and `io`, where inserted rows go to a temporary file. What is too large is an error when it is
+    /// applied, which then knows how large all of it is.
+    pub fn push(&mut self, changes: RowChanges) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
         }
-        let bytes = changes.heap_bytes();
-        let piece = u32::try_from(self.pieces.len()).expect("pieces of less than 1 GiB are few");
-        for change in changes.changes() {
+        let RowChangeParts { changes, mut cells, value_bytes, losses } = changes.into_parts();
+        if !losses.is_empty() {
+            self.losses.add(&losses);
+        }
+        self.bytes_estimate +=
+            changes.len() * ROW_BYTES + cells.len() * size_of::<CellChange>() + value_bytes;
+        if self.is_too_large {
+            return Ok(());
+        }
+        if self.spilled.is_some() {
+            return self.spill(changes, &cells);
+        }
+        let piece = u32::try_from(self.pieces.len()).expect("pieces within the limit of memory are few");
+        for change in changes {
             let fold = self.rule_fold(change.rule);
-            match &change.event {
-                RowEvent::Inserted(new) => fold.insert(new, piece),
-                RowEvent::Updated { old_key, old_hash, new } => {
-                    fold.update(old_key.as_ref().unwrap_or(&new.key), *old_hash, new, piece);
+            match change.event {
+                RowEvent::Inserted(new) => {
+                    let is_plain = fold.insert(new, piece);
+                    self.is_inserts_only &= is_plain;
                 }
-                RowEvent::Deleted { key, old_hash } => fold.delete(key, *old_hash),
-                RowEvent::Truncated => fold.truncate(),
+                RowEvent::Updated { old_key, old_hash, new } => {
+                    fold.update(old_key, old_hash.map(ContentHash::new), new, piece);
+                    self.is_inserts_only = false;
+                }
+                RowEvent::Deleted { key, old_hash } => {
+                    fold.delete(key, old_hash.map(ContentHash::new));
+                    self.is_inserts_only = false;
+                }
+                RowEvent::Truncated => {
+                    fold.truncate();
+                    self.is_inserts_only = false;
+                }
             }
         }
-        self.pieces.push(changes);
-        self.pieces_bytes += bytes;
-        let bytes = self.heap_bytes();
-        if bytes > FOLD_BYTES_MAX {
-            let most = ByteSize(FOLD_BYTES_MAX as u64);
-            return Err(too_large(format!(
-                "{} of changed rows, and {most} is the most",
-                ByteSize(bytes as u64)
-            )));
+        if cells.len() > SPARE_CELLS_MIN {
+            cells.shrink_to_fit();
         }
-        Ok(())
+        self.pieces_bytes += cells.capacity() * size_of::<CellChange>() + value_bytes;
+        self.pieces.push(cells);
+        if self.heap_bytes() > self.limits.bytes_max { self.overflow() } else { Ok(()) }
     }
 
     /// Memory that it takes, in bytes, about.
@@ -165,28 +146,71 @@ impl TransactionFold {
     /// Whether the graph stays as it is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.touched.is_empty()
+        self.touched.is_empty() && self.spilled.is_none() && !self.is_too_large
     }
 
     /// Makes it a transaction without changes. Keeps memory, if it is little.
     pub fn clear(&mut self) {
-        self.pieces.clear();
-        self.pieces_bytes = 0;
-        for mut fold in self.touched.drain(..) {
-            self.places[fold.rule] = 0;
-            if fold.keys.capacity() <= SPARE_KEYS_MAX {
-                fold.clear();
-                self.spare.push(fold);
-            }
-        }
+        self.forget_rows();
+        self.losses.clear();
+        self.is_inserts_only = true;
+        self.bytes_estimate = 0;
+        self.spilled = None;
+        self.is_too_large = false;
     }
 
     /// What became neither vertex, edge nor property.
     #[must_use]
-    pub fn losses(&self) -> LossCounts {
-        let mut losses = LossCounts::default();
-        self.pieces.iter().for_each(|piece| losses.add(piece.losses()));
-        losses
+    pub fn losses(&self) -> &LossCounts {
+        &self.losses
+    }
+
+    /// Refuses a transaction that takes more memory than it may, and whose rows are therefore not here.
+    pub(super) fn check_size(&self) -> ApplyResult<()> {
+        if !self.is_too_large {
+            return Ok(());
+        }
+        let (bytes, bytes_max) =
+            (ByteSize(self.bytes_estimate as u64), ByteSize(self.limits.bytes_max as u64));
+        let cause = format!("{bytes} of changed rows, and {bytes_max} is the most");
+        Err(too_large(cause, self.bytes_estimate).into())
+    }
+
+    /// Why its rows, which were inserted and are in a temporary file, cannot be written one by one.
+    pub(super) fn too_large_for_one_by_one(&self) -> Halt {
+        let bytes = ByteSize(self.bytes_estimate as u64);
+        let cause = format!(
+            "{bytes} of inserted rows, which are not loaded in bulk since something in the graph waits for one of them, or their \
+             rule says missing = \"create\""
+        );
+        too_large(cause, self.bytes_estimate)
+    }
+
+    /// How much memory it may take, and what becomes of more.
+    #[must_use]
+    pub fn limits(&self) -> &TransactionLimits {
+        &self.limits
+    }
+
+    /// Whether its rows are in a temporary file: they are visited by [`TransactionFold::visit_inserted`] alone.
+    pub(super) fn is_spilled(&self) -> bool {
+        self.spilled.is_some()
+    }
+
+    /// Whether a bulk load is the better way, or the only one: it inserts many rows and does nothing else.
+    pub(super) fn is_for_bulk_load(&self) -> bool {
+        self.is_spilled() || self.is_inserts_only && self.heap_bytes() > self.limits.bulk_bytes_min
+    }
+
+    /// Visits all rows of a transaction that is for a bulk load: rule, key and cells of each.
+    ///
+    /// # Errors
+    /// Those of `visit`; `io` and `corrupt` if the temporary file cannot be read.
+    pub(super) fn visit_inserted(&self, visit: &mut RowVisitor<'_>) -> Result<()> {
+        match &self.spilled {
+            Some(spilled) => spilled.visit(visit),
+            None => self.visit_folded(visit),
+        }
     }
 
     /// The rules that were touched.
@@ -203,18 +227,14 @@ impl TransactionFold {
     /// The cell `cell` of a row in the end, as far as changes say.
     #[inline]
     pub(super) fn cell(&self, fold: &RuleFold, object: &RowObject, cell: usize) -> &CellChange {
-        let ObjectState::Shown(mut place) = object.state else { return &CellChange::Null };
-        let mut earlier = object.earlier;
-        loop {
-            let found = &self.pieces[place.piece as usize].cells()[place.first + cell];
-            match (found, earlier) {
-                (CellChange::Kept, Some(before)) => {
-                    let before = fold.earlier[before as usize];
-                    (place, earlier) = (before.place, before.earlier);
-                }
-                (found, _) => return found,
+        let mut found = &CellChange::Null;
+        for place in object.cell_places(fold) {
+            found = &self.pieces[place.piece as usize][place.first as usize + cell];
+            if *found != CellChange::Kept {
+                break;
             }
         }
+        found
     }
 
     fn rule_fold(&mut self, rule: RuleNumber) -> &mut RuleFold {
@@ -226,193 +246,76 @@ impl TransactionFold {
         }
         &mut self.touched[self.places[rule] as usize - 1]
     }
-}
 
-/// Keys for which a rule's memory is kept for the next transaction.
-const SPARE_KEYS_MAX: usize = 1024;
-
-impl RuleFold {
-    /// The row that is shown under a key in the end.
-    pub(super) fn shown(&self, key: &KeyFold) -> Option<usize> {
-        let is_shown = |object: &u32| matches!(self.objects[*object as usize].state, ObjectState::Shown(_));
-        let holder = key.holder.iter().chain(&key.others).copied().find(|object| is_shown(object))?;
-        Some(holder as usize)
+    fn forget_rows(&mut self) {
+        self.pieces.clear();
+        self.pieces_bytes = 0;
+        for mut fold in self.touched.drain(..) {
+            self.places[fold.rule] = 0;
+            if fold.allocated_bytes() <= SPARE_BYTES_MAX {
+                fold.begin_again();
+                self.spare.push(fold);
+            }
+        }
     }
 
-    /// What was done under `key`.
-    pub(super) fn key(&self, key: &RowKey) -> Option<&KeyFold> {
-        let hash = self.hasher.hash_one(key);
-        let found = self.by_key.find(hash, |place| self.keys[*place as usize].key == *key)?;
-        Some(&self.keys[*found as usize])
-    }
-
-    /// Refuses two rows with one key.
-    pub(super) fn check(&self, rules: &Rules) -> ApplyResult<()> {
-        for key in self.keys.iter().filter(|key| !key.others.is_empty()) {
-            let holders = key.holder.iter().chain(&key.others);
-            let is_shown =
-                |object: &&u32| matches!(self.objects[**object as usize].state, ObjectState::Shown(_));
-            if holders.filter(is_shown).count() > 1 {
-                let cause = format!("two rows have the key {} at the end of a transaction", key.key);
-                return Err(Halt::new(rules.table(self.rule), None, cause, RESYNC).into());
+    fn visit_folded(&self, visit: &mut RowVisitor<'_>) -> Result<()> {
+        for fold in &self.touched {
+            let width = self.widths[fold.rule];
+            for object in &fold.objects {
+                let ObjectState::Shown(place) = object.state else { continue };
+                let first = place.first as usize;
+                let cells = &self.pieces[place.piece as usize][first..first + width];
+                visit(fold.rule, &fold.keys[object.key()].key, cells)?;
             }
         }
         Ok(())
     }
 
-    fn clear(&mut self) {
-        self.is_truncated = false;
-        self.objects.clear();
-        self.keys.clear();
-        self.by_key.clear();
-        self.earlier.clear();
-        self.key_bytes = 0;
+    /// Moves all rows to a temporary file, if they were inserted; else forgets them.
+    #[cold]
+    fn overflow(&mut self) -> Result<()> {
+        if !self.is_inserts_only {
+            self.forget_rows();
+            self.is_too_large = true;
+            return Ok(());
+        }
+        let mut spilled = SpilledRows::new(&self.limits.folder, self.widths.clone());
+        self.visit_folded(&mut |rule, key, cells| spilled.push(rule, key, cells))?;
+        self.forget_rows();
+        self.spilled = Some(spilled);
+        Ok(())
     }
 
-    fn truncate(&mut self) {
-        self.clear();
-        self.is_truncated = true;
-    }
-
-    fn insert(&mut self, new: &NewRow, piece: u32) {
-        let key = self.place_of(&new.key);
-        let object = self.add(RowObject {
-            origin: None,
-            key,
-            state: state(new.content, piece),
-            content_hash: new.content_hash,
-            earlier: None,
-            is_partly_unknown: false,
-        });
-        self.keys[key].hold(object);
-    }
-
-    fn update(&mut self, old_key: &RowKey, old_hash: Option<u64>, new: &NewRow, piece: u32) {
-        let place = self.find(old_key, old_hash);
-        let before = self.objects[place as usize].clone();
-        let mut earlier = None;
-        let mut is_partly_unknown = false;
-        if let RowContent::Shown { keeps: true, .. } = new.content {
-            match before.state {
-                ObjectState::Shown(place) if place.first != UNCHANGED => {
-                    earlier = Some(u32::try_from(self.earlier.len()).expect("changes take more than 1 GiB"));
-                    self.earlier.push(EarlierChange { place, earlier: before.earlier });
-                    is_partly_unknown = before.is_partly_unknown;
+    /// Adds rows to those in the temporary file. After anything else than an insert all of them would be needed at once.
+    #[cold]
+    fn spill(&mut self, changes: Vec<RowChange>, cells: &[CellChange]) -> Result<()> {
+        let Some(spilled) = &mut self.spilled else { return Ok(()) };
+        for RowChange { rule, event } in changes {
+            let RowEvent::Inserted(NewRow { key, content, .. }) = event else {
+                (self.spilled, self.is_too_large) = (None, true);
+                return Ok(());
+            };
+            match content {
+                RowContent::Hidden => {}
+                RowContent::Shown { cells: first, keeps: false } => {
+                    spilled.push(rule, &key, &cells[first..first + self.widths[rule]])?;
                 }
-                // As the graph has it, if it has it.
-                ObjectState::Shown(_) => is_partly_unknown = before.is_partly_unknown,
-                ObjectState::Hidden | ObjectState::Gone => is_partly_unknown = true,
+                RowContent::Shown { keeps: true, .. } => {
+                    (self.spilled, self.is_too_large) = (None, true);
+                    return Ok(());
+                }
             }
         }
-        let key = if new.key == *old_key { before.key } else { self.place_of(&new.key) };
-        if key != before.key {
-            self.keys[before.key].release(place);
-            self.keys[key].hold(place);
-            if planted(Bug::KeysInStreamOrder) {
-                self.objects[place as usize].origin = Some(key);
-            }
-        }
-        let object = &mut self.objects[place as usize];
-        (object.key, object.state, object.content_hash) = (key, state(new.content, piece), new.content_hash);
-        (object.earlier, object.is_partly_unknown) = (earlier, is_partly_unknown);
-    }
-
-    fn delete(&mut self, key: &RowKey, old_hash: Option<u64>) {
-        let place = self.find(key, old_hash);
-        let object = &mut self.objects[place as usize];
-        object.state = ObjectState::Gone;
-        let key = object.key;
-        self.keys[key].release(place);
-    }
-
-    /// The object that holds `key` and was what `hash` says; a new one, if that is the row that the graph has.
-    fn find(&mut self, key: &RowKey, hash: Option<u64>) -> u32 {
-        let place = self.place_of(key);
-        let found = &self.keys[place];
-        let mut holders = found.holder.iter().chain(&found.others).copied();
-        let is_base_free = !found.is_touched && !self.is_truncated;
-        let first = holders.clone().next();
-        let object = match hash {
-            Some(_) => holders
-                .find(|object| self.objects[*object as usize].content_hash == hash)
-                .or(first.filter(|_| !is_base_free)),
-            None => first,
-        };
-        if let Some(object) = object {
-            return object;
-        }
-        let object = self.add(RowObject {
-            origin: is_base_free.then_some(place),
-            key: place,
-            state: ObjectState::Shown(CellPlace { piece: 0, first: UNCHANGED, keeps: true }),
-            content_hash: None,
-            earlier: None,
-            is_partly_unknown: !is_base_free,
-        });
-        self.keys[place].is_touched |= is_base_free;
-        self.keys[place].hold(object);
-        object
-    }
-
-    fn add(&mut self, object: RowObject) -> u32 {
-        self.objects.push(object);
-        u32::try_from(self.objects.len() - 1).expect("rows take more than 1 GiB")
-    }
-
-    fn place_of(&mut self, key: &RowKey) -> usize {
-        let hash = self.hasher.hash_one(key);
-        if let Some(place) = self.by_key.find(hash, |place| self.keys[*place as usize].key == *key) {
-            return *place as usize;
-        }
-        let place = self.keys.len();
-        self.keys.push(KeyFold { key: key.clone(), is_touched: false, holder: None, others: Vec::new() });
-        self.key_bytes += key.heap_bytes();
-        let (keys, hasher) = (&self.keys, &self.hasher);
-        let stored = u32::try_from(place).expect("keys take more than 1 GiB");
-        self.by_key.insert_unique(hash, stored, |place| hasher.hash_one(&keys[*place as usize].key));
-        place
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.objects.capacity() * size_of::<RowObject>()
-            + self.keys.capacity() * size_of::<KeyFold>()
-            + self.by_key.capacity() * size_of::<u32>()
-            + self.earlier.capacity() * size_of::<EarlierChange>()
-            + self.key_bytes
+        Ok(())
     }
 }
 
-/// Stands for the cells of a row that no change has touched: an object is never left so.
-const UNCHANGED: usize = usize::MAX;
+/// What a row takes beside its cells, about.
+const ROW_BYTES: usize = size_of::<RowObject>() + size_of::<KeyFold>() + 2 * size_of::<u32>();
 
-fn state(content: RowContent, piece: u32) -> ObjectState {
-    match content {
-        RowContent::Hidden => ObjectState::Hidden,
-        RowContent::Shown { cells, keeps } => ObjectState::Shown(CellPlace { piece, first: cells, keeps }),
-    }
-}
+/// Bytes of a rule's memory that are kept for the next transaction.
+const SPARE_BYTES_MAX: usize = 256 << 10;
 
-impl RowObject {
-    /// Whether its last change keeps cells.
-    pub(super) fn keeps(&self) -> bool {
-        matches!(self.state, ObjectState::Shown(place) if place.keeps)
-    }
-}
-
-impl KeyFold {
-    fn hold(&mut self, object: u32) {
-        match self.holder {
-            None => self.holder = Some(object),
-            Some(_) => self.others.push(object),
-        }
-    }
-
-    fn release(&mut self, object: u32) {
-        if self.holder == Some(object) {
-            // Who has had it longest comes first.
-            self.holder = if self.others.is_empty() { None } else { Some(self.others.remove(0)) };
-        } else {
-            self.others.retain(|other| *other != object);
-        }
-    }
-}
+/// Cells of a piece whose spare memory is worth giving back.
+const SPARE_CELLS_MIN: usize = 4096;

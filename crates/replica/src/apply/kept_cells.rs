@@ -5,9 +5,9 @@
 
 use crate::apply::attempt::{Attempt, EdgeBase, KeptCells};
 use crate::apply::error::ApplyResult;
-use crate::apply::fold::{RowObject, RuleFold};
 use crate::apply::planted::{Bug, planted};
-use crate::mapping::plan::VertexPlan;
+use crate::apply::rule_fold::{RowObject, RuleFold};
+use crate::mapping::plan::{PropertyPlan, VertexPlan};
 use crate::translate::pause::Halt;
 use crate::translate::row_change::CellChange;
 use crate::translate::rules::{EDGE_END_CELLS, RuleNumber, RulePlan, link_cells};
@@ -42,14 +42,15 @@ impl Attempt<'_> {
         object: &RowObject,
         cells: &[usize],
     ) -> ApplyResult<Vec<(usize, CellChange)>> {
-        let unsent = |needed_for: &str| {
-            let column = column(self.schema.rules.rule(fold.rule), cells[0]);
-            Halt::unsent(self.schema.rules.table(fold.rule), column, needed_for)
+        let rules = &self.schema.rules;
+        let unsent_cell = |cell: usize, needed_for: &str| {
+            Halt::unsent(rules.table(fold.rule), column(rules.rule(fold.rule), cell), needed_for)
         };
+        let unsent = |needed_for: &str| unsent_cell(cells[0], needed_for);
         if object.is_partly_unknown {
             return Err(unsent("a row that was left out by a condition before").into());
         }
-        let Some(origin) = object.origin else {
+        let Some(origin) = object.origin() else {
             return Err(unsent("a row that is new").into());
         };
         let key = &fold.keys[origin].key;
@@ -58,8 +59,16 @@ impl Attempt<'_> {
                 let vertex = self.states[touched].vertices[origin];
                 let vertex = vertex.filter(|_| !self.rows.is_created(fold.rule, &key.first));
                 let Some(vertex) = vertex else { return Err(unsent("a row that enters the graph").into()) };
-                let is_same = origin == object.key;
-                self.read_vertex_cells(fold.rule, plan, vertex, is_same, cells)
+                let is_same = origin == object.key();
+                let has_end = |number| {
+                    *self.fold.cell(fold, object, link_cells(plan, number).start) != CellChange::Null
+                };
+                let has_ends: Vec<bool> = (0..plan.edges.len()).map(has_end).collect();
+                let read = self.read_vertex_cells(fold.rule, plan, vertex, is_same, cells, &has_ends)?;
+                match read.iter().find(|(_, value)| *value == CellChange::Kept) {
+                    Some((cell, _)) => Err(unsent_cell(*cell, "an edge whose end was null").into()),
+                    None => Ok(read),
+                }
             }
             RulePlan::Edge(_) => {
                 let values = match self.states[touched].edges[origin] {
@@ -80,6 +89,7 @@ impl Attempt<'_> {
         }
     }
 
+    /// The cells of a row that has a vertex. Those that nothing here has are [`CellChange::Kept`].
     fn read_vertex_cells(
         &mut self,
         rule: RuleNumber,
@@ -87,6 +97,7 @@ impl Attempt<'_> {
         vertex: VertexId,
         is_same: bool,
         cells: &[usize],
+        has_ends: &[bool],
     ) -> ApplyResult<Vec<(usize, CellChange)>> {
         let schema = self.schema.vertex(rule);
         let mut read = Vec::new();
@@ -103,8 +114,22 @@ impl Attempt<'_> {
                 continue;
             }
             let current = self.current_link(vertex, link)?;
+            let had_end = match &link.waiting {
+                Some((key, _)) => self.property(vertex, *key)?.is_some(),
+                None => current.is_some(),
+            };
             for cell in wanted {
                 let place = cell - range.start;
+                if !had_end && place > 0 {
+                    let value = match has_ends[number] {
+                        true => {
+                            self.own_value(rule, plan, vertex, &plan.edges[number].properties[place - 1])?
+                        }
+                        false => CellChange::Null,
+                    };
+                    read.push((cell, value));
+                    continue;
+                }
                 let value = match (place, &link.waiting, current) {
                     (0, Some((key, _)), _) => self.property(vertex, *key)?,
                     (0, None, Some((_, other))) => Some(self.key_of(link.end.rule, other)?),
@@ -118,6 +143,21 @@ impl Attempt<'_> {
             }
         }
         Ok(read)
+    }
+
+    /// The value of a property of an edge that was not there, since its end was null: the vertex may have the same column.
+    fn own_value(
+        &self,
+        rule: RuleNumber,
+        plan: &VertexPlan,
+        vertex: VertexId,
+        property: &PropertyPlan,
+    ) -> ApplyResult<CellChange> {
+        let is_same = |own: &PropertyPlan| own.column == property.column && own.form == property.form;
+        match plan.properties.iter().position(is_same) {
+            Some(own) => Ok(CellChange::of(self.property(vertex, self.schema.vertex(rule).properties[own])?)),
+            None => Ok(CellChange::Kept),
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Links: the edges of foreign keys, which belong to the vertex of their row.
 
 use crate::apply::attempt::{Attempt, Cells, PendingLink, SameLink, link_ends};
+use crate::apply::batches::{BATCH_ROWS, EdgeBatch};
 use crate::apply::error::ApplyResult;
 use crate::apply::schema::LinkSchema;
 use crate::translate::row_change::CellChange;
 use crate::translate::rules::{RulePlan, link_cells};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
-use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
 
 impl<'a> Attempt<'a> {
@@ -19,45 +19,68 @@ impl<'a> Attempt<'a> {
             if schema.links.is_empty() {
                 continue;
             }
+            let mut rows = Vec::new();
             for (number, key) in fold.keys.iter().enumerate() {
                 let Some(vertex) = self.states[touched].vertices[number] else { continue };
-                let Some(object) = fold.shown(key) else { continue };
-                for (link, end) in schema.links.iter().enumerate() {
-                    let pending = PendingLink { touched, object, link, vertex };
-                    self.unlink(end, pending, cells.get(touched, object, link_cells(plan, link).start))?;
+                rows.extend(fold.shown(key).map(|object| (object, vertex)));
+            }
+            for (link, end) in schema.links.iter().enumerate() {
+                let cell = link_cells(plan, link).start;
+                for rows in rows.chunks(BATCH_ROWS) {
+                    let pending =
+                        rows.iter().map(|row| PendingLink { touched, object: row.0, link, vertex: row.1 });
+                    self.unlink(end, pending.collect(), cell, cells)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn unlink(&mut self, link: &LinkSchema, pending: PendingLink, end: &CellChange) -> ApplyResult<()> {
-        let current = self.current_link(pending.vertex, link)?;
-        let wanted = match end {
-            CellChange::Kept => {
-                if let Some((edge, _)) = current.filter(|_| !link.properties.is_empty()) {
-                    self.same_links.push(SameLink { link: pending, edge });
-                }
-                return Ok(());
-            }
-            CellChange::Null => None,
-            CellChange::Value(key) => Some(self.find(link.end.rule, key)?),
+    /// Compares the edges of a foreign key with its cell, of many rows.
+    fn unlink(
+        &mut self,
+        link: &LinkSchema,
+        rows: Vec<PendingLink>,
+        cell: usize,
+        cells: Cells<'_>,
+    ) -> ApplyResult<()> {
+        let end_of = |row: &PendingLink| cells.get(row.touched, row.object, cell);
+        let wanted = self.find_each(link.end.rule, rows.iter().map(|row| end_of(row).value()))?;
+        let edge_to = |(row, other): (&PendingLink, &Option<VertexId>)| {
+            let (source, target) = link_ends(link, row.vertex, (*other)?);
+            Some(EdgeId { source, edge_type: link.edge_type, target, discriminator: 0 })
         };
-        if let (Some((edge, other)), Some(Some(wanted))) = (current, wanted)
-            && other == wanted
-        {
-            if !link.properties.is_empty() {
-                self.same_links.push(SameLink { link: pending, edge });
+        let edges: Vec<Option<EdgeId>> = rows.iter().zip(&wanted).map(edge_to).collect();
+        let known: Vec<EdgeId> = edges.iter().copied().flatten().collect();
+        let mut are_there = self.have_edges(&known)?.into_iter();
+        for (row, edge) in rows.into_iter().zip(edges) {
+            // Mostly it refers to what it did before.
+            if let Some(edge) = edge
+                && are_there.next() == Some(true)
+            {
+                if !link.properties.is_empty() {
+                    self.same_links.push(SameLink { link: row, edge });
+                }
+                continue;
             }
-            return Ok(());
-        }
-        if let Some((edge, other)) = current {
-            self.graph.delete_edge(edge)?;
-            self.figures.edges_deleted += 1;
-            self.loosen(link.end, other);
-        }
-        if wanted.is_some() {
-            self.links.push(pending);
+            let end = end_of(&row);
+            if *end == CellChange::Kept && link.properties.is_empty() {
+                continue;
+            }
+            let current = self.current_link(row.vertex, link)?;
+            if *end == CellChange::Kept {
+                self.same_links.extend(current.map(|(edge, _)| SameLink { link: row, edge }));
+                continue;
+            }
+            if let Some((edge, other)) = current {
+                self.graph.delete_edge(edge)?;
+                self.figures.edges_deleted += 1;
+                self.count_waiting(link, 1);
+                self.loosen(link.end, other);
+            }
+            if end.value().is_some() {
+                self.links.push(row);
+            }
         }
         Ok(())
     }
@@ -79,21 +102,41 @@ impl<'a> Attempt<'a> {
             let values = (1..=count).map(|cell| cells.get(pending.touched, pending.object, first + cell));
             self.set_edge_properties(edge, &link.properties, values)?;
         }
-        for pending in std::mem::take(&mut self.links) {
-            let (link, first) = self.link_of(&pending);
-            let CellChange::Value(key) = cells.get(pending.touched, pending.object, first) else { continue };
-            let fold = &self.fold.touched()[pending.touched];
-            let row = &fold.keys[fold.objects[pending.object].key].key;
-            let Some(other) = self.end(fold.rule, row, link.end, key)? else { continue };
-            let values = link.properties.iter().enumerate();
-            let properties: Vec<(KeyId, Value)> = values
-                .filter_map(|(number, key)| {
-                    let cell = cells.get(pending.touched, pending.object, first + 1 + number);
-                    Some((*key, cell.value()?.clone()))
-                })
-                .collect();
-            self.put_link(link, pending.vertex, other, &properties)?;
+        let mut links = std::mem::take(&mut self.links);
+        links.sort_by_key(|pending| (pending.touched, pending.link));
+        for links in links.chunk_by(|one, other| (one.touched, one.link) == (other.touched, other.link)) {
+            for links in links.chunks(BATCH_ROWS) {
+                self.put_links(links, cells)?;
+            }
         }
+        Ok(())
+    }
+
+    /// Makes the edges of one foreign key.
+    fn put_links(&mut self, links: &[PendingLink], cells: Cells<'_>) -> ApplyResult<()> {
+        let (link, first) = self.link_of(&links[0]);
+        let cell = |pending: &PendingLink, number| cells.get(pending.touched, pending.object, first + number);
+        let others = self.find_each(link.end.rule, links.iter().map(|pending| cell(pending, 0).value()))?;
+        let mut batch = EdgeBatch::default();
+        for (pending, other) in links.iter().zip(others) {
+            let CellChange::Value(key) = cell(pending, 0) else { continue };
+            let other = match other {
+                Some(other) => other,
+                None => {
+                    let fold = &self.fold.touched()[pending.touched];
+                    let row = &fold.keys[fold.objects[pending.object].key()].key;
+                    let Some(other) = self.end(fold.rule, row, link.end, key)? else { continue };
+                    other
+                }
+            };
+            let (start, end) = link_ends(link, pending.vertex, other);
+            let properties = link.properties.iter().enumerate();
+            let properties = properties
+                .filter_map(|(number, key)| Some((*key, cell(pending, 1 + number).value()?.clone())));
+            batch.push(start, end, properties);
+        }
+        self.put_edges(link.edge_type, &batch)?;
+        self.count_waiting(link, -(batch.len() as i64));
         Ok(())
     }
 

@@ -10,20 +10,27 @@
 //! The graph is a function of the rows: a vertex is its label and key. A row that gets another key is another vertex, so that
 //! keys that swap or shift are never in each other's way, and edges of other rows belong to whoever has the key that they name.
 //!
+//! A transaction that inserts many rows and does nothing else is loaded in bulk instead ([`bulk_load`]).
+//!
 //! Where an end isn't there, the mapping decides (`missing`): a vertex keeps the key of the end that it waits for as an
 //! indexed property, the row of an edge is kept as a note ([`crate::row_note`]).
 
 mod appear;
 pub mod applier;
 mod attempt;
+mod batches;
+mod bulk_load;
 mod edges;
 pub mod error;
 pub mod fold;
 mod kept_cells;
 mod kept_rows;
+pub mod limits;
 mod links;
 mod orphan;
 mod orphans;
 pub mod planted;
+mod rule_fold;
 mod schema;
+mod spilled_rows;
 mod vertices;

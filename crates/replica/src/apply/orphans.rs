@@ -48,6 +48,13 @@ impl Attempt<'_> {
                 }
             }
         }
+        for link in &self.schema.vertex(rule).links {
+            if let Some((kept, _)) = &link.waiting
+                && self.property(vertex, *kept)?.is_some()
+            {
+                self.count_waiting(link, -1);
+            }
+        }
         self.graph.delete_vertex(vertex)?;
         self.figures.vertices_deleted += 1;
         Ok(())
@@ -63,6 +70,7 @@ impl Attempt<'_> {
         other: VertexId,
     ) -> ApplyResult<()> {
         let schema = &self.schema.vertex(rule).links[link];
+        self.count_waiting(schema, 1);
         let row = if schema.side == Direction::In { edge.target } else { edge.source };
         if row == vertex {
             self.loosen(schema.end, other);

@@ -37,6 +37,8 @@ pub(super) struct VertexSchema {
 /// A foreign key of a vertex.
 #[derive(Debug)]
 pub(super) struct LinkSchema {
+    /// The rule of its row.
+    pub(super) rule: RuleNumber,
     pub(super) edge_type: TypeId,
     /// On which side of the row's vertex the edge is.
     pub(super) side: Direction,
@@ -84,6 +86,13 @@ pub(super) enum EdgeSource {
     Link { rule: RuleNumber, link: usize },
     /// A rule of edges.
     Rule(RuleNumber),
+}
+
+impl LinkSchema {
+    /// Whether the row's vertex keeps the key of its other end in the property `key`.
+    pub(super) fn keeps_end_in(&self, key: KeyId) -> bool {
+        self.waiting.as_ref().is_some_and(|(kept, _)| *kept == key)
+    }
 }
 
 impl GraphSchema {
@@ -140,6 +149,7 @@ impl GraphSchema {
                             schema.waiting_links[end.rule].push((rule, number));
                         }
                         links.push(LinkSchema {
+                            rule,
                             edge_type,
                             side: if edge.reverse { Direction::In } else { Direction::Out },
                             end,

@@ -1,8 +1,8 @@
-//! Vertices: those whose rows are gone go with all their edges; the others get what their rows have.
+//! Vertices: deletes those whose rows are gone, with all their edges, and gives the others what their rows have.
 
 use crate::apply::attempt::{AppearedVertex, Attempt, Cells, PendingLink};
 use crate::apply::error::ApplyResult;
-use crate::apply::fold::RuleFold;
+use crate::apply::rule_fold::RuleFold;
 use crate::apply::schema::VertexSchema;
 use crate::mapping::plan::VertexPlan;
 use crate::translate::row_change::CellChange;
@@ -83,9 +83,10 @@ impl Attempt<'_> {
                 let vertex = added.map_err(|error| self.refused(fold.rule, error))?;
                 self.figures.vertices_added += 1;
                 self.appeared.push(AppearedVertex { rule: fold.rule, key: key.clone(), vertex });
-                for link in 0..schema.links.len() {
-                    if cells.get(touched, object, link_cells(plan, link).start).value().is_some() {
-                        self.links.push(PendingLink { touched, object, link, vertex });
+                for (number, link) in schema.links.iter().enumerate() {
+                    if cells.get(touched, object, link_cells(plan, number).start).value().is_some() {
+                        self.count_waiting(link, 1);
+                        self.links.push(PendingLink { touched, object, link: number, vertex });
                     }
                 }
             }
@@ -100,6 +101,11 @@ impl Attempt<'_> {
         values.visit(&mut |key, cell| {
             let old = current.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
             if !matches!(cell, CellChange::Kept) && old != cell.value() {
+                if old.is_some() != cell.value().is_some()
+                    && let Some(link) = values.schema.links.iter().find(|link| link.keeps_end_in(key))
+                {
+                    self.count_waiting(link, if old.is_some() { -1 } else { 1 });
+                }
                 self.graph.set_vertex_property(vertex, key, cell.value().cloned())?;
                 is_changed = true;
             }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! batch of vertices ──> id space of the label ──> table of the label
-//! batch of edges    ──> ends looked up ──┬──> table of (type, label, label)
+//! batch of edges    ──> waits until all vertices are there, beyond the memory for rows in a file
+//!                   ──> ends looked up ──┬──> table of (type, label, label)
 //!                                        ├──> missing, wait: a note, or the property that the row's vertex has already
 //!                                        ├──> missing, create: a vertex, and a note that it has no row
 //!                                        └──> missing, stop: an error
@@ -25,32 +26,45 @@ use evergraph_files::import::identity::VACANT;
 use evergraph_files::import::mapping::table::MissingEnd;
 use evergraph_files::import::options::ImportOptions;
 use evergraph_files::import::policy::PolicyCounts;
-use evergraph_files::import::staging::spill::Staging;
+use evergraph_files::import::staging::spill::{Slot, Staging};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::load::{EdgeBlock, EdgeTable, Load};
 use evergraph_graph::value::{Value, ValueType};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Puts a graph together.
 pub struct GraphBuilder<'p> {
     plan: &'p Plan,
     missing: MissingEnds,
-    /// Whether there is a database with vertices of its own.
-    is_beside: bool,
+    /// What the database has already.
+    known: Arc<ExistingGraph>,
     assembly: Assembly,
     staging: Arc<Staging>,
     /// The space and the table of each label.
     labels: HashMap<&'p str, (usize, usize)>,
     rules: FaultRules,
     /// The edges that come, by read.
-    sources: Vec<Vec<EdgeSource<'p>>>,
-    /// Edges whose ends are looked up together, in the same order.
-    waiting: Vec<Vec<WaitingEdges<()>>>,
+    edges: Vec<Vec<ComingEdges<'p>>>,
+    has_all_vertices: bool,
+    /// Whether all vertices are there that edges create.
+    has_all_created: bool,
     waiting_bytes_max: u64,
     notes: Notes,
     /// Edges that were left out for a missing end, by the place of the rule in the mapping.
     missing_edges: BTreeMap<usize, u64>,
+}
+
+/// Edges of one source.
+struct ComingEdges<'p> {
+    source: EdgeSource<'p>,
+    /// Whether they find vertices that others create: those come first.
+    is_late: bool,
+    /// Those that came before all vertices were there.
+    early: Vec<Slot<Batch<Ends>>>,
+    /// Those whose ends are looked up together.
+    waiting: WaitingEdges<()>,
 }
 
 /// What a builder made.
@@ -75,16 +89,21 @@ struct Notes {
 }
 
 impl<'p> GraphBuilder<'p> {
-    /// An empty graph beside `known`, with a space for each label of `plan`.
+    /// An empty graph beside `known`, with a space for each label of `plan`, whose rows come as `pass` reads them.
     ///
     /// # Errors
     /// `invalid` if the database finds vertices of a label by another key.
-    pub fn new(plan: &'p Plan, options: &CopyOptions, known: ExistingGraph) -> Result<Self> {
-        let (shares, is_beside) = (options.memory_shares(), !known.is_nothing());
+    pub fn new(
+        plan: &'p Plan,
+        pass: &'p CopyPass,
+        options: &CopyOptions,
+        known: ExistingGraph,
+    ) -> Result<Self> {
+        let (shares, known) = (options.memory_shares(), Arc::new(known));
         let mut import = ImportOptions::new([]);
         import.memory = Some(options.memory_bytes);
         let staging = Arc::new(Staging::new(shares.rows, options.temporary.clone()));
-        let mut assembly = Assembly::new(&import, Arc::new(known), Arc::clone(&staging));
+        let mut assembly = Assembly::new(&import, Arc::clone(&known), Arc::clone(&staging));
         let mut labels = HashMap::new();
         for table in &plan.tables {
             let name = format!("{}.{}", table.schema, table.name);
@@ -96,17 +115,31 @@ impl<'p> GraphBuilder<'p> {
                 labels.insert(vertex.label.as_str(), (space, table));
             }
         }
+        let waiting_bytes_max = shares.edges_bytes();
+        let sources = (0..pass.reads.len()).flat_map(|read| pass.edge_sources(read));
+        let created: HashSet<&str> = sources.flat_map(|source| source.created_labels()).collect();
+        let coming = |source: EdgeSource<'p>| {
+            let waiting = WaitingEdges::new(rule_of(&source, &labels), waiting_bytes_max);
+            let ends = [source.start, source.end];
+            let is_late = source.missing() != MissingEnd::Create
+                && ends.iter().any(|end| !end.is_promised && created.contains(end.label));
+            ComingEdges { source, is_late, early: Vec::new(), waiting }
+        };
+        let edges =
+            (0..pass.reads.len()).map(|read| pass.edge_sources(read).into_iter().map(coming).collect());
+        let edges = edges.collect();
         Ok(Self {
             plan,
             missing: options.missing,
-            is_beside,
+            known,
             assembly,
             staging,
             labels,
             rules: FaultCollector::new(OnBadRow::Skip { at_most: None }, None).rules(),
-            sources: Vec::new(),
-            waiting: Vec::new(),
-            waiting_bytes_max: shares.edges_bytes(),
+            edges,
+            has_all_vertices: false,
+            has_all_created: false,
+            waiting_bytes_max,
             notes: Notes::default(),
             missing_edges: BTreeMap::new(),
         })
@@ -130,7 +163,11 @@ impl<'p> GraphBuilder<'p> {
                 _ => format!(
                     "vertex {} is there already, {}, and a copy changes no vertex; leave such rows out by `where`",
                     batch.ids.show(first.row),
-                    if self.is_beside { "in the database or by a row before" } else { "by a row before" }
+                    if self.known.is_nothing() {
+                        "by a row before"
+                    } else {
+                        "in the database or by a row before"
+                    }
                 ),
             };
             return Err(Error::invalid(format!("table {table}: label {}: {why}", vertex.label)));
@@ -139,31 +176,51 @@ impl<'p> GraphBuilder<'p> {
         Ok(())
     }
 
-    /// Says that all vertices are there, and that the edges of `pass` come.
-    pub fn begin_edges(&mut self, pass: &'p CopyPass) {
-        self.sources = (0..pass.reads.len()).map(|read| pass.edge_sources(read)).collect();
-        let waiting =
-            |source: &EdgeSource<'_>| WaitingEdges::new(self.rule_of(source), self.waiting_bytes_max);
-        self.waiting = self.sources.iter().map(|sources| sources.iter().map(waiting).collect()).collect();
-    }
-
-    /// Adds edges of the source number `at` of the read `read`, whose table is called `table`.
+    /// Says that all vertices are there: the ends of edges can be looked up.
     ///
     /// # Errors
-    /// As [`Assembly::look_up`]; `invalid` for an end that must be there and isn't; `limit` if more wait than may.
+    /// As [`GraphBuilder::add_edges`]; what reading the temporary file meets; `cancelled`.
+    pub fn end_vertices(&mut self, cancel: &CancelFlag) -> Result<()> {
+        self.has_all_vertices = true;
+        self.add_early(false, cancel)
+    }
+
+    /// Adds edges that came too early: those that find what others create, or all others.
+    fn add_early(&mut self, is_late: bool, cancel: &CancelFlag) -> Result<()> {
+        let places = self.places().filter(|(read, at)| self.edges[*read][*at].is_late == is_late);
+        for (read, at) in places.collect::<Vec<_>>() {
+            for batch in std::mem::take(&mut self.edges[read][at].early) {
+                cancel.check()?;
+                let batch = batch.take(&self.staging)?;
+                self.add_edges((read, at), batch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds edges of the source number `at` of the read `read`.
+    ///
+    /// # Errors
+    /// As [`Assembly::look_up`]; `invalid` for an end that must be there and isn't; `limit` if more wait than may, or on a
+    /// full disk.
     ///
     /// # Panics
-    /// If there is no such source: see [`GraphBuilder::begin_edges`].
+    /// If there is no such source in the pass.
     pub fn add_edges(&mut self, (read, at): (usize, usize), batch: Batch<Ends>) -> Result<()> {
         if batch.lines.is_empty() {
             return Ok(());
         }
-        if self.waiting[read][at].push(&self.assembly, batch, ((), 0)) {
+        let edges = &mut self.edges[read][at];
+        if !self.has_all_vertices || edges.is_late && !self.has_all_created {
+            edges.early.push(Slot::new(batch, &self.staging)?);
+            return Ok(());
+        }
+        if edges.waiting.push(&self.assembly, batch, ((), 0)) {
             return self.place((read, at));
         }
-        while self.waiting.iter().flatten().map(WaitingEdges::bytes).sum::<u64>() > self.waiting_bytes_max {
-            let Some(largest) = self.places().max_by_key(|(read, at)| self.waiting[*read][*at].bytes())
-            else {
+        let bytes = |edges: &ComingEdges<'_>| edges.waiting.bytes();
+        while self.edges.iter().flatten().map(bytes).sum::<u64>() > self.waiting_bytes_max {
+            let Some(largest) = self.places().max_by_key(|(read, at)| bytes(&self.edges[*read][*at])) else {
                 break;
             };
             self.place(largest)?;
@@ -171,14 +228,16 @@ impl<'p> GraphBuilder<'p> {
         Ok(())
     }
 
-    /// Everything was added.
+    /// Everything was added, and [`GraphBuilder::end_vertices`] called.
     ///
     /// # Errors
     /// As [`GraphBuilder::add_edges`].
-    pub fn finish(mut self) -> Result<BuiltGraph> {
-        let places: Vec<_> =
-            self.places().filter(|(read, at)| self.waiting[*read][*at].bytes() > 0).collect();
-        places.into_iter().try_for_each(|place| self.place(place))?;
+    pub fn finish(mut self, cancel: &CancelFlag) -> Result<BuiltGraph> {
+        assert!(self.has_all_vertices, "edges would be left out");
+        self.place_waiting()?;
+        self.has_all_created = true;
+        self.add_early(true, cancel)?;
+        self.place_waiting()?;
         let Self { plan, missing, assembly, staging, notes, missing_edges, .. } = self;
         let mut load = Load::default();
         let created = assembly.finish(&mut load)?;
@@ -187,33 +246,26 @@ impl<'p> GraphBuilder<'p> {
         Ok(BuiltGraph { load, notes: notes.notes, missing_edges, created, spilled_bytes })
     }
 
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        self.sources
-            .iter()
-            .enumerate()
-            .flat_map(|(read, sources)| (0..sources.len()).map(move |at| (read, at)))
+    /// Stores all edges whose ends are looked up together.
+    fn place_waiting(&mut self) -> Result<()> {
+        let places = self.places().filter(|(read, at)| self.edges[*read][*at].waiting.bytes() > 0);
+        places.collect::<Vec<_>>().into_iter().try_for_each(|place| self.place(place))
     }
 
-    fn rule_of(&self, source: &EdgeSource<'_>) -> AssemblyRule {
-        let creates = |end: &EdgeEnd<'_>| source.missing() == MissingEnd::Create && !end.is_promised;
-        AssemblyRule {
-            source_space: self.labels[source.start.label].0,
-            target_space: self.labels[source.end.label].0,
-            creates_sources: creates(&source.start),
-            creates_targets: creates(&source.end),
-            undirected: false,
-        }
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let reads = self.edges.iter().enumerate();
+        reads.flat_map(|(read, sources)| (0..sources.len()).map(move |at| (read, at)))
     }
 
     /// Looks up the ends of the edges that came of one source, and stores them.
     fn place(&mut self, (read, at): (usize, usize)) -> Result<()> {
-        let source = self.sources[read][at];
-        let (rule, table) = (self.rule_of(&source), source.table_name());
+        let source = self.edges[read][at].source;
+        let (rule, table) = (rule_of(&source, &self.labels), source.table_name());
         let (plan, is_kept, rules) = (self.plan, self.missing == MissingEnds::Kept, self.rules);
-        let (notes, missing_edges) = (&mut self.notes, &mut self.missing_edges);
-        self.waiting[read][at].place(&mut self.assembly, |assembly, batch, entries, ()| {
+        let (notes, missing_edges, known) = (&mut self.notes, &mut self.missing_edges, &self.known);
+        self.edges[read][at].waiting.place(&mut self.assembly, |assembly, batch, entries, ()| {
             if is_kept {
-                keep_missing(plan, &source, &table, &batch, entries, notes)?;
+                keep_missing(plan, known, &source, (&batch, entries), &table, notes)?;
             }
             let (placed, rejected) = assembly.place_edges(&table, rule, (&batch, entries), rules)?;
             if let Some(first) = rejected.first() {
@@ -229,22 +281,42 @@ impl<'p> GraphBuilder<'p> {
     }
 }
 
-/// Notes what the database will want to know of edges of `batch` with an end that isn't there: those without an entry.
+/// How an assembly takes the edges of `source`; `labels` says which spaces those have.
+fn rule_of(source: &EdgeSource<'_>, labels: &HashMap<&str, (usize, usize)>) -> AssemblyRule {
+    let creates = |end: &EdgeEnd<'_>| source.missing() == MissingEnd::Create && !end.is_promised;
+    AssemblyRule {
+        source_space: labels[source.start.label].0,
+        target_space: labels[source.end.label].0,
+        creates_sources: creates(&source.start),
+        creates_targets: creates(&source.end),
+        undirected: false,
+    }
+}
+
+/// Notes what the database will want to know of edges of `batch` with an end that isn't there: those without an entry that
+/// it doesn't know.
 fn keep_missing(
     plan: &Plan,
+    known: &ExistingGraph,
     source: &EdgeSource<'_>,
+    (batch, entries): (&Batch<Ends>, &EndEntries),
     table: &str,
-    batch: &Batch<Ends>,
-    entries: &EndEntries,
     notes: &mut Notes,
 ) -> Result<()> {
     let ends = [
         (&source.start, &batch.ids.sources, &entries.sources),
         (&source.end, &batch.ids.targets, &entries.targets),
     ];
+    let ends =
+        ends.map(|(end, ids, entries)| (end, ids, entries, known.by_key(end.label, &end.key.property)));
     for row in 0..batch.lines.len() {
-        for (end, ids, entries) in &ends {
+        for (end, ids, entries, known) in &ends {
             if entries[row] != VACANT {
+                continue;
+            }
+            if let Some(known) = known
+                && known.find(&ids.value(row))?.is_some()
+            {
                 continue;
             }
             if end.is_promised {

@@ -9,6 +9,9 @@ use std::time::Duration;
 /// Connections that a copy reads from at a time.
 const READERS: usize = 4;
 
+/// Pages of 8 KiB below which another connection costs more than it saves: 32 MiB.
+pub const PART_PAGES_MIN: u64 = 4096;
+
 /// How tables are copied.
 #[derive(Clone, Debug)]
 pub struct CopyOptions {
@@ -17,11 +20,13 @@ pub struct CopyOptions {
     pub memory_bytes: u64,
     /// The folder of the temporary file.
     pub temporary: PathBuf,
-    /// How many tables are read at a time, each on a connection of its own.
+    /// How many tables, or parts of large ones, are read at a time, each on a connection of its own.
     pub readers: usize,
+    /// Pages that a part of a table has at least.
+    pub part_pages_min: u64,
     /// What becomes of edges whose ends are missing, where the plan says that they wait.
     pub missing: MissingEnds,
-    /// How many rows will be read, about, of both passes; `None` if nobody knows.
+    /// How many rows will be read, about; `None` if nobody knows.
     pub rows_estimate: Option<u64>,
 }
 
@@ -33,6 +38,7 @@ impl CopyOptions {
             memory_bytes,
             temporary: temporary.into(),
             readers: READERS,
+            part_pages_min: PART_PAGES_MIN,
             missing: MissingEnds::Kept,
             rows_estimate: None,
         }
@@ -48,9 +54,9 @@ impl CopyOptions {
 /// What a copy is at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CopyStage {
-    /// Rows become vertices.
+    /// Rows become vertices, and edges wait for these.
     Vertices,
-    /// Keys and foreign keys become edges.
+    /// All vertices are there: rows become edges.
     Edges,
     /// The graph is built from them.
     Building,
@@ -65,15 +71,15 @@ pub struct CopyProgress {
     pub stage: CopyStage,
     /// The table that rows came from last.
     pub table: Arc<str>,
-    /// Tables read to their end, in both passes.
+    /// Tables read to their end.
     pub tables_done: usize,
-    /// Tables to be read in both passes.
+    /// Tables to be read.
     pub tables_total: usize,
     /// Rows that came so far.
     pub rows: u64,
     /// Bytes of text that came so far.
     pub bytes: u64,
-    /// The part of the stage that is done, or of both passes together, if that is known.
+    /// The part of the stage that is done, or of all reading, if that is known.
     pub fraction: Option<f64>,
     /// Time since the beginning.
     pub elapsed: Duration,

@@ -1,6 +1,6 @@
-//! Passes: the plan cut into what is copied first, vertices, and what is copied then, edges; and the columns of each COPY.
+//! Passes: which tables and columns are read at once: all of a plan, to be copied; vertices, and edges then, to be compared.
 //!
-//! Both passes read rows by a translator of their own plan, as the stream does: nothing else knows what a cell becomes.
+//! A pass reads rows by a translator of its own plan, as the stream does: nothing else knows what a cell becomes.
 
 use crate::copy::missing_ends::MissingEnds;
 use crate::mapping::filter::condition::Condition;
@@ -11,9 +11,9 @@ use crate::pgoutput::relation::Oid;
 use crate::pgoutput::tuple::Cell;
 use crate::source::contract::CopyRequest;
 use crate::source::error::SourceError;
-use crate::translate::loss::{LossCause, LossCounts};
+use crate::source::table_cuts::PageRange;
 use crate::translate::pause::Halt;
-use crate::translate::rules::{RulePlan, Rules, link_cells};
+use crate::translate::rules::{Rules, link_cells};
 use crate::translate::translator::Translator;
 use evergraph_files::import::mapping::table::MissingEnd;
 use evergraph_graph::error::Error;
@@ -30,10 +30,6 @@ pub struct CopyPass {
     pub translator: Translator,
     /// What is copied.
     pub reads: Vec<TableRead>,
-    /// Rules whose losses the other pass counts.
-    counted_elsewhere: BTreeSet<usize>,
-    /// Whether rows and keys are counted, or edges alone.
-    is_first: bool,
 }
 
 /// One COPY of a table.
@@ -93,11 +89,25 @@ pub struct EdgeEnd<'p> {
 }
 
 impl CopyPass {
+    /// What gives all vertices and edges of `plan`: tables of vertices come first.
+    #[must_use]
+    pub fn of_all(plan: &Plan, missing: MissingEnds) -> Self {
+        let (mut tables, of_edges): (Vec<TablePlan>, Vec<TablePlan>) =
+            plan.tables.iter().cloned().partition(|table| !table.vertices.is_empty());
+        tables.extend(of_edges);
+        if missing == MissingEnds::Dropped {
+            let vertices = tables.iter_mut().flat_map(|table| &mut table.vertices);
+            vertices.flat_map(|vertex| &mut vertex.edges).for_each(|foreign| foreign.waiting = None);
+        }
+        Self::new(Plan { tables })
+    }
+
     /// What gives all vertices of `plan`, with what they keep of edges that wait.
     #[must_use]
-    pub fn of_vertices(plan: &Plan, missing: MissingEnds) -> Self {
+    pub fn of_vertices(plan: &Plan) -> Self {
         let vertex = |vertex: &VertexPlan| {
-            let edges = if keeps(vertex, missing) { vertex.edges.clone() } else { Vec::new() };
+            let keeps = vertex.edges.iter().any(|foreign| foreign.waiting.is_some());
+            let edges = if keeps { vertex.edges.clone() } else { Vec::new() };
             VertexPlan { edges, ..vertex.clone() }
         };
         let tables = plan.tables.iter().filter(|table| !table.vertices.is_empty()).map(|table| TablePlan {
@@ -105,12 +115,12 @@ impl CopyPass {
             edges: Vec::new(),
             ..table.clone()
         });
-        Self::new(Plan { tables: tables.collect() }, BTreeSet::new(), true)
+        Self::new(Plan { tables: tables.collect() })
     }
 
     /// What gives all edges of `plan`, without the properties of vertices.
     #[must_use]
-    pub fn of_edges(plan: &Plan, missing: MissingEnds) -> Self {
+    pub fn of_edges(plan: &Plan) -> Self {
         let with_edges = |table: &TablePlan| -> Vec<VertexPlan> {
             let vertices = table.vertices.iter().filter(|vertex| !vertex.edges.is_empty());
             vertices.map(|vertex| VertexPlan { properties: Vec::new(), ..vertex.clone() }).collect()
@@ -118,14 +128,12 @@ impl CopyPass {
         let tables =
             plan.tables.iter().map(|table| TablePlan { vertices: with_edges(table), ..table.clone() });
         let tables = tables.filter(|table| !table.vertices.is_empty() || !table.edges.is_empty());
-        let vertices = plan.tables.iter().flat_map(|table| &table.vertices);
-        let counted = vertices.filter(|vertex| keeps(vertex, missing)).map(|vertex| vertex.rule).collect();
-        Self::new(Plan { tables: tables.collect() }, counted, false)
+        Self::new(Plan { tables: tables.collect() })
     }
 
-    fn new(plan: Plan, counted_elsewhere: BTreeSet<usize>, is_first: bool) -> Self {
+    fn new(plan: Plan) -> Self {
         let reads = plan.tables.iter().map(TableRead::new).collect();
-        Self { translator: Translator::new(Arc::new(plan)), reads, counted_elsewhere, is_first }
+        Self { translator: Translator::new(Arc::new(plan)), reads }
     }
 
     /// The rules.
@@ -151,29 +159,6 @@ impl CopyPass {
     pub fn edge_sources(&self, read: usize) -> Vec<EdgeSource<'_>> {
         EdgeSource::of_table(self.table(read))
     }
-
-    /// Adds to `all` what was lost in this pass; a row that both passes read counts in the first one.
-    pub fn count_losses(&self, of_pass: &LossCounts, all: &mut LossCounts) {
-        let of_vertices: BTreeSet<usize> = self
-            .rules()
-            .plan()
-            .tables
-            .iter()
-            .flat_map(|table| &table.vertices)
-            .map(|vertex| vertex.rule)
-            .collect();
-        all.add_some(of_pass, |rule, cause| {
-            self.is_first
-                || !of_vertices.contains(&rule)
-                || !self.counted_elsewhere.contains(&rule)
-                    && matches!(cause, LossCause::UnfitEnd | LossCause::UnfitValue)
-        });
-    }
-}
-
-/// Whether vertices keep what edges are made of that may wait.
-fn keeps(vertex: &VertexPlan, missing: MissingEnds) -> bool {
-    missing == MissingEnds::Kept && vertex.edges.iter().any(|foreign| foreign.waiting.is_some())
 }
 
 /// What a vertex keeps of its edges that may wait: the names of the properties and their types, and where their cells are
@@ -248,6 +233,13 @@ impl<'p> EdgeSource<'p> {
         }
     }
 
+    /// The labels of vertices that it creates where an end isn't there.
+    pub fn created_labels(&self) -> impl Iterator<Item = &'p str> + use<'p> {
+        let creates = self.missing() == MissingEnd::Create;
+        let ends = [self.start, self.end].into_iter().filter(move |end| creates && !end.is_promised);
+        ends.map(|end| end.label)
+    }
+
     /// What identifies an edge, as a property; `None` if its ends or its row's vertex do.
     #[must_use]
     pub fn key(&self) -> Option<&'p KeyPlan> {
@@ -314,26 +306,33 @@ impl TableRead {
         }
     }
 
-    /// What to ask a source for.
+    /// What to ask a source for, of the table's `pages`.
     #[must_use]
-    pub fn request(&self, snapshot: Option<&str>) -> CopyRequest {
+    pub fn request(&self, snapshot: Option<&str>, pages: PageRange) -> CopyRequest {
         CopyRequest {
             schema: self.schema.clone(),
             table: self.table_name.clone(),
             columns: self.columns.clone(),
             snapshot: snapshot.map(str::to_owned),
+            pages,
         }
     }
 
-    /// The cells of a row in the order of the plan's columns. Those that were not copied are [`Cell::Unchanged`]: no rule of
-    /// the pass reads them, and none would take them for a value.
+    /// How many columns the plan of the table has.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Sets `cells`, as many as the plan has columns, to those of a row, in the order of these. Those that were not copied
+    /// stay [`Cell::Unchanged`]: no rule of the pass reads them, and none would take them for a value.
     ///
     /// # Errors
     /// If the row has another number of columns than was asked for.
-    pub fn cells<'a>(
+    pub fn arrange<'a>(
         &self,
         texts: &'a [Option<Cow<'_, [u8]>>],
-        cells: &mut Vec<Cell<'a>>,
+        cells: &mut [Cell<'a>],
     ) -> Result<(), SourceError> {
         if texts.len() != self.places.len() {
             return Err(SourceError::Invalid(format!(
@@ -343,8 +342,6 @@ impl TableRead {
                 self.places.len()
             )));
         }
-        cells.clear();
-        cells.resize(self.width, Cell::Unchanged);
         for (place, text) in self.places.iter().zip(texts) {
             cells[*place] = text.as_ref().map_or(Cell::Null, |text| Cell::Text(text));
         }
@@ -362,7 +359,11 @@ impl TableRead {
             }
             _ => format!("{name} is null"),
         });
-        Error::invalid(format!("{halt}; the row is that where {}", key.collect::<Vec<_>>().join(" and ")))
+        Error::invalid(format!(
+            "{}; the row is that where {}",
+            halt.of_copy(),
+            key.collect::<Vec<_>>().join(" and ")
+        ))
     }
 }
 
@@ -376,13 +377,4 @@ fn add_key(key: &KeyPlan, places: &mut BTreeSet<usize>) {
 
 fn add_properties(properties: &[PropertyPlan], places: &mut BTreeSet<usize>) {
     places.extend(properties.iter().map(|property| property.column));
-}
-
-/// What a rule makes of a row, and the edges that come of it in this pass.
-#[must_use]
-pub fn edges_of_rule(rule: RulePlan<'_>) -> usize {
-    match rule {
-        RulePlan::Vertex(vertex) => vertex.edges.len(),
-        RulePlan::Edge(_) => 1,
-    }
 }

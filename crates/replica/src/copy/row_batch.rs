@@ -1,12 +1,13 @@
 //! Row batch: rows of one COPY as batches of an import's assembly, one for each rule of the table.
 
-use crate::copy::passes::{CopyPass, EdgeRule, EdgeSource, edges_of_rule, kept_cells};
+use crate::copy::passes::{CopyPass, EdgeRule, EdgeSource, kept_cells};
 use crate::copy::table_readers::{RowCollector, UnusableRow};
+use crate::mapping::plan::{TablePlan, VertexPlan};
 use crate::pgoutput::relation::Oid;
 use crate::pgoutput::tuple::Cell;
 use crate::translate::loss::LossCounts;
-use crate::translate::row_change::{CellChange, RowChanges, RowContent, RowEvent};
-use crate::translate::rules::{EDGE_END_CELLS, RulePlan, link_cells};
+use crate::translate::row_change::{CellChange, RowChanges, RowContent, RowEvent, RowKey};
+use crate::translate::rules::{EDGE_END_CELLS, RuleNumber, RulePlan, link_cells};
 use crate::translate::translator::Translator;
 use evergraph_files::import::assembly::batch::{Batch, Columns, Ends, Names};
 use evergraph_files::import::assembly::id_column::IdColumn;
@@ -17,7 +18,6 @@ use evergraph_graph::packed_column::PackedColumnBuilder;
 use evergraph_graph::value::number::Decimal;
 use evergraph_graph::value::{Value, ValueType};
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// The batches of some rows, in the order of the table's rules.
 pub struct RowBatches {
@@ -30,19 +30,34 @@ pub struct RowBatches {
 }
 
 /// Gathers the rows of one table.
-pub struct BatchCollector<'p> {
+pub struct BatchCollector {
     translator: Translator,
     table: Oid,
     /// The number of the table's first rule.
     first_rule: usize,
-    /// The vertices of each rule; none where a pass is after edges.
+    /// Of each rule of the table, what its rows become.
+    rules: Vec<RuleGroups>,
     vertices: Vec<RowGroup<IdColumn>>,
-    sources: Vec<EdgeSource<'p>>,
     edges: Vec<RowGroup<Ends>>,
-    /// Of each rule, which of `edges` its rows become.
-    edges_of: Vec<Range<usize>>,
     changes: RowChanges,
     losses: LossCounts,
+}
+
+/// Which groups the rows of a rule go to.
+enum RuleGroups {
+    /// One of vertices, and one of edges for each foreign key.
+    Vertex(usize, Vec<LinkGroup>),
+    /// One of edges.
+    Edge(usize),
+}
+
+/// Where edges go that a foreign key becomes.
+struct LinkGroup {
+    /// The cell of the other end.
+    end: usize,
+    group: usize,
+    /// Whether the edges begin at the row.
+    begins_at_row: bool,
 }
 
 /// Rows of one rule, or of one foreign key of it.
@@ -57,108 +72,81 @@ struct RowGroup<Ids> {
     rows_before: u64,
 }
 
-impl<'p> BatchCollector<'p> {
-    /// No rows yet of the read `read` of a pass for vertices.
+impl BatchCollector {
+    /// No rows yet of the read `read` of `pass`.
     #[must_use]
-    pub fn of_vertices(pass: &'p CopyPass, read: usize) -> Self {
+    pub fn new(pass: &CopyPass, read: usize) -> Self {
         let table = pass.table(read);
-        let vertices = table.vertices.iter().map(|vertex| {
-            let own = vertex.properties.iter().enumerate();
-            let own = own.map(|(at, property)| (&*property.name, property.value_type(&table.columns), at));
-            let properties = own.chain(kept_cells(table, vertex));
-            let properties = properties.map(|(name, value_type, at)| (name.to_owned(), value_type, Some(at)));
-            // Ids are decimals without zeros at their ends, to be compared: the property, as the row has it, takes their place.
-            let key = &vertex.key;
-            let is_changed = key.value_type() == ValueType::Decimal;
-            let key = is_changed.then(|| (key.property.clone(), key.value_type(), None));
-            let properties = key.into_iter().chain(properties).collect();
-            RowGroup::new(&vertex.label, ids_of(vertex.key.value_type()), properties)
+        let (_, rules) = pass.rules().of_table(table.table).expect("a read is of a table of its pass");
+        let first_rule = rules.start;
+        // As `edge_sources` has them: those of foreign keys, rule by rule, then those of their own rows.
+        let mut groups = 0..;
+        let mut group = || groups.next().expect("there are numbers enough");
+        let rules = rules.map(|rule| match pass.rules().rule(rule) {
+            RulePlan::Vertex(vertex) => {
+                let links = vertex.edges.iter().enumerate().map(|(link, foreign)| LinkGroup {
+                    end: link_cells(vertex, link).start,
+                    group: group(),
+                    begins_at_row: !foreign.reverse,
+                });
+                RuleGroups::Vertex(rule - first_rule, links.collect())
+            }
+            RulePlan::Edge(_) => RuleGroups::Edge(group()),
         });
-        Self { vertices: vertices.collect(), ..Self::new(pass, read) }
-    }
-
-    /// No rows yet of the read `read` of a pass for edges.
-    #[must_use]
-    pub fn of_edges(pass: &'p CopyPass, read: usize) -> Self {
-        let sources = pass.edge_sources(read);
-        let group = |source: &EdgeSource<'_>| {
-            let first = match source.rule {
-                EdgeRule::ForeignKey(vertex, link) => link_cells(vertex, link).start + 1,
-                EdgeRule::Row(_) => EDGE_END_CELLS,
-            };
-            let keys = source.key().iter().count();
-            let properties = source.properties().enumerate().map(|(at, (name, value_type))| {
-                (name.to_owned(), value_type, at.checked_sub(keys).map(|at| first + at))
-            });
-            RowGroup::new(source.edge_type(), ends_of(source), properties.collect())
-        };
-        let mut next = 0;
-        let edges_of = |rule| {
-            let first = next;
-            next += edges_of_rule(pass.rules().rule(rule));
-            first..next
-        };
-        let (_, rules) =
-            pass.rules().of_table(pass.reads[read].table).expect("a read is of a table of its pass");
-        let edges_of = rules.map(edges_of).collect();
-        Self { edges: sources.iter().map(group).collect(), sources, edges_of, ..Self::new(pass, read) }
-    }
-
-    fn new(pass: &'p CopyPass, read: usize) -> Self {
-        let table = pass.reads[read].table;
-        let (_, rules) = pass.rules().of_table(table).expect("a read is of a table of its pass");
         Self {
             translator: pass.translator.clone(),
-            table,
-            first_rule: rules.start,
-            vertices: Vec::new(),
-            sources: Vec::new(),
-            edges: Vec::new(),
-            edges_of: Vec::new(),
+            table: table.table,
+            first_rule,
+            rules: rules.collect(),
+            vertices: table.vertices.iter().map(|vertex| RowGroup::of_vertices(table, vertex)).collect(),
+            edges: pass.edge_sources(read).iter().map(RowGroup::of_edges).collect(),
             changes: RowChanges::new(),
             losses: LossCounts::default(),
         }
     }
 }
 
-impl RowCollector for BatchCollector<'_> {
+impl BatchCollector {
+    /// Adds a row of a rule of the table, by its number in the pass; `cells` begin with the row's.
+    pub fn push(&mut self, rule: RuleNumber, key: &RowKey, cells: &[CellChange]) {
+        let key = &key.first;
+        match &self.rules[rule - self.first_rule] {
+            RuleGroups::Vertex(group, links) => {
+                let group = &mut self.vertices[*group];
+                group.ids.push_value(&as_id(key));
+                group.push(key, cells);
+                for link in links {
+                    let Some(other) = cells[link.end].value() else { continue };
+                    let ends = if link.begins_at_row { (key, other) } else { (other, key) };
+                    self.edges[link.group].push_edge(ends, key, cells);
+                }
+            }
+            RuleGroups::Edge(group) => match &cells[..EDGE_END_CELLS] {
+                [CellChange::Value(start), CellChange::Value(end)] => {
+                    self.edges[*group].push_edge((start, end), key, cells);
+                }
+                other => unreachable!("an edge that is shown has both ends: {other:?}"),
+            },
+        }
+    }
+}
+
+impl RowCollector for BatchCollector {
     type Block = RowBatches;
 
     fn add(&mut self, cells: &[Cell<'_>]) -> Result<(), UnusableRow> {
         self.changes.clear();
         self.translator.insert(self.table, cells, &mut self.changes)?;
-        for change in self.changes.changes() {
+        let changes = std::mem::take(&mut self.changes);
+        for change in changes.changes() {
             let RowEvent::Inserted(new) = &change.event else { unreachable!("a row of COPY is new") };
             let RowContent::Shown { cells: first, .. } = new.content else { continue };
-            let cells = &self.changes.cells()[first..];
-            let rule = change.rule - self.first_rule;
-            if let Some(group) = self.vertices.get_mut(rule) {
-                group.ids.push_value(&as_id(&new.key.first));
-                group.push(&new.key.first, cells);
-                continue;
-            }
-            for at in self.edges_of[rule].clone() {
-                let (start, end) = match (self.translator.rules().rule(change.rule), self.sources[at].rule) {
-                    (RulePlan::Vertex(vertex), EdgeRule::ForeignKey(_, link)) => {
-                        let other = &cells[link_cells(vertex, link).start];
-                        let Some(other) = other.value() else { continue };
-                        match self.sources[at].start.is_row {
-                            true => (&new.key.first, other),
-                            false => (other, &new.key.first),
-                        }
-                    }
-                    _ => match &cells[..EDGE_END_CELLS] {
-                        [CellChange::Value(start), CellChange::Value(end)] => (start, end),
-                        other => unreachable!("an edge that is shown has both ends: {other:?}"),
-                    },
-                };
-                let group = &mut self.edges[at];
-                group.ids.sources.push_value(&as_id(start));
-                group.ids.targets.push_value(&as_id(end));
-                group.push(&new.key.first, cells);
-            }
+            self.push(change.rule, &new.key, &changes.cells()[first..]);
         }
-        self.losses.add(self.changes.losses());
+        if !changes.losses().is_empty() {
+            self.losses.add(changes.losses());
+        }
+        self.changes = changes;
         Ok(())
     }
 
@@ -167,13 +155,52 @@ impl RowCollector for BatchCollector<'_> {
             let none = none_like(&group.ids);
             group.take(none)
         });
-        let edges =
-            self.edges.iter_mut().zip(&self.sources).map(|(group, source)| group.take(ends_of(source)));
+        let edges = self.edges.iter_mut().map(|group| {
+            let Ends { sources, targets } = &group.ids;
+            let none = Ends { sources: none_like(sources), targets: none_like(targets) };
+            group.take(none)
+        });
         RowBatches {
             vertices: vertices.collect(),
             edges: edges.collect(),
             losses: std::mem::take(&mut self.losses),
         }
+    }
+}
+
+impl RowGroup<IdColumn> {
+    fn of_vertices(table: &TablePlan, vertex: &VertexPlan) -> Self {
+        let own = vertex.properties.iter().enumerate();
+        let own = own.map(|(at, property)| (&*property.name, property.value_type(&table.columns), at));
+        let properties = own.chain(kept_cells(table, vertex));
+        let properties = properties.map(|(name, value_type, at)| (name.to_owned(), value_type, Some(at)));
+        // Ids are decimals without zeros at their ends, to be compared: the property, as the row has it, takes their place.
+        let key = &vertex.key;
+        let is_changed = key.value_type() == ValueType::Decimal;
+        let key = is_changed.then(|| (key.property.clone(), key.value_type(), None));
+        let properties = key.into_iter().chain(properties).collect();
+        Self::new(&vertex.label, ids_of(vertex.key.value_type()), properties)
+    }
+}
+
+impl RowGroup<Ends> {
+    fn of_edges(source: &EdgeSource<'_>) -> Self {
+        let first = match source.rule {
+            EdgeRule::ForeignKey(vertex, link) => link_cells(vertex, link).start + 1,
+            EdgeRule::Row(_) => EDGE_END_CELLS,
+        };
+        let keys = source.key().iter().count();
+        let properties = source.properties().enumerate().map(|(at, (name, value_type))| {
+            (name.to_owned(), value_type, at.checked_sub(keys).map(|at| first + at))
+        });
+        let [sources, targets] = [source.start, source.end].map(|end| ids_of(end.key.value_type()));
+        Self::new(source.edge_type(), Ends { sources, targets }, properties.collect())
+    }
+
+    fn push_edge(&mut self, (start, end): (&Value, &Value), key: &Value, cells: &[CellChange]) {
+        self.ids.sources.push_value(&as_id(start));
+        self.ids.targets.push_value(&as_id(end));
+        self.push(key, cells);
     }
 }
 
@@ -228,11 +255,6 @@ fn none_like(ids: &IdColumn) -> IdColumn {
 
 fn ids_of(value_type: ValueType) -> IdColumn {
     IdColumn::new(kind_of(id_type_of(value_type)))
-}
-
-fn ends_of(source: &EdgeSource<'_>) -> Ends {
-    let [sources, targets] = [source.start, source.end].map(|end| ids_of(end.key.value_type()));
-    Ends { sources, targets }
 }
 
 /// The form of a key by which equal keys have equal bytes: a decimal has no zeros at its end.

@@ -1,18 +1,21 @@
-//! Table readers: reads tables in parallel, each by a thread and a connection of its own, for one thread that takes blocks.
+//! Table readers: reads tables in parallel, each, or each part of a large one, by a thread and a connection of its own, for one
+//! thread that takes blocks.
 //!
 //! ```text
-//! table a ──COPY──> reader: rows ──> block ──┐
-//! table b ──COPY──> reader: rows ──> block ──┼──> queue of 8 blocks ──> caller
-//! table c   waits until a reader is free     │
+//! table a, first pages ──COPY──> reader: rows ──> block ──┐
+//! table a, the others  ──COPY──> reader: rows ──> block ──┼──> queue of 8 blocks ──> caller
+//! table b                ──COPY──> reader: rows ──> block ──┤
+//! table c                waits until a reader is free     │
 //! ```
 //!
-//! Blocks of one table come in the order of its rows. The first error ends all readers.
+//! Blocks of one part come in the order of its rows. The first error ends all readers.
 
 use crate::copy::passes::TableRead;
 use crate::pgoutput::tuple::Cell;
 use crate::source::batch::RowBatch;
-use crate::source::contract::{RowStream, Source};
+use crate::source::contract::{CopyRequest, RowStream, Source};
 use crate::source::error::SourceError;
+use crate::source::table_cuts::{CutRules, PageRange, TableCuts};
 use crate::translate::pause::Halt;
 use crate::wire::copy_text::read_row;
 use evergraph_graph::cancel::CancelFlag;
@@ -23,6 +26,8 @@ use std::time::Duration;
 
 /// Blocks that wait for the caller.
 const QUEUE_BLOCKS: usize = 8;
+/// Columns of a row that are arranged without taking memory.
+const STACK_COLUMNS: usize = 16;
 /// How often somebody looks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -67,8 +72,10 @@ impl From<Error> for UnusableRow {
 pub struct ReadRules<'a> {
     /// The snapshot that all are read in.
     pub snapshot: Option<&'a str>,
-    /// How many are read at a time.
+    /// How many tables or parts of tables are read at a time.
     pub readers: usize,
+    /// Pages that a part of a table has at least.
+    pub part_pages_min: u64,
     /// Bytes of text after which a block is handed over.
     pub block_bytes: usize,
 }
@@ -88,7 +95,7 @@ pub struct TableBlock<B> {
     pub content: B,
 }
 
-/// Reads all of `reads`; each has a collector of `collector`, whose blocks `place` takes on this thread.
+/// Reads all of `reads`; each part of them has a collector of `collector`, whose blocks `place` takes on this thread.
 ///
 /// Memory: for each reader a batch of rows and a block, and a queue of blocks.
 ///
@@ -102,6 +109,19 @@ pub fn read_tables<C: RowCollector>(
     cancel: &CancelFlag,
     mut place: impl FnMut(TableBlock<C::Block>) -> Result<()>,
 ) -> Result<()> {
+    let cuts = match rules.readers {
+        0 | 1 => TableCuts::whole(reads.len()),
+        readers => {
+            let requests: Vec<CopyRequest> =
+                reads.iter().map(|read| read.request(rules.snapshot, PageRange::ALL)).collect();
+            source.cut(&requests, CutRules { parts_max: readers, part_pages_min: rules.part_pages_min })?
+        }
+    };
+    let mut parts_left: Vec<usize> = cuts.ranges.iter().map(Vec::len).collect();
+    let parts = cuts.ranges.iter().zip(reads).enumerate().flat_map(|(at, (ranges, read))| {
+        ranges.iter().map(move |pages| (at, read.request(rules.snapshot, *pages)))
+    });
+    let parts: Vec<(usize, CopyRequest)> = parts.collect();
     let stop = CancelFlag::default();
     thread::scope(|scope| {
         // Who waits for the source hears of the caller's flag by this one, and of errors.
@@ -115,28 +135,34 @@ pub fn read_tables<C: RowCollector>(
         });
         let (sender, receiver) = sync_channel(QUEUE_BLOCKS);
         let mut readers: Vec<ScopedJoinHandle<'_, ()>> = Vec::new();
-        let mut begin = |read: usize| -> Result<ScopedJoinHandle<'_, ()>> {
-            let rows = source.copy(&reads[read].request(rules.snapshot), &stop)?;
-            let (sender, collector) = (sender.clone(), collector(read));
-            let reader = TableReader { read, table: &reads[read], rows, collector, sender };
+        let mut begin = |(read, request): &(usize, CopyRequest)| -> Result<ScopedJoinHandle<'_, ()>> {
+            let rows = source.copy(request, &stop)?;
+            let (sender, collector) = (sender.clone(), collector(*read));
+            let reader = TableReader { read: *read, table: &reads[*read], rows, collector, sender };
             let thread = thread::Builder::new().name("replica-copy".to_owned());
             thread
                 .spawn_scoped(scope, move || reader.run(rules.block_bytes))
                 .map_err(|error| Error::new(ErrorKind::Io, "start a thread to copy a table").because(error))
         };
         let mut take_all = || -> Result<()> {
-            let (mut next, mut active) = (0, 0);
+            let (mut next, mut active) = (parts.iter(), 0);
             loop {
-                while active < rules.readers.max(1) && next < reads.len() {
-                    readers.push(begin(next)?);
-                    (next, active) = (next + 1, active + 1);
+                while active < rules.readers.max(1)
+                    && let Some(part) = next.next()
+                {
+                    readers.push(begin(part)?);
+                    active += 1;
                 }
                 if active == 0 {
                     return Ok(());
                 }
                 cancel.check()?;
-                if let Some(block) = receive(&receiver, &readers)? {
-                    active -= usize::from(block.is_last);
+                if let Some(mut block) = receive(&receiver, &readers)? {
+                    if block.is_last {
+                        active -= 1;
+                        parts_left[block.read] -= 1;
+                        block.is_last = parts_left[block.read] == 0;
+                    }
                     place(block)?;
                 }
             }
@@ -151,7 +177,8 @@ pub fn read_tables<C: RowCollector>(
             cancel.check()?;
         }
         taken
-    })
+    })?;
+    Ok(cuts.end()?)
 }
 
 fn receive<B>(
@@ -210,15 +237,23 @@ impl<C: RowCollector> TableReader<'_, C> {
 
     fn add(&mut self, batch: &RowBatch, rows_before: u64) -> Result<()> {
         let mut texts = Vec::new();
+        let width = self.table.width();
         for (row, number) in batch.iter().zip(rows_before + 1..) {
             read_row(row, &mut texts).map_err(|error| {
                 let doing = format!("read row {number} of COPY of {}", self.table.name);
                 SourceError::Damaged { doing, error }
             })?;
-            let mut cells = Vec::new();
-            self.table.cells(&texts, &mut cells)?;
-            self.collector.add(&cells).map_err(|why| match why {
-                UnusableRow::Unreadable(halt) => self.table.unreadable(&halt, &cells),
+            let mut stack = [Cell::Unchanged; STACK_COLUMNS];
+            let mut heap = Vec::new();
+            let cells = if width <= STACK_COLUMNS {
+                &mut stack[..width]
+            } else {
+                heap.resize(width, Cell::Unchanged);
+                &mut *heap
+            };
+            self.table.arrange(&texts, cells)?;
+            self.collector.add(cells).map_err(|why| match why {
+                UnusableRow::Unreadable(halt) => self.table.unreadable(&halt, cells),
                 UnusableRow::Failed(error) => error,
             })?;
         }

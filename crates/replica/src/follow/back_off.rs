@@ -1,4 +1,4 @@
-//! `BackOff`: how long to wait before a source is asked again that did not answer.
+//! `BackOff`: how long to wait before asking a source again after a failure.
 //!
 //! ```text
 //! failure  1        2        3    ...  9 and later

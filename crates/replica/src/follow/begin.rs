@@ -11,12 +11,14 @@ use evergraph::Database;
 use evergraph::ownership::Ownership;
 use evergraph_files::import::mapping::table::{RowRule, TableRule};
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::count::Count;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::note::OWNER_NOTE;
 use evergraph_storage::io::random::{Random as _, SplitMix64};
 
 use crate::copy::options::{CopyOptions, CopyProgress};
 use crate::copy::run::{CopiedGraph, copy_tables, estimate_rows};
+use crate::count_note::{COUNT_NOTE, CountNote};
 use crate::follow::connect::{Followed, write_note};
 use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote, FollowingStage, PublicationOrigin};
 use crate::follow::known_tables::known_part;
@@ -25,12 +27,13 @@ use crate::follow::progress::SourceNames;
 use crate::mapping::check::{Severity, check};
 use crate::mapping::plan::Plan;
 use crate::mapping::resolve::resolve;
+use crate::mapping::sql_name::display_table;
 use crate::position::{ORIGIN_NOTE, Origin, Position};
 use crate::postgres_time::PostgresTime;
+use crate::row_note::NOTES_OF_RULE_MAX;
 use crate::source::catalogue::Catalogue;
 use crate::source::contract::SourceIdentity;
 use crate::source::replica_source::{ExportedSlot, ReplicaSource};
-use crate::translate::loss::LossCounts;
 
 /// How often a copy begins anew because the source's tables changed while its slot was made.
 const ATTEMPTS_MAX: u32 = 3;
@@ -137,7 +140,7 @@ impl NewReplica<'_> {
     /// # Errors
     /// `invalid` for what [`check`] finds, with the SQL that mends it, and for a database that has a graph; those of the source
     /// and of the copy; `cancelled`. Nothing is left then, here or at the source, as far as it answers.
-    pub fn begin(mut self) -> Result<(Ownership, Followed, LossCounts)> {
+    pub fn begin(mut self) -> Result<(Ownership, Followed)> {
         let rules = self.options.mapping.rules()?;
         let statistics = self.database.statistics()?;
         if statistics.vertices_count() > 0 {
@@ -154,7 +157,7 @@ impl NewReplica<'_> {
         }
         let mut note = None;
         match self.copy(&rules, &mut ownership, &mut note) {
-            Ok((followed, losses)) => Ok((ownership, followed, losses)),
+            Ok(followed) => Ok((ownership, followed)),
             Err(error) => {
                 // Not by the source whose waits are over if this was cancelled.
                 let mut source = self.source.another(&CancelFlag::default());
@@ -187,7 +190,7 @@ impl NewReplica<'_> {
         rules: &[TableRule],
         ownership: &mut Ownership,
         made: &mut Option<FollowingNote>,
-    ) -> Result<(Followed, LossCounts)> {
+    ) -> Result<Followed> {
         let identity = self.source.identity()?;
         let publication = self.options.publication.clone().unwrap_or_else(|| DEFAULT_PUBLICATION.to_owned());
         let slot = match &self.options.slot {
@@ -205,11 +208,14 @@ impl NewReplica<'_> {
         let errors: Vec<String> = findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
-            .map(ToString::to_string)
+            .map(|finding| match &finding.remedy {
+                Some(remedy) => format!("{}: {remedy}", finding.cause),
+                None => finding.cause.clone(),
+            })
             .collect();
         if !errors.is_empty() {
             let place = self.source.place();
-            return Err(Error::invalid(format!("{place} cannot be followed yet:\n{}", errors.join("\n"))));
+            return Err(Error::invalid(format!("{place} cannot be followed yet: {}", errors.join("; "))));
         }
         if self.source.slot_state(&slot)?.is_some() {
             return Err(Error::invalid(format!(
@@ -256,8 +262,8 @@ impl NewReplica<'_> {
         let followed = Followed { origin, note, rules: rules.to_vec() };
         self.check_unchanged(&followed, &plan)?;
         let position = self.position(&identity, &exported)?;
-        let losses = self.load(copied, ownership, &followed, &position)?;
-        Ok((followed, losses))
+        self.load(copied, ownership, &followed, &position, &plan)?;
+        Ok(followed)
     }
 
     /// Makes the slot, and returns what the catalogue was at its moment.
@@ -324,11 +330,39 @@ impl NewReplica<'_> {
         ownership: &mut Ownership,
         followed: &Followed,
         position: &Position,
-    ) -> Result<LossCounts> {
+        plan: &Plan,
+    ) -> Result<()> {
         copied.notes.insert(FOLLOWING_NOTE.to_owned(), followed.note.encode());
+        copied.notes.insert(COUNT_NOTE.to_owned(), counts_of(&copied, plan)?.encode());
         copied.load(ownership, &followed.origin, position, self.progress, self.cancel)?;
-        Ok(copied.losses)
+        Ok(())
     }
+}
+
+/// What the copy left out, and the foreign keys that wait.
+///
+/// # Errors
+/// `limit` if more of them wait than may.
+fn counts_of(copied: &CopiedGraph, plan: &Plan) -> Result<CountNote> {
+    let mut counts = CountNote { losses: copied.losses.clone(), ..CountNote::default() };
+    for table in &plan.tables {
+        for vertex in &table.vertices {
+            let Some(count) = copied.missing_edges.get(&vertex.rule) else { continue };
+            if *count > NOTES_OF_RULE_MAX as u64 && !plan.leaves_out_ends(vertex) {
+                let text = format!(
+                    "table {}: {} foreign keys of {} wait for rows that are not there, more than {}: look whether the rule's \
+                     columns refer to what its mapping says, and mend the mapping or the rows",
+                    display_table(&table.schema, &table.name),
+                    Count(*count),
+                    vertex.label,
+                    Count(NOTES_OF_RULE_MAX as u64)
+                );
+                return Err(Error::new(ErrorKind::Limit, text));
+            }
+            counts.waiting.insert(vertex.rule, *count);
+        }
+    }
+    Ok(counts)
 }
 
 /// Drops the slot and the publication that a copy which died made, as its note says.

@@ -12,8 +12,8 @@ use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 
 use crate::pgoutput::relation::{Oid, RelationIdentity};
 use crate::source::catalogue::{
-    Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind, TypeEntry,
-    TypeKind, Types,
+    Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind,
+    TableRights, TypeEntry, TypeKind, Types,
 };
 
 /// Appends the bytes of `catalogue` to `out`.
@@ -120,7 +120,7 @@ fn table(reader: &mut Reader<'_>) -> Decoded<Table> {
         identity,
         identity_columns: list(reader, text)?,
         rows_estimate: None,
-        is_readable: true,
+        rights: TableRights::default(),
     })
 }
 
@@ -262,7 +262,7 @@ mod tests {
             identity: RelationIdentity::Full,
             identity_columns: names(&["id", "computed"]),
             rows_estimate: None,
-            is_readable: true,
+            rights: TableRights::default(),
         };
         let part = Table {
             id: 16_390,

@@ -1,11 +1,12 @@
-//! Detach: a database that follows becomes an ordinary one, and its source forgets it.
+//! Detach: a database that follows becomes an ordinary one, and its source forgets it; or another replica takes its place.
 
 use evergraph::Database;
 use evergraph_graph::error::{Error, Result};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use crate::follow::begin::{FoundReplica, find};
-use crate::follow::following_note::PublicationOrigin;
+use crate::follow::connect::write_note;
+use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote, PublicationOrigin};
 use crate::source::error::SourceResult;
 use crate::source::replica_source::ReplicaSource;
 
@@ -99,6 +100,32 @@ pub fn detach(database: &Database, source: Option<&mut dyn ReplicaSource>) -> Re
     }
     ownership.release()?;
     Ok(detached)
+}
+
+/// Lets the replica in `new` have the publication that the one in `old` made, if both follow by it: what takes the place of `old`
+/// drops it when it is detached in its turn. Nobody may have either.
+///
+/// # Errors
+/// `busy` if a replica has `new`; those of a commit and of a sync.
+pub fn take_over_publication(new: &Database, old: &Database) -> Result<()> {
+    let FoundReplica::Following(origin, note) = find(new)? else { return Ok(()) };
+    let is_made_by_old = match find(old)? {
+        FoundReplica::Following(of_old, note) => {
+            note.publication_origin == PublicationOrigin::Ours
+                && (of_old.system, of_old.database, of_old.publication)
+                    == (origin.system, origin.database, origin.publication)
+        }
+        FoundReplica::Begun(_) | FoundReplica::Nothing => false,
+    };
+    if !is_made_by_old || note.publication_origin == PublicationOrigin::Ours {
+        return Ok(());
+    }
+    let name = new.source().ok_or_else(|| Error::invalid("the new database has no source"))?;
+    let mut ownership = new.own(&name)?;
+    let note = FollowingNote { publication_origin: PublicationOrigin::Ours, ..*note };
+    write_note(&mut ownership, FOLLOWING_NOTE, &note.encode())?;
+    new.sync()?;
+    Ok(())
 }
 
 impl Detached {

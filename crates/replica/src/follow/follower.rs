@@ -1,4 +1,4 @@
-//! `Follower`: begins one stream after the other, until a person has to do something or wants it to stop.
+//! `Follower`: begins one stream after another, until it pauses or is asked to stop.
 //!
 //! ```text
 //!             ┌──────────── again, after 0.1 to 30 s ◄── the source doesn't answer, the disk is full
@@ -98,7 +98,6 @@ impl Follower {
         let ownership = &mut self.ownership;
         let session = Session::new(&shared, ownership, &mut applier, &connected, translator, stream)?;
         let (failure, has_received) = session.run();
-        shared.forget_applier(&applier);
         if has_received {
             self.back_off.succeeded();
         }

@@ -7,14 +7,14 @@
 //! Before the slot is made it says which one will be: after a crash during the copy, that slot is ours to drop. From the copy
 //! on its catalogue moves with the stream, so that what changed at the source while nobody looked is seen.
 
-use evergraph_graph::bytes::{Decoded, Reader, put_bytes};
+use evergraph_graph::bytes::{Decoded, put_bytes};
 
 use crate::follow::catalogue_bytes::{put_catalogue, read_catalogue};
+use crate::note_format::{VERSION, finished, versioned};
 use crate::source::catalogue::Catalogue;
 
 /// The note that holds a [`FollowingNote`].
 pub const FOLLOWING_NOTE: &str = "following";
-const VERSION: u8 = 1;
 const COPIED: u8 = 1;
 const MADE_PUBLICATION: u8 = 2;
 
@@ -69,19 +69,11 @@ impl FollowingNote {
     /// # Errors
     /// If it is none, or a newer version wrote it.
     pub fn decode(bytes: &[u8]) -> Decoded<Self> {
-        let mut reader = Reader::new(bytes);
-        let version = reader.u8()?;
-        if version != VERSION {
-            return Err(
-                reader.error(format!("version {VERSION} of a replica's note expected, found {version}"))
-            );
-        }
+        let mut reader = versioned(bytes)?;
         let flags = reader.u8()?;
         let (slot, publication) = (reader.text()?.to_owned(), reader.text()?.to_owned());
         let catalogue = read_catalogue(&mut reader)?;
-        if !reader.is_empty() {
-            return Err(reader.error("the end of a replica's note expected"));
-        }
+        finished(&reader)?;
         Ok(Self {
             stage: if flags & COPIED > 0 { FollowingStage::Copied } else { FollowingStage::Copying },
             slot,

@@ -15,12 +15,10 @@ use crate::mapping::plan::{Plan, TablePlan};
 use crate::mapping::scope::{partitions_of, root_of};
 use crate::mapping::sql_name::display_name;
 use crate::pgoutput::relation::{Oid, Relation};
-use crate::source::catalogue::{Catalogue, Column, ForeignKey, Publication, Table};
+use crate::source::catalogue::{Catalogue, Column, ForeignKey, Publication, Table, TableRights};
 use crate::source::postgres::publication::{PublicationProblem, problems};
+use crate::translate::binding::are_texts;
 use std::collections::BTreeSet;
-
-/// Types of texts of any length, between which a column changes without a change of its values.
-const TEXT_TYPES: [Oid; 2] = [25, 1043];
 
 /// The part of `catalogue` that `plan` and the publication `publication` build on.
 #[must_use]
@@ -45,7 +43,8 @@ pub fn known_part(catalogue: &Catalogue, plan: &Plan, publication: &str) -> Cata
         kept.extend(partitions_of(catalogue, root).map(|part| part.id));
     }
     let tables = catalogue.tables.iter().filter(|table| kept.contains(&table.id));
-    let tables = tables.map(|table| Table { rows_estimate: None, is_readable: true, ..table.clone() });
+    let tables =
+        tables.map(|table| Table { rows_estimate: None, rights: TableRights::default(), ..table.clone() });
     let publications = catalogue.publication(publication).map(|found| {
         let is_planned = |schema: &str, name: &str| {
             plan.tables.iter().any(|table| (&*table.schema, &*table.name) == (schema, name))
@@ -127,7 +126,7 @@ pub fn known_with_partitions(known: &Catalogue, live: &Catalogue, new: &[NewPart
     let mut known = known.clone();
     for partition in new {
         if let Some(table) = live.table_of(partition.id) {
-            known.tables.push(Table { rows_estimate: None, is_readable: true, ..table.clone() });
+            known.tables.push(Table { rows_estimate: None, rights: TableRights::default(), ..table.clone() });
         }
     }
     // As a catalogue lists them.
@@ -160,9 +159,8 @@ fn of_table(planned: &TablePlan, known: &Table, now: &Table, pauses: &mut Vec<Pa
 
 /// Whether the texts of a column may have become others by a change of its type.
 fn has_other_values(known: &Column, now: &Column) -> bool {
-    let are_texts = TEXT_TYPES.contains(&known.type_id) && TEXT_TYPES.contains(&now.type_id);
     let is_same_type = (known.type_id, &known.type_name) == (now.type_id, &now.type_name);
-    known.is_generated != now.is_generated || !(is_same_type || are_texts)
+    known.is_generated != now.is_generated || !(is_same_type || are_texts(known.type_id, now.type_id))
 }
 
 fn of_partitions(known: &Catalogue, live: &Catalogue, root: &Table, comparison: &mut Comparison) {
@@ -315,7 +313,7 @@ mod tests {
             identity: RelationIdentity::PrimaryKey,
             identity_columns: vec!["id".into()],
             rows_estimate: Some(7),
-            is_readable: true,
+            rights: TableRights::default(),
         }
     }
 

@@ -8,11 +8,18 @@ use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::error::{Error, Result};
 use sha2::{Digest as _, Sha256};
 
+use crate::apply::limits::{TRANSACTION_BYTES_MAX, TransactionLimits};
 use crate::lsn::Lsn;
 use crate::source::slot_state::SLOT_NAME_BYTES_MAX;
 
 /// The publication, unless another one is chosen.
 pub const DEFAULT_PUBLICATION: &str = "evergraph";
+
+/// How often the log of a database that follows a source is synced: [`Durability::Interval`](evergraph::Durability::Interval).
+///
+/// What a power cut takes is sent again, and the source hears of what is durable once a second: more syncs bring nothing, and
+/// cost the disk, on which the source may be.
+pub const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a database is followed.
 #[derive(Clone, Debug)]
@@ -24,8 +31,16 @@ pub struct ReplicaOptions {
     pub slot: Option<String>,
     /// The publication; by default [`DEFAULT_PUBLICATION`]. A replica that follows already keeps its own.
     pub publication: Option<String>,
-    /// Memory for the copy, and for transactions that are under way. Default: 1 GiB.
+    /// Memory for the copy; while following, a quarter of it for transactions before their commit, and half of it for loading
+    /// inserted rows in bulk. Default: 1 GiB.
     pub memory_bytes: u64,
+    /// Memory for the changed rows of one transaction that commits; writing them takes about as much again of the database's
+    /// own `transaction_bytes_max`. Inserted rows go to a temporary file beyond it; a larger transaction that does anything
+    /// else pauses the replica. Default: 1 GiB.
+    pub transaction_bytes_max: u64,
+    /// Bytes of changed rows from which on a transaction that only inserts rows is loaded in bulk. Default: a quarter of
+    /// [`ReplicaOptions::transaction_bytes_max`].
+    pub bulk_bytes_min: Option<u64>,
     /// Threads that decode changes. Default: 2.
     pub threads: usize,
     /// Bytes of log that the slot may keep at the source before that is an alarm. Default: 1 GiB.
@@ -83,6 +98,8 @@ impl ReplicaOptions {
             slot: None,
             publication: None,
             memory_bytes: 1 << 30,
+            transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            bulk_bytes_min: None,
             threads: 2,
             slot_alarm_bytes: 1 << 30,
             end: None,
@@ -90,6 +107,17 @@ impl ReplicaOptions {
             intervals: FollowIntervals::default(),
             temporary: std::env::temp_dir(),
         }
+    }
+
+    /// What one transaction may take.
+    #[must_use]
+    pub fn transaction_limits(&self) -> TransactionLimits {
+        let mut limits =
+            TransactionLimits::new(self.transaction_bytes_max, self.memory_bytes / 2, self.temporary.clone());
+        if let Some(bytes) = self.bulk_bytes_min {
+            limits.bulk_bytes_min = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        limits
     }
 }
 

@@ -33,7 +33,7 @@ impl Pause {
     /// What the rules say of a row, or of a transaction.
     #[must_use]
     pub fn of_halt(halt: &Halt, end: Option<TransactionEnd>) -> Self {
-        Self::new(place(&halt.table, halt.column.as_deref(), &halt.cause, end), &halt.remedy)
+        Self::new(place(&halt.table, halt.column.as_deref(), &halt.cause, end), halt.whole_remedy())
     }
 
     /// What the rules say of a table that changed.

@@ -7,9 +7,8 @@
 //!
 //! # Concurrency
 //! Any thread calls any method. One lock guards all; it is held for moments, and nothing else is locked under it. Whoever
-//! waits for a position is woken when it changes.
+//! waits for a position is woken when it changes, and nobody else: each commit changes it.
 
-use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -18,17 +17,21 @@ use evergraph_graph::timestamp::Timestamp;
 use crate::follow::confirmations::Confirmations;
 use crate::follow::pause::Pause;
 use crate::lsn::Lsn;
-use crate::metrics::{ReplicaMetrics, gauge_value};
+use crate::metrics::ReplicaMetrics;
 use crate::position::Position;
 use crate::postgres_time::PostgresTime;
 use crate::status::{ReplicaState, ReplicaStatus, StatusLoss};
+use crate::translate::loss::LossCounts;
 
 /// What the threads of a replica tell each other.
 #[derive(Default)]
 pub struct Progress {
     inner: Mutex<Inner>,
+    /// The position or the state changed, and somebody waits for that.
     changed: Condvar,
-    /// Counters for monitoring.
+    /// Everybody is to stop.
+    stopping: Condvar,
+    /// What is measured, for monitoring.
     pub metrics: ReplicaMetrics,
 }
 
@@ -46,7 +49,7 @@ struct Inner {
     confirmations: Confirmations,
     confirmed: Lsn,
     waiting_rows: u64,
-    losses: BTreeMap<(usize, &'static str), u64>,
+    losses: LossCounts,
     rows_per_second: f64,
     rows: u64,
     transactions: u64,
@@ -56,6 +59,8 @@ struct Inner {
     last_error: Option<String>,
     request: Option<FollowRequest>,
     is_stopping: bool,
+    /// Who waits for a position.
+    waiting: usize,
 }
 
 /// What the follower is asked for.
@@ -111,11 +116,20 @@ impl Progress {
         self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Wakes who waits for a position, behind the lock.
+    fn tell(&self, inner: MutexGuard<'_, Inner>) {
+        let is_awaited = inner.waiting > 0;
+        drop(inner);
+        if is_awaited {
+            self.changed.notify_all();
+        }
+    }
+
     /// What it does from here on.
     pub fn set_state(&self, state: ReplicaState) {
-        self.metrics.set_state(&ReplicaState::NAMES, state.name());
-        self.lock().state = state;
-        self.changed.notify_all();
+        let mut inner = self.lock();
+        inner.state = state;
+        self.tell(inner);
     }
 
     /// What it does.
@@ -133,15 +147,14 @@ impl Progress {
         inner.source_end = inner.source_end.max(source_end);
         inner.request = None;
         inner.look_whether_caught_up();
-        drop(inner);
-        self.changed.notify_all();
+        self.tell(inner);
     }
 
     /// The source said how far its log is, when its clock showed `sent_at`.
     pub fn source_end(&self, end: Lsn, sent_at: PostgresTime) {
         if sent_at != PostgresTime::default() {
             let difference = (PostgresTime::now().microseconds() - sent_at.microseconds()) as f64 / 1e6;
-            self.metrics.clock_difference.set(difference);
+            self.metrics.set_clock_difference(difference);
         }
         let mut inner = self.lock();
         inner.source_end = inner.source_end.max(end);
@@ -153,8 +166,7 @@ impl Progress {
         let mut inner = self.lock();
         inner.reached = inner.reached.max(position);
         inner.look_whether_caught_up();
-        drop(inner);
-        self.changed.notify_all();
+        self.tell(inner);
     }
 
     /// A transaction brought the graph to `committed`; `None` if it changed nothing here: then `end` is reached without a
@@ -162,11 +174,9 @@ impl Progress {
     pub fn applied_transaction(&self, end: Lsn, committed: Option<CommittedRows>) {
         let mut inner = self.lock();
         inner.transactions += 1;
-        self.metrics.transactions.inc();
         if let Some(committed) = committed {
             inner.rows += committed.rows;
-            self.metrics.rows.inc_by(committed.rows);
-            self.metrics.changes.inc_by(committed.changes);
+            self.metrics.changed(committed.changes);
             inner.note(committed.timestamp, committed.position);
             let age = PostgresTime::now()
                 .microseconds()
@@ -175,8 +185,7 @@ impl Progress {
         }
         inner.reached = inner.reached.max(end);
         inner.look_whether_caught_up();
-        drop(inner);
-        self.changed.notify_all();
+        self.tell(inner);
     }
 
     /// A commit brought the note to `position`, and nothing else.
@@ -199,17 +208,11 @@ impl Progress {
         !self.lock().confirmations.is_empty()
     }
 
-    /// Rows that wait for ends, and what was lost, by rule and cause.
-    pub fn count(&self, waiting_rows: u64, losses: impl IntoIterator<Item = (usize, &'static str, u64)>) {
+    /// Rows and foreign keys that wait for ends, and what was lost since the copy.
+    pub fn count(&self, waiting_rows: u64, losses: &LossCounts) {
         let mut inner = self.lock();
         inner.waiting_rows = waiting_rows;
-        self.metrics.waiting_rows.set(gauge_value(waiting_rows));
-        for (rule, cause, count) in losses {
-            if inner.losses.insert((rule, cause), count) != Some(count) {
-                let labels = [("rule", inner.names.rule(rule)), ("cause", cause.to_owned())];
-                self.metrics.losses.get_or_create(&labels).set(gauge_value(count));
-            }
-        }
+        inner.losses.clone_from(losses);
     }
 
     /// A stream broke off, or could not begin.
@@ -217,7 +220,6 @@ impl Progress {
         let mut inner = self.lock();
         inner.restarts += 1;
         inner.last_error = Some(error.to_owned());
-        self.metrics.restarts.inc();
     }
 
     /// Something went wrong that breaks nothing off.
@@ -243,7 +245,7 @@ impl Progress {
     /// Everybody stops as soon as he may.
     pub fn stop(&self) {
         self.lock().is_stopping = true;
-        self.changed.notify_all();
+        self.stopping.notify_all();
     }
 
     /// Whether everybody is to stop.
@@ -258,7 +260,8 @@ impl Progress {
         let mut inner = self.lock();
         while !inner.is_stopping {
             let Some(left) = time.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { break };
-            inner = self.changed.wait_timeout(inner, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            inner =
+                self.stopping.wait_timeout(inner, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
         inner.is_stopping
     }
@@ -286,7 +289,9 @@ impl Progress {
             let Some(left) = time_max.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else {
                 return Ok(false);
             };
+            inner.waiting += 1;
             inner = self.changed.wait_timeout(inner, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            inner.waiting -= 1;
         }
     }
 
@@ -295,7 +300,6 @@ impl Progress {
         let mut inner = self.lock();
         let was_alarm = inner.is_retained_alarm();
         inner.retained_bytes = bytes;
-        self.metrics.retained_bytes.set(gauge_value(bytes.unwrap_or(0)));
         inner.is_retained_alarm() && !was_alarm
     }
 
@@ -311,12 +315,10 @@ impl Progress {
         let inner = self.lock();
         let lag_bytes = inner.source_end.bytes_since(inner.reached);
         let lag = inner.lag();
-        self.metrics.lag_bytes.set(gauge_value(lag_bytes));
-        self.metrics.lag_seconds.set(lag.as_secs_f64());
-        let losses = inner.losses.iter().map(|((rule, cause), count)| StatusLoss {
-            rule: inner.names.rule(*rule),
-            cause: (*cause).to_owned(),
-            count: *count,
+        let losses = inner.losses.iter().map(|(rule, cause, count)| StatusLoss {
+            rule: inner.names.rule(rule),
+            cause: cause.name().to_owned(),
+            count,
         });
         ReplicaStatus {
             state: inner.state.clone(),
@@ -415,5 +417,24 @@ mod tests {
         assert!(!progress.retained(None) && progress.retained(Some(101)));
         progress.stop();
         assert!(progress.sleep(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn who_waits_for_a_position_is_woken_by_its_commit_and_who_sleeps_by_the_end() {
+        let progress = Progress::new(SourceNames::default(), 100);
+        progress.begin_stream(position(10), Lsn::new(50));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| progress.wait(Lsn::new(40), Duration::from_secs(60)));
+            let sleeping = scope.spawn(|| progress.sleep(Duration::from_secs(60)));
+            while progress.lock().waiting == 0 {
+                std::thread::yield_now();
+            }
+            let began = Instant::now();
+            progress.applied_transaction(Lsn::new(40), Some(rows(1, 40)));
+            assert_eq!(waiting.join().unwrap(), Ok(true));
+            assert!(!sleeping.is_finished() && progress.lock().waiting == 0);
+            progress.stop();
+            assert!(sleeping.join().unwrap() && began.elapsed() < Duration::from_secs(30));
+        });
     }
 }

@@ -11,6 +11,7 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_storage::io::random::SplitMix64;
 
 use crate::copy::options::CopyProgress;
+use crate::count_note::CountNote;
 use crate::epochs::Epoch;
 use crate::follow::back_off::BackOff;
 use crate::follow::begin::{FoundReplica, NewReplica, find, names, resume};
@@ -23,10 +24,10 @@ use crate::follow::shared::Shared;
 use crate::follow::watcher::Watcher;
 use crate::lsn::Lsn;
 use crate::metrics::ReplicaMetrics;
+use crate::row_note::WAITING_PREFIX;
 use crate::source::replica_source::ReplicaSource;
 use crate::status::{ReplicaState, ReplicaStatus};
 use crate::status_file::StatusFile;
-use crate::translate::loss::LossCounts;
 
 /// How long a stream may take to end before the waits for its source are cut off.
 const STOP_TIME_MAX: Duration = Duration::from_secs(10);
@@ -68,11 +69,8 @@ impl Replica {
         cancel: &CancelFlag,
     ) -> Result<Self> {
         let file = database.path().map(StatusFile::hold).transpose()?;
-        let (ownership, followed, losses) = match find(&database)? {
-            FoundReplica::Following(origin, note) => {
-                let (ownership, followed) = resume(&database, origin, *note, &options)?;
-                (ownership, followed, LossCounts::default())
-            }
+        let (ownership, followed) = match find(&database)? {
+            FoundReplica::Following(origin, note) => resume(&database, origin, *note, &options)?,
             found => {
                 // Until the copy is here, others know no more than this.
                 if let Some(file) = &file {
@@ -94,7 +92,12 @@ impl Replica {
         if let Ok(position) = read_position(&ownership) {
             told.begin_stream(position, Lsn::ZERO);
         }
-        let shared = Arc::new(Shared::new(database, options, told, followed.clone(), &losses));
+        let notes = database.snapshot().notes();
+        if let Ok(counts) = CountNote::of(&notes) {
+            let rows = notes.iter().filter(|(name, _)| name.starts_with(WAITING_PREFIX)).count();
+            told.count(rows as u64 + counts.waiting.values().sum::<u64>(), &counts.losses);
+        }
+        let shared = Arc::new(Shared::new(database, options, told, followed.clone()));
         let own_cancel = CancelFlag::default();
         let random = SplitMix64::from_system().map_err(|error| failed("find a random number", error))?;
         let follower = Follower {
@@ -168,7 +171,7 @@ impl Replica {
         self.shared.epochs().open(number)
     }
 
-    /// What is counted and measured, for monitoring.
+    /// What is measured beside the status, for monitoring.
     #[must_use]
     pub fn metrics(&self) -> &ReplicaMetrics {
         &self.shared.progress.metrics

@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             applier,
             stream,
             reader: TransactionReader::new(reader),
-            fold: TransactionFold::of_rules(translator.translator().rules()),
+            fold: TransactionFold::of_rules(translator.translator().rules(), options.transaction_limits()),
             rows: 0,
             pipeline: Pipeline::new(translator, pipeline)?,
             position: connected.position,
@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
         }
         if self.fold.is_empty() {
             self.idle = Some(commit.end_lsn);
-            self.shared.add_losses(&self.fold.losses());
+            self.applier.count_losses(self.fold.losses());
             self.shared.progress.applied_transaction(commit.end_lsn, None);
             return Ok(());
         }

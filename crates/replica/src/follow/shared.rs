@@ -1,6 +1,5 @@
 //! `Shared`: what the threads of a replica and its handle share.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -11,10 +10,6 @@ use crate::epochs::{EpochLimits, Epochs};
 use crate::follow::connect::Followed;
 use crate::follow::options::ReplicaOptions;
 use crate::follow::progress::Progress;
-use crate::translate::loss::LossCounts;
-
-/// Losses by rule and cause.
-type Losses = BTreeMap<(usize, &'static str), u64>;
 
 /// What the threads of a replica and its handle share.
 ///
@@ -28,32 +23,15 @@ pub struct Shared {
     /// How far it is.
     pub progress: Progress,
     epochs: Mutex<Epochs>,
-    /// What was lost by the copy and by appliers that are gone.
-    earlier_losses: Mutex<Losses>,
     /// What is followed, as the stream that runs knows it.
     followed: Mutex<Followed>,
 }
 
 impl Shared {
-    /// A replica that begins with `followed`; `losses` are those of its copy.
+    /// A replica that begins with `followed`.
     #[must_use]
-    pub fn new(
-        database: Database,
-        options: ReplicaOptions,
-        progress: Progress,
-        followed: Followed,
-        losses: &LossCounts,
-    ) -> Self {
-        let mut earlier = Losses::default();
-        add_losses(&mut earlier, losses);
-        Self {
-            database,
-            options,
-            progress,
-            epochs: Mutex::default(),
-            earlier_losses: Mutex::new(earlier),
-            followed: Mutex::new(followed),
-        }
+    pub fn new(database: Database, options: ReplicaOptions, progress: Progress, followed: Followed) -> Self {
+        Self { database, options, progress, epochs: Mutex::default(), followed: Mutex::new(followed) }
     }
 
     /// The snapshots that stay open.
@@ -80,30 +58,6 @@ impl Shared {
 
     /// Tells what `applier` has lost so far, and what waits.
     pub fn count(&self, applier: &Applier) {
-        let mut losses = self.earlier_losses().clone();
-        add_losses(&mut losses, applier.losses());
-        let losses = losses.into_iter().map(|((rule, cause), count)| (rule, cause, count));
-        let waiting: usize = applier.waiting().map(|(_, count)| count).sum();
-        self.progress.count(waiting as u64, losses);
-    }
-
-    /// Remembers what `applier` has lost, which goes.
-    pub fn forget_applier(&self, applier: &Applier) {
-        self.add_losses(applier.losses());
-    }
-
-    /// Counts what was lost without an applier.
-    pub fn add_losses(&self, losses: &LossCounts) {
-        add_losses(&mut self.earlier_losses(), losses);
-    }
-
-    fn earlier_losses(&self) -> MutexGuard<'_, Losses> {
-        self.earlier_losses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn add_losses(losses: &mut Losses, more: &LossCounts) {
-    for (rule, cause, count) in more.iter() {
-        *losses.entry((rule, cause.name())).or_default() += count;
+        self.progress.count(applier.waiting().map(|(_, count)| count).sum(), applier.losses());
     }
 }

@@ -7,9 +7,11 @@
 //! | an identity without the columns that a rule finds its rows by | rows that are deleted could not be found |
 //! | a `where`, and values that may be stored outside the row | a row that enters the filter may come without them: a pause |
 //! | a foreign key that isn't validated | its edges may have to wait for their ends |
+//! | row-level security that may hide rows of a table from the role | the graph would lack them |
+//! | tables that belong to other roles, and no publication of them | nothing begins: only their owner can make it |
 //! | rights, settings and publications that lack something | nothing begins, or changes are missing |
 
-use crate::mapping::plan::{EdgeIdentity, Plan, PropertyPlan, TablePlan};
+use crate::mapping::plan::{EdgeIdentity, EndPlan, Plan, PropertyPlan, TablePlan};
 use crate::mapping::problem::MappingProblems;
 use crate::mapping::resolve::resolve;
 use crate::mapping::scope::partitions_of;
@@ -94,16 +96,8 @@ pub fn check(
     for planned in &plan.tables {
         let Some(table) = catalogue.table_of(planned.table) else { continue };
         let rule = first_rule(planned, rules);
-        if !table.is_readable {
-            let cause =
-                rule.blame("table", format_args!("{} may not read {}", server.role, display_name(table)));
-            let role = sql_identifier(&server.role);
-            let schema = sql_identifier(&table.schema);
-            let remedy = format!(
-                "GRANT USAGE ON SCHEMA {schema} TO {role}; GRANT SELECT ON {} TO {role}",
-                sql_name(table)
-            );
-            findings.push(Finding::error(cause, Some(remedy)));
+        if let Some(missing) = missing_right(table, &server.role) {
+            findings.push(Finding::error(rule.blame("table", missing.cause), Some(missing.remedy)));
         }
         for part in rows_of(catalogue, table) {
             of_identity(planned, rules, part, &mut findings);
@@ -177,6 +171,22 @@ fn of_publication(
             .unwrap_or(&text);
         let finding = match &problem {
             PublicationProblem::Missing { .. } => {
+                let owned_by_others: Vec<String> = plan
+                    .tables
+                    .iter()
+                    .filter_map(|planned| catalogue.table_of(planned.table))
+                    .filter(|table| !table.rights.may_publish)
+                    .map(display_name)
+                    .collect();
+                if !owned_by_others.is_empty() {
+                    let cause = format!(
+                        "{cause}, and {} may not make it: it does not own {}, so that their owner or a superuser must",
+                        server.role,
+                        owned_by_others.join(", ")
+                    );
+                    findings.push(Finding::error(cause, remedy));
+                    continue;
+                }
                 if !server.may_create {
                     let (database, role) = (sql_identifier(&server.database), sql_identifier(&server.role));
                     let cause =
@@ -219,6 +229,36 @@ fn of_publication(
             findings.push(Finding::error(cause, Some(publish_anew(publication, planned))));
         }
     }
+}
+
+/// A right that a role lacks to read all rows of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MissingRight {
+    /// What it may not do.
+    pub cause: String,
+    /// The SQL that gives it the right.
+    pub remedy: String,
+}
+
+/// What keeps `role`, by which the catalogue of `table` was read, from reading all of its rows.
+#[must_use]
+pub fn missing_right(table: &Table, role: &str) -> Option<MissingRight> {
+    let (quoted, name) = (sql_identifier(role), sql_name(table));
+    if !table.rights.may_read {
+        let schema = sql_identifier(&table.schema);
+        return Some(MissingRight {
+            cause: format!("{role} may not read {}", display_name(table)),
+            remedy: format!("GRANT USAGE ON SCHEMA {schema} TO {quoted}; GRANT SELECT ON {name} TO {quoted}"),
+        });
+    }
+    table.rights.hides_rows.then(|| MissingRight {
+        cause: format!("row-level security of {} may hide rows from {role}", display_name(table)),
+        remedy: match table.rights.may_publish {
+            // An owner sees all rows, unless it is forced to see them as others do.
+            true => format!("ALTER TABLE {name} NO FORCE ROW LEVEL SECURITY"),
+            false => format!("ALTER ROLE {quoted} BYPASSRLS"),
+        },
+    })
 }
 
 /// The SQL that publishes a table with all rows and columns.
@@ -274,16 +314,16 @@ fn of_identity(planned: &TablePlan, rules: &[TableRule], table: &Table, findings
             findings.push(Finding::error(rule.blame(key, cause), Some(identity_sql(table, &columns))));
         }
     }
-    for (rule, columns) in hidden_columns(planned, rules) {
+    for (rule, key, needed_by, columns) in hidden_columns(planned, rules, table) {
         let hidden: Vec<&str> =
             columns.into_iter().filter(|name| !contains(&table.identity_columns, name)).collect();
         if !hidden.is_empty() {
             let cause = format!(
-                "an UPDATE of {name} may leave out the values of {} (TOAST), which a row needs that enters this filter",
+                "an UPDATE of {name} may leave out the values of {} (TOAST), which {needed_by}",
                 hidden.join(", ")
             );
             let remedy = format!("ALTER TABLE {} REPLICA IDENTITY FULL", sql_name(table));
-            findings.push(Finding::warning(rule.blame("where", cause), Some(remedy)));
+            findings.push(Finding::warning(rule.blame(key, cause), Some(remedy)));
         }
     }
 }
@@ -335,33 +375,61 @@ fn located_by<'a>(
     vertices.chain(edges).collect()
 }
 
-/// The rules with a condition, and their columns whose values an update may leave out.
-fn hidden_columns<'a>(planned: &'a TablePlan, rules: &'a [TableRule]) -> Vec<(&'a TableRule, Vec<&'a str>)> {
+/// The rules whose rows may become a vertex or an edge by an update, the key that says so, and what needs those columns that the
+/// update may leave out.
+fn hidden_columns<'a>(
+    planned: &'a TablePlan,
+    rules: &'a [TableRule],
+    table: &Table,
+) -> Vec<(&'a TableRule, &'static str, &'static str, Vec<&'a str>)> {
+    const ENTERS: &str = "a row needs that enters this filter";
+    const REFERS: &str = "an edge needs whose end was null before";
     let of_properties =
         |properties: &[PropertyPlan]| properties.iter().map(|one| one.column).collect::<Vec<_>>();
+    let is_nullable = |end: &EndPlan| {
+        end.key.columns.iter().any(|key| {
+            let column = table.column(&planned.columns[key.column].name);
+            column.is_none_or(|column| column.is_nullable)
+        })
+    };
     let mut found = Vec::new();
     for vertex in &planned.vertices {
-        let Some(condition) = &vertex.condition else { continue };
-        let mut columns = condition.columns();
-        columns.extend(of_properties(&vertex.properties));
-        for edge in &vertex.edges {
-            columns.extend(edge.end.key.columns.iter().map(|key| key.column));
-            columns.extend(of_properties(&edge.properties));
+        let rule = &rules[vertex.rule];
+        if let Some(condition) = &vertex.condition {
+            let mut columns = condition.columns();
+            columns.extend(of_properties(&vertex.properties));
+            for edge in &vertex.edges {
+                columns.extend(edge.end.key.columns.iter().map(|key| key.column));
+                columns.extend(of_properties(&edge.properties));
+            }
+            found.push((rule, "where", ENTERS, columns));
+            continue;
         }
-        found.push((&rules[vertex.rule], columns));
+        // What the vertex has as well is found there.
+        let own = of_properties(&vertex.properties);
+        let mut columns = BTreeSet::new();
+        for edge in vertex.edges.iter().filter(|edge| is_nullable(&edge.end)) {
+            columns
+                .extend(of_properties(&edge.properties).into_iter().filter(|column| !own.contains(column)));
+        }
+        found.push((rule, "edge", REFERS, columns));
     }
     for edge in &planned.edges {
-        let Some(condition) = &edge.condition else { continue };
-        let mut columns = condition.columns();
-        columns.extend(of_properties(&edge.properties));
+        let rule = &rules[edge.rule];
+        let mut columns: BTreeSet<usize> = of_properties(&edge.properties).into_iter().collect();
         columns.extend(edge.start.key.columns.iter().chain(&edge.end.key.columns).map(|key| key.column));
-        found.push((&rules[edge.rule], columns));
+        if let Some(condition) = &edge.condition {
+            columns.extend(condition.columns());
+            found.push((rule, "where", ENTERS, columns));
+        } else if is_nullable(&edge.start) || is_nullable(&edge.end) {
+            found.push((rule, "type", REFERS, columns));
+        }
     }
     let hidden = |columns: BTreeSet<usize>| {
         let columns = columns.into_iter().map(|column| &planned.columns[column]);
         columns.filter(|column| column.may_be_unchanged).map(|column| &*column.name).collect()
     };
-    found.into_iter().map(|(rule, columns)| (rule, hidden(columns))).collect()
+    found.into_iter().map(|(rule, key, needed_by, columns)| (rule, key, needed_by, hidden(columns))).collect()
 }
 
 fn of_foreign_keys(

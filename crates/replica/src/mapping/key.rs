@@ -77,6 +77,22 @@ impl KeyPlan {
         }
     }
 
+    /// As [`KeyPlan::read`], of keys of one column that have the most frequent texts; `None` says nothing of others.
+    ///
+    /// # Panics
+    /// If there are fewer cells than the plan has columns.
+    #[inline]
+    #[must_use]
+    pub fn read_plain(&self, cells: &[Cell<'_>]) -> Option<Value> {
+        match &self.columns[..] {
+            [KeyColumn { column, column_type, is_padded: false }] => match cells[*column] {
+                Cell::Text(text) => column_type.read_plain(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The key of a row; `None` if a part of it is null: such an end refers to nothing.
     ///
     /// Cost: one pass over the texts.

@@ -171,6 +171,14 @@ impl Plan {
         vertices.into_iter().find(|(_, vertex)| vertex.label == label)
     }
 
+    /// Whether a rule leaves out, by its condition, vertices that foreign keys of `vertex` refer to. Then they wait on purpose,
+    /// however many they are.
+    #[must_use]
+    pub fn leaves_out_ends(&self, vertex: &VertexPlan) -> bool {
+        let mut ends = vertex.edges.iter().filter(|edge| edge.waiting.is_some()).map(|edge| &edge.end.label);
+        ends.any(|label| self.label(label).is_some_and(|(_, end)| end.condition.is_some()))
+    }
+
     /// The plan of a table.
     #[must_use]
     pub fn table(&self, table: Oid) -> Option<&TablePlan> {

@@ -41,6 +41,16 @@ impl PropertyForm {
         }
     }
 
+    /// As [`PropertyForm::read`], of the most frequent texts: see [`ColumnType::read_plain`].
+    #[inline]
+    #[must_use]
+    pub fn read_plain(self, column_type: &ColumnType, text: &[u8]) -> Option<Value> {
+        match self {
+            Self::Typed => column_type.read_plain(text),
+            _ => None,
+        }
+    }
+
     /// Reads the text of a cell of a column that is read as `column_type`.
     ///
     /// Cost: as [`ColumnType::read`].

@@ -1,4 +1,4 @@
-//! Used columns: reduces a table's plan to the columns that its rules need, so that no others are copied or read.
+//! Used columns: reduces the plan of a table to the columns that its rules need, so that no others are copied or read.
 
 use crate::mapping::plan::{EdgeIdentity, PlannedColumn, TablePlan};
 use crate::mapping::scope::TableScope;

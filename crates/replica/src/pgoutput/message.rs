@@ -161,6 +161,31 @@ pub enum OldRow<'a> {
     Whole(Tuple<'a>),
 }
 
+/// Where a message stands in its transaction, for those who do not decode it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionEdge {
+    /// A transaction, or a block of one in progress, begins: its rest is on its way.
+    Beginning,
+    /// A block ends, or a transaction is rolled back.
+    Pause,
+    /// A transaction commits.
+    End,
+}
+
+impl TransactionEdge {
+    /// What the message's letter says.
+    #[must_use]
+    #[inline]
+    pub fn of(message: &[u8]) -> Option<Self> {
+        match message.first()? {
+            b'B' | b'S' => Some(Self::Beginning),
+            b'E' | b'A' => Some(Self::Pause),
+            b'C' | b'c' => Some(Self::End),
+            _ => None,
+        }
+    }
+}
+
 impl Message<'_> {
     /// The (sub)transaction that a message within a streamed block names.
     #[must_use]
@@ -175,5 +200,24 @@ impl Message<'_> {
             Message::Logical(message) => message.xid,
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_says_where_a_message_stands_in_its_transaction() {
+        let edges = |letters: &[u8]| -> Vec<_> {
+            letters.iter().map(|letter| TransactionEdge::of(&[*letter, 0])).collect()
+        };
+        use TransactionEdge::{Beginning, End, Pause};
+        assert_eq!(edges(b"BIC"), [Some(Beginning), None, Some(End)]);
+        assert_eq!(
+            edges(b"SRUDTEAc"),
+            [Some(Beginning), None, None, None, None, Some(Pause), Some(Pause), Some(End)]
+        );
+        assert_eq!(TransactionEdge::of(b""), None);
     }
 }

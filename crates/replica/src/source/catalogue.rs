@@ -71,8 +71,26 @@ pub struct Table {
     pub identity_columns: Vec<Box<str>>,
     /// How many rows it has, about; `None` if PostgreSQL never counted.
     pub rows_estimate: Option<u64>,
-    /// Whether this role may read it.
-    pub is_readable: bool,
+    /// What this role may do with it.
+    pub rights: TableRights,
+}
+
+/// What the role that reads a catalogue may do with a table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TableRights {
+    /// Whether it may read the table.
+    pub may_read: bool,
+    /// Whether it may put the table into a publication: it has the rights of the owner, or is a superuser.
+    pub may_publish: bool,
+    /// Whether policies of row-level security may hide rows from it.
+    pub hides_rows: bool,
+}
+
+impl Default for TableRights {
+    /// All rights, and no hidden rows.
+    fn default() -> Self {
+        Self { may_read: true, may_publish: true, hides_rows: false }
+    }
 }
 
 impl Table {

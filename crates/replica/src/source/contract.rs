@@ -8,6 +8,7 @@ use crate::lsn::Lsn;
 use crate::source::batch::{ChangeBatch, RowBatch};
 use crate::source::catalogue::Catalogue;
 use crate::source::error::SourceResult;
+use crate::source::table_cuts::{CutRules, PageRange, TableCuts};
 
 /// Who a source is: a position means something together with these alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +37,8 @@ pub struct CopyRequest {
     /// The snapshot that the rows are read in, as [`CreatedSlot`](crate::source::postgres::slot::CreatedSlot) names it;
     /// `None` for a snapshot of its own.
     pub snapshot: Option<String>,
+    /// The pages whose rows are wanted.
+    pub pages: PageRange,
 }
 
 /// Where a stream begins, and what it holds.
@@ -76,10 +79,16 @@ pub trait Source: Send {
     /// If it cannot be read.
     fn catalogue(&mut self) -> SourceResult<Catalogue>;
 
+    /// Cuts tables that are copied into ranges of pages. A small one stays whole, and so does one that the source cannot cut.
+    ///
+    /// # Errors
+    /// If a table cannot be read.
+    fn cut(&mut self, tables: &[CopyRequest], rules: CutRules) -> SourceResult<TableCuts>;
+
     /// Begins to copy a table, on a connection of its own.
     ///
     /// # Errors
-    /// If the table, a column or the snapshot is not there.
+    /// If the table, a column or the snapshot is not there; a source may say so with the first batch.
     fn copy(&mut self, request: &CopyRequest, cancel: &CancelFlag) -> SourceResult<Box<dyn RowStream>>;
 
     /// Begins a stream of changes, on a connection of its own.

@@ -15,3 +15,4 @@ pub mod postgres;
 pub mod replica_source;
 pub mod scripted;
 pub mod slot_state;
+pub mod table_cuts;

@@ -23,6 +23,7 @@ use crate::source::contract::{ChangeStream, CopyRequest, RowStream, Source, Sour
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
 use crate::source::slot_state::{PLUGIN, SlotState};
+use crate::source::table_cuts::{CutRules, TableCuts};
 use crate::wire::server_error::ServerError;
 
 /// How long a wait for nothing takes.
@@ -241,6 +242,16 @@ impl Source for ScriptedSource {
         Ok(lock(&self.slot).catalogue.clone())
     }
 
+    /// A row is a page.
+    fn cut(&mut self, tables: &[CopyRequest], rules: CutRules) -> SourceResult<TableCuts> {
+        let pages = |table: &CopyRequest| {
+            let known = self.tables.iter();
+            let mut known = known.filter(|known| known.schema == table.schema && known.name == table.table);
+            known.next().map_or(0, |known| known.rows.len() as u64)
+        };
+        Ok(TableCuts::new(tables.iter().map(|table| rules.ranges(&[pages(table)])).collect(), None))
+    }
+
     fn copy(&mut self, request: &CopyRequest, _: &CancelFlag) -> SourceResult<Box<dyn RowStream>> {
         let (schema, table) = (&request.schema, &request.table);
         let is_asked = |known: &&ScriptedTable| known.schema == *schema && known.name == *table;
@@ -258,9 +269,12 @@ impl Source for ScriptedSource {
             request.columns.iter().map(place).collect::<SourceResult<Vec<usize>>>()
         });
         let columns = columns.transpose()?;
+        let (first, end) = (request.pages.first as usize, request.pages.end.map(|end| end as usize));
         let rows = found
             .rows
             .iter()
+            .skip(first)
+            .take(end.map_or(usize::MAX, |end| end - first))
             .map(|row| columns.as_ref().map_or_else(|| row.clone(), |columns| columns_of(row, columns)));
         Ok(Box::new(ScriptedRows { rows: rows.collect(), broken_after: found.broken_after }))
     }

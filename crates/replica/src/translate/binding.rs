@@ -2,10 +2,18 @@
 
 use crate::mapping::plan::{EdgeIdentity, TablePlan};
 use crate::mapping::sql_name::{display_table, sql_table};
-use crate::pgoutput::relation::{Relation, RelationIdentity};
+use crate::pgoutput::relation::{Oid, Relation, RelationIdentity};
 use crate::pgoutput::tuple::{Cell, Tuple};
 use crate::translate::pause::{Drift, RESYNC};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Types of texts of any length: `text` and `varchar`.
+const TEXT_TYPES: [Oid; 2] = [25, 1043];
+
+/// Whether a column changes from the type `one` to `other` without a change of its values.
+pub fn are_texts(one: Oid, other: Oid) -> bool {
+    TEXT_TYPES.contains(&one) && TEXT_TYPES.contains(&other)
+}
 
 /// A table of the plan, bound to a description of the stream.
 #[derive(Clone, Debug)]
@@ -55,7 +63,9 @@ impl TableBinding {
             let column = &relation.columns[place];
             let is_other_modifier =
                 planned.type_modifier.is_some_and(|modifier| modifier != column.type_modifier);
-            if column.type_id != planned.type_id || is_other_modifier {
+            let is_other_type =
+                column.type_id != planned.type_id && !are_texts(column.type_id, planned.type_id);
+            if is_other_type || is_other_modifier {
                 let cause = format!(
                     "has another type now, number {} and modifier {}: PostgreSQL rewrote its values without sending them",
                     column.type_id, column.type_modifier

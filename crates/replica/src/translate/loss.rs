@@ -21,6 +21,28 @@ pub enum LossCause {
 }
 
 impl LossCause {
+    /// All, in the order of their codes.
+    pub const ALL: [Self; 6] = [
+        Self::Condition,
+        Self::UnfitCondition,
+        Self::UnfitKey,
+        Self::NullEnd,
+        Self::UnfitEnd,
+        Self::UnfitValue,
+    ];
+
+    /// The number that stands for it in notes.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The cause that a number in a note stands for.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+
     /// Its name in documents and metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -48,20 +70,18 @@ pub struct LossCounts(BTreeMap<(usize, LossCause), u64>);
 impl LossCounts {
     /// Counts one.
     pub fn count(&mut self, rule: usize, cause: LossCause) {
-        *self.0.entry((rule, cause)).or_default() += 1;
+        self.count_many(rule, cause, 1);
+    }
+
+    /// Counts `count` of them.
+    pub fn count_many(&mut self, rule: usize, cause: LossCause, count: u64) {
+        *self.0.entry((rule, cause)).or_default() += count;
     }
 
     /// Counts those of `other`, too.
     pub fn add(&mut self, other: &Self) {
         for (of, count) in &other.0 {
             *self.0.entry(*of).or_default() += count;
-        }
-    }
-
-    /// Counts those of `other` that `counts`, by rule and cause.
-    pub fn add_some(&mut self, other: &Self, counts: impl Fn(usize, LossCause) -> bool) {
-        for ((rule, cause), count) in other.0.iter().filter(|((rule, cause), _)| counts(*rule, *cause)) {
-            *self.0.entry((*rule, *cause)).or_default() += count;
         }
     }
 

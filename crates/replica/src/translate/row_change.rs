@@ -96,6 +96,19 @@ pub struct RowChanges {
     losses: LossCounts,
 }
 
+/// What [`RowChanges`] are made of.
+#[derive(Debug, Default)]
+pub struct RowChangeParts {
+    /// The changes, in order.
+    pub changes: Vec<RowChange>,
+    /// The cells of all changes.
+    pub cells: Vec<CellChange>,
+    /// Bytes behind keys and cells.
+    pub value_bytes: usize,
+    /// What became neither vertex, edge nor property.
+    pub losses: LossCounts,
+}
+
 impl RowKey {
     /// The key of a vertex, or of an edge that has one.
     #[must_use]
@@ -137,7 +150,9 @@ impl CellChange {
         value.map_or(Self::Null, Self::Value)
     }
 
-    fn heap_bytes(&self) -> usize {
+    /// Memory of its value beside itself, in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
         self.value().map_or(0, Value::heap_bytes)
     }
 }
@@ -187,6 +202,13 @@ impl RowChanges {
         self.changes.capacity() * size_of::<RowChange>()
             + self.cells.capacity() * size_of::<CellChange>()
             + self.value_bytes
+    }
+
+    /// Its parts, for whoever keeps only some of them.
+    #[must_use]
+    pub fn into_parts(self) -> RowChangeParts {
+        let Self { changes, cells, value_bytes, losses } = self;
+        RowChangeParts { changes, cells, value_bytes, losses }
     }
 
     /// Empties it, and keeps its memory.

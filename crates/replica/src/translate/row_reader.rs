@@ -6,7 +6,7 @@ use crate::mapping::key::{KeyPlan, UnreadableKey};
 use crate::mapping::plan::{EdgeIdentity, EdgePlan, PropertyPlan, TablePlan, VertexPlan};
 use crate::pgoutput::tuple::Cell;
 use crate::translate::loss::LossCause;
-use crate::translate::pause::Halt;
+use crate::translate::pause::{Halt, Recovery};
 use crate::translate::row_change::{CellChange, RowChanges, RowContent, RowKey};
 use crate::translate::rules::{EDGE_END_CELLS, RulePlan};
 use crate::value::unfit::UnfitValue as Unfit;
@@ -77,10 +77,16 @@ impl RowReader<'_> {
                 EdgeIdentity::Ends => (&edge.start.key, Some(&edge.end.key)),
             },
         };
-        let first = match self.read_key(first, cells)? {
-            Ok(first) => first,
-            Err(why) => return Ok(Err(why)),
+        let first = match first.read_plain(cells) {
+            Some(first) => first,
+            None => match self.read_key(first, cells)? {
+                Ok(first) => first,
+                Err(why) => return Ok(Err(why)),
+            },
         };
+        if let Some(second) = second.and_then(|second| second.read_plain(cells)) {
+            return Ok(Ok(RowKey { first, second: Some(second) }));
+        }
         let second = match second.map(|second| self.read_key(second, cells)).transpose()? {
             Some(Err(why)) => return Ok(Err(why)),
             second => second.and_then(Result::ok),
@@ -121,13 +127,8 @@ impl RowReader<'_> {
             }
             Err(UndecidedRow::Unreadable { column, cause: UnreadableCell::NewLabel(label) }) => {
                 let cause =
-                    format!("{label:?} is a label that its enum didn't have when the mapping was read");
-                return Err(Halt::new(
-                    self.table,
-                    Some(column),
-                    cause,
-                    "start the replica again, which reads it",
-                ));
+                    format!("{label:?} is a label that its enum didn't have when the enums were read");
+                return Err(Halt::new(self.table, Some(column), cause, "", Recovery::Restart));
             }
         }
         Ok(false)
@@ -138,9 +139,8 @@ impl RowReader<'_> {
         match self.on_unfit() {
             UnfitValue::Null => Ok(()),
             UnfitValue::Stop => {
-                let remedy = "mend the value at the source and `evergraph replica resync`, or set on-unfit = \"null\" \
-                              in its rule and do the same";
-                Err(Halt::new(self.table, Some(column), value.to_string(), remedy))
+                let remedy = "mend the value at the source, or set on-unfit = \"null\" in its rule";
+                Err(Halt::new(self.table, Some(column), value.to_string(), remedy, Recovery::Resync))
             }
         }
     }
@@ -155,13 +155,18 @@ impl RowReader<'_> {
         if !is_shown {
             return Ok(RowContent::Hidden);
         }
-        let keeps = out.cells()[start..].contains(&CellChange::Kept);
+        let keeps = out.cells()[start..].iter().any(|cell| matches!(cell, CellChange::Kept));
         Ok(RowContent::Shown { cells: start, keeps })
     }
 
     fn read_vertex(&self, vertex: &VertexPlan, cells: &[Cell<'_>], out: &mut RowChanges) -> Result<(), Halt> {
         self.read_properties(&vertex.properties, cells, out)?;
         for edge in &vertex.edges {
+            if let Some(end) = edge.end.key.read_plain(cells) {
+                out.push_cell(CellChange::Value(end));
+                self.read_properties(&edge.properties, cells, out)?;
+                continue;
+            }
             let end = self.read_end(&edge.end.key, cells)?;
             let end = end.unwrap_or_else(|why| {
                 if matches!(why, NoValue::Unfit) {
@@ -185,6 +190,10 @@ impl RowReader<'_> {
         let place = out.cells().len();
         let mut ends = [CellChange::Null, CellChange::Null];
         for (cell, end) in ends.iter_mut().zip([&edge.start, &edge.end]) {
+            if let Some(read) = end.key.read_plain(cells) {
+                *cell = CellChange::Value(read);
+                continue;
+            }
             match self.read_end(&end.key, cells)? {
                 Ok(read) => *cell = read,
                 Err(why) => {
@@ -230,6 +239,12 @@ impl RowReader<'_> {
     ) -> Result<(), Halt> {
         for property in properties {
             let column = property.column;
+            if let Cell::Text(text) = cells[column]
+                && let Some(value) = property.form.read_plain(&self.table.columns[column].column_type, text)
+            {
+                out.push_cell(CellChange::Value(value));
+                continue;
+            }
             let cell = match cells[column] {
                 Cell::Null => CellChange::Null,
                 Cell::Unchanged => CellChange::Kept,
@@ -244,7 +259,7 @@ impl RowReader<'_> {
                 Cell::Binary(_) => {
                     let cause = "its text expected, and its binary form came";
                     let remedy = "report this: the stream was not asked for binary values";
-                    return Err(Halt::new(self.table, Some(column), cause, remedy));
+                    return Err(Halt::new(self.table, Some(column), cause, remedy, Recovery::Restart));
                 }
             };
             out.push_cell(cell);

@@ -5,7 +5,7 @@ use crate::pgoutput::message::{Message, OldRow};
 use crate::pgoutput::relation::{Oid, Relation};
 use crate::pgoutput::tuple::{Cell, Tuple};
 use crate::translate::binding::TableBinding;
-use crate::translate::pause::{Drift, Halt, RESYNC};
+use crate::translate::pause::{Drift, Halt, RESYNC, Recovery};
 use crate::translate::row_change::{NewRow, RowChanges, RowContent, RowEvent, RowKey};
 use crate::translate::row_reader::RowReader;
 use crate::translate::rules::{RuleNumber, Rules};
@@ -104,7 +104,7 @@ impl Translator {
         let Some((plan, rules)) = self.rules.of_table(table) else { return Ok(()) };
         if cells.len() != plan.columns.len() {
             let cause = format!("a row of {} columns expected, found {}", plan.columns.len(), cells.len());
-            return Err(Halt::new(plan, None, cause, RESYNC));
+            return Err(Halt::new(plan, None, cause, "", Recovery::Resync));
         }
         let pair = RowPair { old: None, new: Some(cells), is_insert: true, old_hash: None, new_hash: None };
         rules.into_iter().try_for_each(|rule| self.row_by_rule(plan, rule, pair, out))
@@ -121,7 +121,7 @@ impl Translator {
         let Some((plan, rules)) = self.rules.of_table(relation) else { return Ok(()) };
         let Some(binding) = self.bindings.get(&relation) else {
             let cause = "a row came before the description of its table";
-            return Err(Halt::new(plan, None, cause, "start the replica again"));
+            return Err(Halt::new(plan, None, cause, "", Recovery::Restart));
         };
         let old_tuple = match old {
             OldRow::SameKey => None,
@@ -129,15 +129,11 @@ impl Translator {
         };
         if old_tuple.into_iter().chain(new).any(|tuple| !binding.fits(tuple)) {
             let cause = format!("a row of {} columns expected, as its table was described", binding.len());
-            return Err(Halt::new(plan, None, cause, "start the replica again"));
+            return Err(Halt::new(plan, None, cause, "", Recovery::Restart));
         }
         if kind == Kind::Delete && old_tuple.is_none() {
-            return Err(Halt::new(
-                plan,
-                None,
-                "a deleted row came without its key",
-                "start the replica again",
-            ));
+            let cause = "a deleted row came without its key";
+            return Err(Halt::new(plan, None, cause, "", Recovery::Restart));
         }
         let count = plan.columns.len();
         let mut stack = [[Cell::Null; STACK_COLUMNS]; 2];

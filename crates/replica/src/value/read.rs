@@ -28,6 +28,21 @@ impl ColumnType {
         })
     }
 
+    /// As [`ColumnType::read`] of the most frequent texts, whole numbers and UTF-8; `None` says nothing of others.
+    ///
+    /// Cost: some nanoseconds. The error of `read` is so large that moving results costs more than reading a number.
+    #[inline]
+    #[must_use]
+    pub fn read_plain(&self, text: &[u8]) -> Option<Value> {
+        match self {
+            Self::I16 => read_integer(text)?.try_into().ok().map(Value::I16),
+            Self::I32 => read_integer(text)?.try_into().ok().map(Value::I32),
+            Self::I64 => read_integer(text).map(Value::I64),
+            Self::Text => std::str::from_utf8(text).ok().map(Value::from),
+            _ => None,
+        }
+    }
+
     pub(super) fn read_or_cause(&self, bytes: &[u8]) -> Result<Value, UnfitCause> {
         if let Self::Array { element, delimiter } = self {
             return array::read(bytes, element, *delimiter);
@@ -60,6 +75,29 @@ fn parse<T: FromStr>(text: &str, expected: &str) -> Result<T, UnfitCause> {
     text.parse().map_err(|_| UnfitCause::Malformed(expected.to_owned()))
 }
 
+/// The number that at most 18 digits are, perhaps behind a minus.
+#[inline]
+fn read_integer(text: &[u8]) -> Option<i64> {
+    /// So many digits fit, whichever they are.
+    const DIGITS_MAX: usize = 18;
+    let (digits, is_negative) = match text {
+        [b'-', digits @ ..] => (digits, true),
+        digits => (digits, false),
+    };
+    if !(1..=DIGITS_MAX).contains(&digits.len()) {
+        return None;
+    }
+    let mut number = 0;
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        number = number * 10 + i64::from(digit);
+    }
+    Some(if is_negative { -number } else { number })
+}
+
 fn read_numeric(text: &str) -> Result<Decimal, UnfitCause> {
     match text {
         "NaN" => Err(UnfitCause::NotANumber),
@@ -86,6 +124,7 @@ fn read_bytes(text: &str) -> Result<Vec<u8>, UnfitCause> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn read(column_type: &ColumnType, text: &str) -> String {
         match column_type.read(text.as_bytes()) {
@@ -121,6 +160,35 @@ mod tests {
             assert_eq!(found.value_type(), column_type.value_type());
         }
         assert_eq!(ColumnType::built_in(600), None);
+    }
+
+    proptest! {
+        #[test]
+        fn plain_texts_are_read_as_all_are(text in prop_oneof![
+            "[-+]?[0-9]{0,20}", "[0-9]{1,5}", "[-0-9a-zé ]{0,8}", (any::<i64>(), -9..9_i64).prop_map(|(number, near)| {
+                let edge = [0, i64::from(i16::MAX), i64::from(i32::MIN), 999_999_999_999_999_999, number][number as usize % 5];
+                edge.saturating_add(near).to_string()
+            }),
+        ]) {
+            for column_type in [ColumnType::I16, ColumnType::I32, ColumnType::I64, ColumnType::Text, ColumnType::Bool] {
+                if let Some(value) = column_type.read_plain(text.as_bytes()) {
+                    prop_assert_eq!(column_type.read(text.as_bytes()), Ok(value));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_most_frequent_texts_are_plain() {
+        for (column_type, text) in [
+            (ColumnType::I16, "-7"),
+            (ColumnType::I32, "2147483647"),
+            (ColumnType::I64, "0"),
+            (ColumnType::Text, ""),
+        ] {
+            assert!(column_type.read_plain(text.as_bytes()).is_some(), "{text}");
+        }
+        assert_eq!(ColumnType::Text.read_plain(b"\xff"), None);
     }
 
     #[test]

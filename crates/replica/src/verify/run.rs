@@ -1,8 +1,10 @@
-//! Run: compares a snapshot with a source, first by sums, then by hashes where sums differ, then the first differences whole.
+//! Run: compares a snapshot with a source: by sums, then by hashes where sums differ, then the first differences whole.
 
+use crate::copy::options::PART_PAGES_MIN;
 use crate::copy::passes::CopyPass;
 use crate::copy::table_readers::{ReadRules, RowCollector, read_tables};
 use crate::mapping::plan::Plan;
+use crate::mapping::sql_name::display_table;
 use crate::source::contract::Source;
 use crate::verify::consumer::{EntityConsumer, RangeHashes, RangeSums, WholeEntities};
 use crate::verify::difference::{
@@ -18,6 +20,7 @@ use evergraph::Snapshot;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::Result;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 /// Rows of text that a reader takes before it hands over what it kept.
 const BLOCK_BYTES: usize = 16 << 20;
@@ -84,10 +87,10 @@ pub fn verify(
         let flat: Vec<&VertexSubject<'_>> = vertices.iter().flatten().collect();
         let titles: Vec<Title> = flat
             .iter()
-            .map(|subject| (subject.title(), table_title(&subject.table.schema, &subject.table.name)))
+            .map(|subject| (subject.title(), display_table(&subject.table.schema, &subject.table.name)))
             .collect();
         let stage = VertexStage { pass: &vertex_pass, subjects: &vertices };
-        let differences = verifier.compare(&stage, &titles)?;
+        let differences = verifier.compare(&stage, StageReads::new(&vertex_pass, &vertices), &titles)?;
         for (subject, differences) in flat.iter().zip(differences) {
             let mut known = VertexDifferences::default();
             for (identity, kind) in differences {
@@ -113,7 +116,7 @@ pub fn verify(
     let source_vertices = SourceVertices { snapshot, differences: of_labels };
     let stage = EdgeStage { pass: &edge_pass, subjects: &edges, vertices: &source_vertices };
     let first = verifier.report.subjects.len();
-    verifier.compare(&stage, &titles)?;
+    verifier.compare(&stage, StageReads::new(&edge_pass, &edges), &titles)?;
     for (subject, comparison) in flat.iter().zip(&mut verifier.report.subjects[first..]) {
         // Whether ends exist is not known of all.
         let ends = [&subject.source.start, &subject.source.end];
@@ -132,10 +135,6 @@ type Title = (String, String);
 /// What is kept of each subject, if anything is.
 type Kept<K> = Vec<Option<K>>;
 
-fn table_title(schema: &str, name: &str) -> String {
-    crate::mapping::sql_name::display_table(schema, name)
-}
-
 /// What is compared together: all vertices, or all edges.
 trait Stage {
     /// Hands the entities of the graph to consumers, by subject; edges of no subject go to `others`.
@@ -146,12 +145,6 @@ trait Stage {
         others: &mut Vec<(String, EdgeCounts)>,
     ) -> Result<Vec<Option<K>>>;
 
-    /// The pass over the source.
-    fn pass(&self) -> &CopyPass;
-
-    /// How many subjects each read has.
-    fn counts(&self) -> Vec<usize>;
-
     /// What gathers the entities of a read, whose subjects are numbered from `first` on.
     fn collector<'a, K: EntityConsumer>(
         &'a self,
@@ -159,6 +152,24 @@ trait Stage {
         first: usize,
         make: MakeConsumer<'a, K>,
     ) -> Box<dyn RowCollector<Block = Vec<Option<K>>> + 'a>;
+}
+
+/// What a stage reads of the source.
+struct StageReads<'a> {
+    pass: &'a CopyPass,
+    /// For each read, the numbers of its subjects.
+    subjects: Vec<Range<usize>>,
+}
+
+impl<'a> StageReads<'a> {
+    fn new<S>(pass: &'a CopyPass, subjects: &[Vec<S>]) -> Self {
+        let mut next = 0;
+        let ranges = subjects.iter().map(|of_read| {
+            next += of_read.len();
+            next - of_read.len()..next
+        });
+        Self { pass, subjects: ranges.collect() }
+    }
 }
 
 struct VertexStage<'a> {
@@ -188,14 +199,6 @@ impl Stage for VertexStage<'_> {
             Ok(consumer)
         });
         read.collect()
-    }
-
-    fn pass(&self) -> &CopyPass {
-        self.pass
-    }
-
-    fn counts(&self) -> Vec<usize> {
-        self.subjects.iter().map(Vec::len).collect()
     }
 
     fn collector<'a, K: EntityConsumer>(
@@ -237,14 +240,6 @@ impl Stage for EdgeStage<'_> {
         Ok(consumers)
     }
 
-    fn pass(&self) -> &CopyPass {
-        self.pass
-    }
-
-    fn counts(&self) -> Vec<usize> {
-        self.subjects.iter().map(Vec::len).collect()
-    }
-
     fn collector<'a, K: EntityConsumer>(
         &'a self,
         read: usize,
@@ -270,8 +265,13 @@ struct Verifier<'a> {
 
 impl Verifier<'_> {
     /// Compares all subjects of `stage`, and adds to the report. How each differs, by hashes of identities.
-    fn compare<S: Stage>(&mut self, stage: &S, titles: &[Title]) -> Result<Vec<Vec<(u64, DifferenceKind)>>> {
-        let (graph, source) = self.both(stage, titles, &|_| Some(RangeSums::default()))?;
+    fn compare<S: Stage>(
+        &mut self,
+        stage: &S,
+        reads: StageReads<'_>,
+        titles: &[Title],
+    ) -> Result<Vec<Vec<(u64, DifferenceKind)>>> {
+        let (graph, source) = self.both(stage, &reads, titles, &|_| Some(RangeSums::default()))?;
         let sums: Vec<(RangeSums, RangeSums)> =
             graph.into_iter().flatten().zip(source.into_iter().flatten()).collect();
         let mut hashes_left = self.options.memory_bytes / size_of::<EntityHash>() as u64;
@@ -296,14 +296,14 @@ impl Verifier<'_> {
         let mut differences: Vec<Vec<(u64, DifferenceKind)>> = vec![Vec::new(); titles.len()];
         if ranges.iter().any(|ranges| !ranges.is_empty()) {
             let make = |at: usize| (!ranges[at].is_empty()).then(|| RangeHashes::of(ranges[at].clone()));
-            let (graph, source) = self.both(stage, titles, &make)?;
+            let (graph, source) = self.both(stage, &reads, titles, &make)?;
             for (at, (graph, source)) in graph.into_iter().zip(source).enumerate() {
                 if let (Some(graph), Some(source)) = (graph, source) {
                     differences[at] = differing(graph.hashes, source.hashes);
                 }
             }
         }
-        self.describe(stage, titles, &differences)?;
+        self.describe(stage, &reads, titles, &differences)?;
         for (at, (subject, table)) in titles.iter().enumerate() {
             self.report.subjects.push(SubjectComparison {
                 subject: subject.clone(),
@@ -321,6 +321,7 @@ impl Verifier<'_> {
     fn describe<S: Stage>(
         &mut self,
         stage: &S,
+        reads: &StageReads<'_>,
         titles: &[Title],
         differences: &[Vec<(u64, DifferenceKind)>],
     ) -> Result<()> {
@@ -337,7 +338,7 @@ impl Verifier<'_> {
         let make = |at: usize| {
             (!first[at].is_empty()).then(|| WholeEntities::of(first[at].keys().copied().collect()))
         };
-        let (graph, source) = self.both(stage, titles, &make)?;
+        let (graph, source) = self.both(stage, reads, titles, &make)?;
         for (at, (graph, source)) in graph.into_iter().zip(source).enumerate() {
             let (Some(graph), Some(source)) = (graph, source) else { continue };
             for (identity, kind) in &first[at] {
@@ -354,27 +355,27 @@ impl Verifier<'_> {
     fn both<S: Stage, K: EntityConsumer>(
         &mut self,
         stage: &S,
+        reads: &StageReads<'_>,
         titles: &[Title],
         make: MakeConsumer<'_, K>,
     ) -> Result<(Kept<K>, Kept<K>)> {
         let graph = stage.read_graph(&self.graph, make, &mut self.others)?;
-        let mut firsts = Vec::new();
-        let mut next = 0;
-        for count in stage.counts() {
-            firsts.push(next);
-            next += count;
-        }
+        let StageReads { pass, subjects } = reads;
         let is_wanted = |at: usize| graph[at].is_some();
-        let wanted: Vec<usize> = (0..firsts.len())
-            .filter(|read| (firsts[*read]..firsts.get(read + 1).copied().unwrap_or(next)).any(is_wanted))
-            .collect();
-        let reads: Vec<_> = wanted.iter().map(|read| stage.pass().reads[*read].clone()).collect();
+        let wanted: Vec<usize> =
+            (0..subjects.len()).filter(|read| subjects[*read].clone().any(is_wanted)).collect();
+        let reads: Vec<_> = wanted.iter().map(|read| pass.reads[*read].clone()).collect();
         let mut source: Kept<K> = graph.iter().map(|_| None).collect();
-        let rules = ReadRules { snapshot: self.at, readers: self.options.readers, block_bytes: BLOCK_BYTES };
-        let collector = |at: usize| stage.collector(wanted[at], firsts[wanted[at]], make);
+        let rules = ReadRules {
+            snapshot: self.at,
+            readers: self.options.readers,
+            part_pages_min: PART_PAGES_MIN,
+            block_bytes: BLOCK_BYTES,
+        };
+        let collector = |at: usize| stage.collector(wanted[at], subjects[wanted[at]].start, make);
         read_tables(self.source, &reads, rules, collector, self.cancel, |block| {
             self.rows += block.rows;
-            let first = firsts[wanted[block.read]];
+            let first = subjects[wanted[block.read]].start;
             if let Some((title, _)) = titles.get(first) {
                 (self.progress)(&VerifyProgress { subject: title, rows: self.rows });
             }

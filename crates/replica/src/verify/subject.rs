@@ -1,6 +1,5 @@
 //! Subject: what is compared apart: the vertices of one rule, or the edges of one rule or of one foreign key.
 
-use crate::copy::missing_ends::MissingEnds;
 use crate::copy::passes::{CopyPass, EdgeRule, EdgeSource, kept_cells};
 use crate::mapping::plan::{EdgeIdentity, Plan, TablePlan, VertexPlan};
 use evergraph_files::import::mapping::table::MissingEnd;
@@ -56,7 +55,7 @@ pub fn edge_subjects(pass: &CopyPass) -> Vec<Vec<EdgeSubject<'_>>> {
 /// Both passes over the source that a comparison makes: those of a copy for a database that follows.
 #[must_use]
 pub fn passes(plan: &Plan) -> [CopyPass; 2] {
-    [CopyPass::of_vertices(plan, MissingEnds::Kept), CopyPass::of_edges(plan, MissingEnds::Kept)]
+    [CopyPass::of_vertices(plan), CopyPass::of_edges(plan)]
 }
 
 /// The labels of vertices that may stand in for ends of edges.

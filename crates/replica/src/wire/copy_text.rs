@@ -5,6 +5,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use evergraph_graph::bytes::{DecodeError, Decoded};
 
@@ -16,27 +17,43 @@ use evergraph_graph::bytes::{DecodeError, Decoded};
 /// If the row does not end with a line feed, has another one, or has an escape that COPY does not write.
 pub fn read_row<'a>(row: &'a [u8], cells: &mut Vec<Option<Cow<'a, [u8]>>>) -> Decoded<()> {
     cells.clear();
-    let wrong = |offset, expected: &str| DecodeError { offset, expected: expected.to_owned() };
     let Some((b'\n', columns)) = row.split_last() else {
         return Err(wrong(row.len(), "a line feed expected at the end of a row"));
     };
-    if let Some(at) = columns.iter().position(|byte| *byte == b'\n') {
-        return Err(wrong(at, "one row expected, found a second one"));
-    }
-    let mut offset = 0;
-    for column in columns.split(|byte| *byte == b'\t') {
-        cells.push(match column {
-            b"\\N" => None,
-            _ if !column.contains(&b'\\') => Some(Cow::Borrowed(column)),
-            _ => {
-                let text = unescaped(column)
-                    .ok_or_else(|| wrong(offset, "an escape of COPY expected in this column"))?;
-                Some(Cow::Owned(text))
+    let (mut begin, mut is_plain) = (0, true);
+    for (at, byte) in columns.iter().enumerate() {
+        match byte {
+            b'\t' => {
+                cells.push(read_column(columns, begin..at, is_plain)?);
+                (begin, is_plain) = (at + 1, true);
             }
-        });
-        offset += column.len() + 1;
+            b'\\' => is_plain = false,
+            b'\n' => return Err(wrong(at, "one row expected, found a second one")),
+            _ => {}
+        }
     }
+    cells.push(read_column(columns, begin..columns.len(), is_plain)?);
     Ok(())
+}
+
+/// The column in `range` of a row; a plain one has no backslash.
+#[inline]
+fn read_column(row: &[u8], range: Range<usize>, is_plain: bool) -> Decoded<Option<Cow<'_, [u8]>>> {
+    let begin = range.start;
+    let column = &row[range];
+    match column {
+        _ if is_plain => Ok(Some(Cow::Borrowed(column))),
+        b"\\N" => Ok(None),
+        _ => match unescaped(column) {
+            Some(text) => Ok(Some(Cow::Owned(text))),
+            None => Err(wrong(begin, "an escape of COPY expected in this column")),
+        },
+    }
+}
+
+#[cold]
+fn wrong(offset: usize, expected: &str) -> DecodeError {
+    DecodeError { offset, expected: expected.to_owned() }
 }
 
 fn unescaped(column: &[u8]) -> Option<Vec<u8>> {

@@ -165,6 +165,10 @@ impl Session {
                 Some(_) => {}
             }
         };
+        // Most messages are rows of COPY, or changes.
+        if frame.letter == b'd' && matches!(self.state, State::CopyOut | State::CopyBoth) {
+            return Ok(Some(Event::CopyData(self.received.body(&frame))));
+        }
         let unexpected =
             || WireError::Unexpected { letter: char::from(frame.letter), when: self.state.name() };
         let message = read(&self.received, &frame)?;

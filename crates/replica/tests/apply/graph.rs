@@ -20,6 +20,8 @@ type VertexKey = (String, Value);
 pub type Lines = Vec<String>;
 
 struct EdgeRow {
+    /// The place of its rule in the mapping.
+    rule: usize,
     edge_type: String,
     start: VertexKey,
     end: VertexKey,
@@ -27,8 +29,8 @@ struct EdgeRow {
     creates: [bool; 2],
 }
 
-/// What the rows of `source` come to.
-pub fn of_rows(world: &World, source: &Source) -> Lines {
+/// What the rows of `source` come to, and how many of their edges wait for an end, by the place of the rule in the mapping.
+pub fn of_rows(world: &World, source: &Source) -> (Lines, BTreeMap<usize, u64>) {
     let mut vertices: BTreeMap<VertexKey, Properties> = BTreeMap::new();
     let mut edges = Vec::new();
     for plan in &world.plan.tables {
@@ -65,7 +67,14 @@ pub fn of_rows(world: &World, source: &Source) -> Lines {
                         true => (other, me.clone(), [creates, false]),
                     };
                     let edge_type = edge.edge_type.clone();
-                    edges.push(EdgeRow { edge_type, start, end, properties: of_edge, creates });
+                    edges.push(EdgeRow {
+                        rule: vertex.rule,
+                        edge_type,
+                        start,
+                        end,
+                        properties: of_edge,
+                        creates,
+                    });
                 }
                 assert!(vertices.insert(me, own).is_none(), "keys are unique");
             }
@@ -84,6 +93,7 @@ pub fn of_rows(world: &World, source: &Source) -> Lines {
                 }
                 let creates = edge.missing == MissingEnd::Create;
                 edges.push(EdgeRow {
+                    rule: edge.rule,
                     edge_type: edge.edge_type.clone(),
                     start: (edge.start.label.clone(), start),
                     end: (edge.end.label.clone(), end),
@@ -102,12 +112,14 @@ pub fn of_rows(world: &World, source: &Source) -> Lines {
         }
     }
     let is_there = |edge: &&EdgeRow| vertices.contains_key(&edge.start) && vertices.contains_key(&edge.end);
+    let mut waiting = BTreeMap::new();
+    edges.iter().filter(|edge| !is_there(edge)).for_each(|edge| *waiting.entry(edge.rule).or_default() += 1);
     let of_edges = edges
         .iter()
         .filter(is_there)
         .map(|edge| edge_line(&edge.edge_type, &edge.start, &edge.end, &edge.properties));
     let of_vertices = vertices.iter().map(|(vertex, properties)| vertex_line(vertex, properties));
-    sorted(of_edges.chain(of_vertices))
+    (sorted(of_edges.chain(of_vertices)), waiting)
 }
 
 /// What a database has, by its newest commit.

@@ -7,6 +7,7 @@ use crate::stream_bytes::{self as bytes, Field};
 use crate::world::{Kind, World, everything, oid};
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::view::GraphView as _;
+use evergraph_replica::apply::limits::TransactionLimits;
 use evergraph_replica::apply::planted::{Bug, with};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -136,11 +137,19 @@ fn run(world: &World, source: &mut Source, op: &Op) {
 
 /// Runs a history in a database in memory; what went wrong first. `check_each` compares after each transaction.
 fn follow(world: &World, history: &[Vec<Op>]) -> Result<(), String> {
+    follow_within(TransactionLimits::default(), world, history)
+}
+
+fn follow_within(limits: TransactionLimits, world: &World, history: &[Vec<Op>]) -> Result<(), String> {
     let mut source = Source::new(world);
-    let mut replica = Replica::new(world, &source);
+    let mut replica = Replica::within(limits, world, &source);
     for (number, transaction) in history.iter().enumerate() {
         if number % 3 == 2 {
+            let losses = replica.applier.losses().clone();
             replica.reopen(world);
+            if *replica.applier.losses() != losses {
+                return Err(format!("{losses:?} before a restart, {:?} after it", replica.applier.losses()));
+            }
         }
         step(world, &mut source, &mut replica, number, transaction)?;
     }
@@ -169,11 +178,16 @@ fn step(
     if replica.noted() != Some(replica.position()) {
         return Err(format!("transaction {number}: another position is noted"));
     }
-    let (expected, found) = (of_rows(world, source), of_database(world, &replica.database));
-    match differences(&expected, &found) {
-        Some(text) => Err(format!("transaction {number}: {text}")),
-        None => Ok(()),
+    let ((expected, expected_waiting), found) =
+        (of_rows(world, source), of_database(world, &replica.database));
+    if let Some(text) = differences(&expected, &found) {
+        return Err(format!("transaction {number}: {text}"));
     }
+    let waiting = replica.waiting();
+    if waiting != expected_waiting {
+        return Err(format!("transaction {number}: {expected_waiting:?} wait, and {waiting:?} are counted"));
+    }
+    Ok(())
 }
 
 fn on_disk(path: &Path) -> Database {
@@ -187,6 +201,22 @@ proptest! {
     #[test]
     fn after_every_transaction_the_graph_is_what_the_rows_come_to(history in history()) {
         follow(&everything(), &history).map_err(TestCaseError::fail)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 64, ..Config::default() })]
+
+    #[test]
+    fn rows_that_are_loaded_in_bulk_come_to_the_same_graph(
+        inserted in prop::collection::vec(prop::collection::vec((any::<u8>(), any::<Bytes>()), 1..40), 1..4),
+        history in history(),
+    ) {
+        let insert = |(table, values): (u8, Bytes)| Op::Insert(table, values);
+        let inserted = inserted.into_iter().map(|rows| rows.into_iter().map(insert).collect());
+        let history: Vec<Vec<Op>> = inserted.chain(history).collect();
+        let limits = TransactionLimits { bulk_bytes_min: 0, bulk_memory_bytes: 1 << 10, ..Default::default() };
+        follow_within(limits, &everything(), &history).map_err(TestCaseError::fail)?;
     }
 }
 
@@ -283,7 +313,7 @@ fn planted_bugs_are_found() {
         (Bug::KeysInStreamOrder, ""),
         (Bug::UnchangedAsAbsent, "missing"),
         (Bug::NoteApart, "more than one commit"),
-        (Bug::OrphansForgotten, "missing"),
+        (Bug::OrphansForgotten, " wait, and "),
     ] {
         let found = found_with(bug);
         assert!(found.as_ref().is_some_and(|text| text.contains(says)), "{bug:?}: {found:?}");

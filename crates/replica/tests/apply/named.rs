@@ -5,12 +5,17 @@ use crate::replica::Replica;
 use crate::source::{Source, row};
 use crate::world::{TableSpec, World, everything, table};
 use evergraph_replica::apply::applier::Applied;
+use evergraph_replica::count_note::CountNote;
 use evergraph_replica::pgoutput::decoder::Decoder;
 use evergraph_replica::pgoutput::message::Message;
 use evergraph_replica::pgoutput::relation::{Relation, RelationColumn, RelationIdentity};
 use evergraph_replica::row_note::{CREATED_PREFIX, NOTES_OF_RULE_MAX, WAITING_PREFIX};
-use evergraph_replica::translate::loss::LossCause;
+use evergraph_replica::translate::loss::{LossCause, LossCounts};
 use evergraph_replica::translate::translator::Translator;
+use evergraph_storage::indexing::OwnerName;
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// A source with a replica of it.
 struct Case {
@@ -68,9 +73,10 @@ impl Case {
     fn commit(&mut self) -> Applied {
         assert!(self.source.may_commit());
         let applied = self.replica.apply(&mut self.source, usize::MAX).unwrap();
-        let expected = of_rows(&self.world, &self.source);
+        let (expected, waiting) = of_rows(&self.world, &self.source);
         let found = of_database(&self.world, &self.replica.database);
         assert_eq!(differences(&expected, &found), None);
+        assert_eq!(self.replica.waiting(), waiting);
         applied
     }
 
@@ -179,7 +185,7 @@ fn edges_wait_for_their_ends_and_wait_again_when_these_go() {
         (1, false, false)
     );
     case.replica.reopen(&case.world);
-    assert_eq!(case.replica.applier.waiting().map(|(_, count)| count).sum::<usize>(), 1);
+    assert_eq!(case.replica.waiting().values().sum::<u64>(), 2, "the edge, and the foreign key of a person");
     case.update("city", "1", "title", "u").commit();
     assert!(has(&case.lines(), "[LIKES]"));
     case.truncate(&["likes"]).delete("city", "1").commit();
@@ -258,6 +264,33 @@ fn a_row_that_enters_the_graph_without_its_values_stops_and_names_the_sql() {
     case.update("t", "1", "n", "1").commit();
 }
 
+/// It had no value before, without a word: found beside SQL.
+#[test]
+fn an_edge_whose_end_was_null_has_the_values_that_the_update_left_alone_or_stops() {
+    let edge = "edge = [{ type = 'TO', column = 'a', space = 'A', properties = ['doc'] }]\n";
+    for is_promised in [false, true] {
+        let case = |properties: &str| {
+            let mut tables =
+                vec![table("a", "id int", 1), table("b", "id int, a int null, doc text null", 1)];
+            if is_promised {
+                tables[1] = tables[1].clone().refers("a", "a");
+            }
+            let mut case = Case::of(tables, &format!("{TWO}{properties}\n{edge}"));
+            case.insert("a", &["1"]).insert("b", &["1", "null", "Long one"]).commit();
+            case
+        };
+        // Its row's vertex has it, too.
+        let mut known = case("properties = ['doc']");
+        known.update("b", "1", "a", "1").commit();
+        assert!(has(&known.lines(), "[TO]"));
+        let mut unknown = case("properties = []");
+        unknown.update("b", "1", "a", "1");
+        let refusal = unknown.refusal();
+        assert!(refusal.contains("table b, column doc") && refusal.contains("end was null"), "{refusal}");
+        assert!(refusal.contains("ALTER TABLE public.b REPLICA IDENTITY FULL"), "{refusal}");
+    }
+}
+
 #[test]
 fn two_rows_with_one_key_at_the_end_stop() {
     let mut case = Case::new(everything());
@@ -288,6 +321,60 @@ fn rows_that_are_left_out_are_counted_by_rule_and_cause() {
 }
 
 #[test]
+fn losses_are_kept_and_those_of_a_transaction_without_a_commit_come_with_the_next_one() {
+    let mut case = Case::new(everything());
+    case.insert("maybe", &["1", "null", "1", "0"]).commit();
+    let noted = |case: &Case| CountNote::of(&case.replica.database.snapshot().notes()).unwrap().losses;
+    assert_eq!(noted(&case).of(6, LossCause::NullEnd), 1);
+    let mut idle = LossCounts::default();
+    idle.count_many(6, LossCause::NullEnd, 4);
+    case.replica.applier.count_losses(&idle);
+    assert_eq!(case.replica.applier.losses().of(6, LossCause::NullEnd), 5);
+    assert_eq!(noted(&case).of(6, LossCause::NullEnd), 1, "the position is that of before, too");
+    let position = case.replica.position();
+    case.replica.applier.note_position(&mut case.replica.ownership, &position).unwrap();
+    assert_eq!(noted(&case).of(6, LossCause::NullEnd), 5);
+    case.replica.reopen(&case.world);
+    assert_eq!(case.replica.applier.losses().of(6, LossCause::NullEnd), 5);
+}
+
+#[test]
+fn foreign_keys_that_wait_are_counted_with_their_rule_until_their_end_is_there() {
+    let mut case = Case::new(everything());
+    case.insert("ref", &["1", "7", "k", "0"]).insert("ref", &["2", "7", "k", "0"]);
+    case.insert("ref", &["3", "null", "k", "0"]).commit();
+    let rule = 8;
+    assert_eq!(case.replica.waiting(), BTreeMap::from([(rule, 2)]), "a null waits for nothing");
+    case.replica.reopen(&case.world);
+    assert_eq!(case.replica.waiting(), BTreeMap::from([(rule, 2)]));
+    case.insert("pair", &["7", "k", "v"]).commit();
+    assert_eq!(case.replica.waiting(), BTreeMap::new());
+    case.delete("pair", "7").commit();
+    assert_eq!(case.replica.waiting(), BTreeMap::from([(rule, 2)]));
+    case.update("ref", "1", "k1", "null").delete("ref", "2").commit();
+    assert_eq!(case.replica.waiting(), BTreeMap::new());
+}
+
+#[test]
+fn more_waiting_foreign_keys_than_a_rule_may_have_stop_unless_a_condition_leaves_out_what_they_refer_to() {
+    let mut case = Case::new(everything());
+    for id in 0..=NOTES_OF_RULE_MAX {
+        let fields = [id.to_string(), "1".to_owned(), "k".to_owned(), "0".to_owned()];
+        let table = crate::world::oid(case.world.table("ref"));
+        let fields = fields.map(crate::stream_bytes::Field::Text);
+        case.source.messages.push(crate::stream_bytes::insert(table, &fields));
+    }
+    let refusal = case.replica.apply(&mut case.source, 1000).unwrap_err();
+    assert!(refusal.contains("table ref") && refusal.contains("more than 100,000 foreign keys"), "{refusal}");
+    assert_eq!(case.replica.waiting(), BTreeMap::new());
+    let leaves_out_ends = |label: &str| {
+        let plan = &case.world.plan;
+        plan.leaves_out_ends(plan.label(label).unwrap().1)
+    };
+    assert!(leaves_out_ends("Person") && !leaves_out_ends("Ref"), "City has a condition, Pair none");
+}
+
+#[test]
 fn more_waiting_rows_than_a_rule_may_have_stop() {
     let mut case = Case::new(everything());
     for id in 0..=NOTES_OF_RULE_MAX {
@@ -298,6 +385,47 @@ fn more_waiting_rows_than_a_rule_may_have_stop() {
     }
     let refusal = case.replica.apply(&mut case.source, 1000).unwrap_err();
     assert!(refusal.contains("table likes") && refusal.contains("more than 100,000"), "{refusal}");
+    assert_eq!(case.notes(WAITING_PREFIX), 0);
+}
+
+#[test]
+fn a_commit_that_a_new_unique_index_refuses_is_tried_again_from_the_beginning() {
+    let mut case = Case::new(everything());
+    let (database, began) = (case.replica.database.clone(), Instant::now());
+    let (begin, begun) = mpsc::channel::<Duration>();
+    let (end, ended) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for wait in begun {
+                std::thread::sleep(wait);
+                database.create_unique_index("Person", "doc").unwrap();
+                end.send(()).unwrap();
+            }
+        });
+        let (begin, mut number, mut wait) = (begin, 0, Duration::ZERO);
+        loop {
+            for _ in 0..200 {
+                number += 1;
+                let id = number.to_string();
+                case.insert("person", &[&id, "a", &format!("d{id}"), "0", "null", &id]);
+                // One waits as a note, and one makes a vertex for another row.
+                case.insert("likes", &[&id, "0", "1"]).insert("gift", &[&id, "t", &format!("1{id}000")]);
+            }
+            begin.send(wait).unwrap();
+            let applied = case.commit();
+            ended.recv().unwrap();
+            assert_eq!(case.notes(WAITING_PREFIX), number);
+            if applied.tries > 1 {
+                break;
+            }
+            case.replica.database.drop_index(OwnerName::Label("Person"), "doc", None).unwrap();
+            assert!(began.elapsed() < Duration::from_secs(60), "no index became ready during a transaction");
+            // Into the middle of the next one.
+            wait = (applied.times.look_up + applied.times.vertices + applied.times.edges) / 4;
+        }
+    });
+    case.replica.reopen(&case.world);
+    case.insert("city", &["0", "t"]).commit();
     assert_eq!(case.notes(WAITING_PREFIX), 0);
 }
 

@@ -6,6 +6,7 @@ use evergraph::Database;
 use evergraph::ownership::Ownership;
 use evergraph_replica::apply::applier::{Applied, Applier};
 use evergraph_replica::apply::fold::TransactionFold;
+use evergraph_replica::apply::limits::TransactionLimits;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::pgoutput::decoder::Decoder;
 use evergraph_replica::pgoutput::message::Message;
@@ -13,6 +14,7 @@ use evergraph_replica::position::{POSITION_NOTE, Position};
 use evergraph_replica::postgres_time::PostgresTime;
 use evergraph_replica::translate::row_change::RowChanges;
 use evergraph_replica::translate::translator::Translator;
+use std::collections::BTreeMap;
 
 /// What the database follows.
 pub const SOURCE: &str = "a source of tests";
@@ -31,6 +33,12 @@ impl Replica {
         Self::of(Database::in_memory().unwrap(), world, source)
     }
 
+    /// The same, with other limits for one transaction.
+    pub fn within(limits: TransactionLimits, world: &World, source: &Source) -> Self {
+        let replica = Self::new(world, source);
+        Self { fold: TransactionFold::of_rules(replica.translator.rules(), limits), ..replica }
+    }
+
     /// Follows with a database that may have followed before.
     pub fn of(database: Database, world: &World, source: &Source) -> Self {
         let mut ownership = database.own(SOURCE).unwrap();
@@ -40,7 +48,7 @@ impl Replica {
             let Message::Relation { relation, .. } = Decoder::new().decode(&bytes).unwrap() else { panic!() };
             translator.describe(&relation).unwrap();
         }
-        let fold = TransactionFold::of_rules(translator.rules());
+        let fold = TransactionFold::of_rules(translator.rules(), TransactionLimits::default());
         Self { database, ownership, applier, translator, fold, number: 0 }
     }
 
@@ -65,6 +73,11 @@ impl Replica {
         let position = self.position();
         let applied = self.applier.apply(&mut self.ownership, &self.fold, &position);
         applied.map_err(|error| error.to_string())
+    }
+
+    /// How many rows and foreign keys wait, by the place of their rule in the mapping.
+    pub fn waiting(&self) -> BTreeMap<usize, u64> {
+        self.applier.waiting().collect()
     }
 
     /// The position of the newest transaction.

@@ -4,7 +4,9 @@ use evergraph_files::import::mapping::document::Mapping;
 use evergraph_replica::mapping::plan::Plan;
 use evergraph_replica::mapping::resolve::resolve;
 use evergraph_replica::pgoutput::relation::RelationIdentity;
-use evergraph_replica::source::catalogue::{Catalogue, Column, ForeignKey, Key, Table, TableKind};
+use evergraph_replica::source::catalogue::{
+    Catalogue, Column, ForeignKey, Key, Table, TableKind, TableRights,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -159,7 +161,7 @@ fn catalogue(tables: &[TableSpec]) -> Catalogue {
         identity: if spec.is_full { RelationIdentity::Full } else { RelationIdentity::PrimaryKey },
         identity_columns: if spec.is_full { Vec::new() } else { boxed(&spec.key) },
         rows_estimate: None,
-        is_readable: true,
+        rights: TableRights::default(),
     };
     Catalogue { tables: tables.iter().enumerate().map(of).collect(), ..Catalogue::default() }
 }

@@ -8,12 +8,17 @@ use crate::shop::below;
 use evergraph::{Database, Durability};
 use evergraph_replica::lsn::Lsn;
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What ends a wait that a test does not expect to end.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Histories of this test; `EVERGRAPH_REPLICA_HISTORIES` says another number.
-const HISTORIES: u64 = 40;
+/// Histories of this test, with some 2,000 power cuts; `EVERGRAPH_REPLICA_HISTORIES` says another number.
+const HISTORIES: u64 = 800;
+/// Histories at a time: they wait more than they compute.
+const THREADS: usize = 4;
+/// How long a replica lives at most until power is cut, in microseconds.
+const LIFE_US_MAX: u64 = 20_000;
 /// Transactions of one history.
 const TRANSACTIONS: u64 = 40;
 
@@ -36,13 +41,13 @@ fn crash(directory: &MemoryDirectory, random: &mut u64) -> MemoryDirectory {
     }
 }
 
-/// One history: lives that end with a power cut, until a last one that follows to the end.
-fn play(seed: u64) {
+/// One history: lives that end with a power cut, until a last one that follows to the end. How often power was cut.
+fn play(seed: u64) -> u64 {
     let mut random = seed;
     let scenario = Scenario::new(&mut random, TRANSACTIONS, Faults::Random);
     let mut directory = MemoryDirectory::new("replica");
-    let mut cuts = below(&mut random, 6);
-    loop {
+    let cuts = below(&mut random, 6);
+    for life in 0.. {
         let durability = match below(&mut random, 4) {
             0 => Durability::Sync,
             1 => Durability::None,
@@ -52,7 +57,7 @@ fn play(seed: u64) {
         check_survival(&scenario, &database, scenario.confirmed(), seed);
         let cut = Cut::default();
         let replica = follow_until_cut(&database, &scenario, &cut).unwrap();
-        if cuts == 0 {
+        if life == cuts {
             follow_to_the_end(&scenario, &replica, seed);
             let began = Instant::now();
             while scenario.confirmed() < scenario.end() {
@@ -62,11 +67,10 @@ fn play(seed: u64) {
             }
             replica.stop().unwrap();
             database.close().unwrap();
-            return;
+            break;
         }
-        cuts -= 1;
-        let (began, life) = (Instant::now(), Duration::from_micros(below(&mut random, 20_000)));
-        while began.elapsed() < life {
+        let (began, time) = (Instant::now(), Duration::from_micros(below(&mut random, LIFE_US_MAX)));
+        while began.elapsed() < time {
             scenario.check(&database.snapshot());
             for epoch in replica.epochs() {
                 if let Some(snapshot) = replica.open_epoch(epoch.number) {
@@ -77,6 +81,7 @@ fn play(seed: u64) {
         directory = cut.off(|| crash(&directory, &mut random));
         drop(replica);
     }
+    cuts
 }
 
 /// What a power cut left has everything that the source was told of.
@@ -117,9 +122,21 @@ fn power_cuts_lose_and_double_nothing_and_confirm_nothing_early() {
         Ok(text) => text.parse::<u64>().expect("EVERGRAPH_REPLICA_SEED is a number") - 1,
         Err(_) => 0,
     };
-    for seed in first..first + histories() {
-        play(seed);
-    }
+    let (next, end, cuts) = (AtomicU64::new(first), first + histories(), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    cuts.fetch_add(play(seed), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    println!("{} power cuts in {} histories", cuts.into_inner(), histories());
 }
 
 #[test]

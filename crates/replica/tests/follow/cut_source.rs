@@ -12,6 +12,7 @@ use evergraph_replica::source::error::{SourceError, SourceResult};
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
 use evergraph_replica::source::scripted::ScriptedSource;
 use evergraph_replica::source::slot_state::SlotState;
+use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -83,6 +84,10 @@ impl Source for CutSource {
 
     fn catalogue(&mut self) -> SourceResult<Catalogue> {
         self.cut.joined(|| self.inner.catalogue())
+    }
+
+    fn cut(&mut self, tables: &[CopyRequest], rules: CutRules) -> SourceResult<TableCuts> {
+        self.cut.joined(|| self.inner.cut(tables, rules))
     }
 
     fn copy(&mut self, request: &CopyRequest, cancel: &CancelFlag) -> SourceResult<Box<dyn RowStream>> {

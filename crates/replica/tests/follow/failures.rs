@@ -2,12 +2,11 @@
 
 use crate::graph::position;
 use crate::messages;
-use crate::scenario::{Faults, Scenario, follow, open, options};
+use crate::scenario::{Faults, Scenario, follow, open, options, pause};
 use crate::shop::{self, ITEM, ITEM_COLUMNS, OWNER, OWNER_COLUMNS};
 use evergraph::{Database, Durability, ErrorKind, Options, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::detach::detach;
-use evergraph_replica::follow::pause::Pause;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::source::catalogue::Catalogue;
@@ -34,18 +33,6 @@ fn start(database: &Database, scenario: &Scenario) -> Replica {
 
 fn wait(replica: &Replica, end: Lsn) {
     assert!(replica.wait(end, WAIT_MAX).unwrap(), "{:?}", replica.status());
-}
-
-/// The pause that comes.
-fn pause(replica: &Replica) -> Pause {
-    let began = Instant::now();
-    loop {
-        if let Some(pause) = replica.status().state.pause() {
-            return pause;
-        }
-        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// All of the scenario's own transactions are here, and none behind them.

@@ -3,14 +3,27 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
+mod beside_sql;
 mod crashes;
 mod cut_source;
+#[path = "../postgres/data_sets.rs"]
+#[allow(dead_code, reason = "other tests use more of it")]
+mod data_sets;
 mod failures;
+mod follower;
 mod graph;
 mod messages;
 mod postgres;
+mod prefix;
+mod random;
 mod scenario;
 #[path = "../postgres/server.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod server;
 mod shop;
+mod snb_stream;
+#[path = "../../../../tests/tests/real_data/snb_updates.rs"]
+mod snb_updates;
+mod source_changes;
+#[path = "../postgres/sql_graph.rs"]
+mod sql_graph;

@@ -1,17 +1,16 @@
 //! With a real PostgreSQL: changes follow, whatever is killed, dropped or altered, and the graph equals SQL's rows.
 
+use crate::follower::{Follower, WAIT_MAX, catch_up, follow};
 use crate::graph::Graph;
+use crate::scenario::pause;
 use crate::server::{TestDatabase, TestServer, connect, run_sql};
 use crate::shop::{self, Shop, below};
-use evergraph::{Database, Durability, Options, ReadByName as _};
+use evergraph::{Database, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::detach::detach;
-use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
-use evergraph_replica::follow::pause::Pause;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::server::PostgresSource;
-use evergraph_replica::source::postgres::settings::ConnectionSettings;
 use evergraph_replica::source::postgres::slot;
 use evergraph_replica::status::ReplicaState;
 use evergraph_replica::status_file::{self, ReplicaLife};
@@ -19,66 +18,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-const WAIT_MAX: Duration = Duration::from_secs(60);
 const TABLES: &str = "CREATE TABLE owner (id int PRIMARY KEY, name text);
     CREATE TABLE item (id int PRIMARY KEY, owner_id int, title text)";
-
-/// A database here that follows one there.
-struct Follower {
-    folder: tempfile::TempDir,
-    settings: ConnectionSettings,
-    mapping: String,
-    slot: String,
-}
-
-impl Follower {
-    fn new(settings: ConnectionSettings, mapping: &str) -> Self {
-        let slot = format!("follow_{}", settings.database);
-        Self { folder: tempfile::tempdir().unwrap(), settings, mapping: mapping.to_owned(), slot }
-    }
-
-    fn open(&self) -> Database {
-        let options =
-            Options { durability: Durability::Interval(Duration::from_millis(10)), ..Options::default() };
-        Database::open_with(self.folder.path().join("db"), &options).unwrap()
-    }
-
-    fn try_start(&self, database: &Database) -> evergraph::Result<Replica> {
-        let mapping = ReplicaMapping { name: "shop.toml".into(), text: self.mapping.clone() };
-        let mut options = ReplicaOptions::new(mapping);
-        options.slot = Some(self.slot.clone());
-        options.temporary = self.folder.path().to_owned();
-        options.intervals = FollowIntervals {
-            watch: Duration::from_millis(300),
-            position: Duration::from_millis(500),
-            ..FollowIntervals::default()
-        };
-        let source = PostgresSource::new(self.settings.clone(), CancelFlag::default());
-        Replica::start(database.clone(), Box::new(source), options, &|_| (), &CancelFlag::default())
-    }
-
-    fn start(&self, database: &Database) -> Replica {
-        self.try_start(database).unwrap()
-    }
-}
-
-/// Waits for all that the source has now.
-fn catch_up(replica: &Replica) {
-    // The end of the log may be in the middle of a record that nobody has written yet.
-    let end = replica.source_position().unwrap();
-    assert!(replica.wait(end, WAIT_MAX).unwrap(), "{end} is not here: {:?}", replica.status());
-}
-
-fn pause(replica: &Replica) -> Pause {
-    let began = Instant::now();
-    loop {
-        if let Some(pause) = replica.status().state.pause() {
-            return pause;
-        }
-        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// What SQL has.
 fn rows(connection: &mut Connection) -> Shop {
@@ -181,6 +122,53 @@ fn a_database_is_copied_followed_stopped_and_followed_again() {
 }
 
 #[test]
+fn what_was_lost_and_what_waits_is_known_after_a_restart_before_the_source_answers() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(&format!(
+        "{TABLES}; INSERT INTO owner VALUES (1, 'a'), (2, 'hidden'); INSERT INTO item VALUES (1, 7, 't'), (2, 8, 't')"
+    ));
+    let mapping =
+        shop::MAPPING.replacen("label = 'Owner'\n", "label = 'Owner'\nwhere = \"name <> 'hidden'\"\n", 1);
+    let follower = Follower::new(there.settings(), &mapping);
+    let lost = |replica: &Replica| {
+        let status = replica.status();
+        let losses = status.losses.iter().map(|loss| (loss.rule.clone(), loss.cause.clone(), loss.count));
+        (losses.collect::<Vec<_>>(), status.waiting_rows)
+    };
+    let condition = |count| vec![("Owner".to_owned(), "condition".to_owned(), count)];
+    let wait_for = |replica: &Replica, expected: &(Vec<(String, String, u64)>, u64)| {
+        let began = Instant::now();
+        while lost(replica) != *expected {
+            assert!(began.elapsed() < WAIT_MAX, "{:?}, not {expected:?}", lost(replica));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let database = follower.open();
+    let replica = follower.start(&database);
+    assert_eq!(lost(&replica), (condition(1), 2), "those of the copy");
+    // Alone in its transaction, beside others, and as a key that waits no longer.
+    there.run("INSERT INTO owner VALUES (3, 'hidden')");
+    there.run("INSERT INTO owner VALUES (4, 'hidden'), (7, 'c')");
+    there.run("INSERT INTO owner VALUES (5, 'hidden')");
+    catch_up(&replica);
+    let expected = (condition(4), 1);
+    wait_for(&replica, &expected);
+    replica.stop().unwrap();
+    database.close().unwrap();
+    drop(database);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    assert_eq!(lost(&replica), expected, "before the source answered");
+    catch_up(&replica);
+    wait_for(&replica, &expected);
+    there.run("UPDATE owner SET name = 'hidden' WHERE id = 7");
+    catch_up(&replica);
+    wait_for(&replica, &(condition(5), 2));
+    replica.stop().unwrap();
+}
+
+#[test]
 fn a_killed_postgresql_is_followed_again_when_it_is_back_also_on_another_timeline() {
     let Some(mut server) = TestServer::own() else { return };
     let settings = server.settings("postgres");
@@ -232,10 +220,7 @@ fn a_dropped_slot_is_a_pause_and_the_graph_stays_readable() {
     let Some(server) = TestServer::shared() else { return };
     let there = server.database();
     there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
-    catch_up(&replica);
+    let (follower, database, replica) = follow(&there, shop::MAPPING);
     replica.stop().unwrap();
     there.run(&format!("SELECT pg_drop_replication_slot('{}')", follower.slot));
     let replica = follower.start(&database);
@@ -253,10 +238,7 @@ fn a_foreign_key_that_is_dropped_is_a_pause_where_edges_relied_on_it() {
         "{TABLES}; ALTER TABLE item ADD CONSTRAINT owned FOREIGN KEY (owner_id) REFERENCES owner;
          INSERT INTO owner VALUES (1, 'a'); INSERT INTO item VALUES (1, 1, 't')"
     ));
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
-    catch_up(&replica);
+    let (_follower, _database, replica) = follow(&there, shop::MAPPING);
     there.run("ALTER TABLE item DROP CONSTRAINT owned");
     let pause = pause(&replica);
     assert!(pause.cause.contains("a foreign key to Owner was dropped"), "{pause}");
@@ -269,10 +251,7 @@ fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
     let (there, busy) = (server.database(), server.database());
     there.run(TABLES);
     busy.run("CREATE TABLE t (id int, v text)");
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
-    catch_up(&replica);
+    let (follower, database, replica) = follow(&there, shop::MAPPING);
     let before = database.store().statistics().commits;
     busy.run("INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series(1, 40000) n; CHECKPOINT");
     let mut watcher = there.connect();
@@ -298,9 +277,7 @@ fn a_new_column_is_followed_and_one_with_a_default_or_a_dropped_one_is_a_pause()
     let Some(server) = TestServer::shared() else { return };
     let there = server.database();
     there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a'), (2, 'b')"));
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
+    let (follower, database, replica) = follow(&there, shop::MAPPING);
     there.run(
         "ALTER TABLE owner ADD COLUMN city text; UPDATE owner SET city = 'Ulm' WHERE id = 1;
          INSERT INTO owner VALUES (3, 'c', 'Bonn')",
@@ -331,10 +308,7 @@ fn a_new_column_is_followed_and_one_with_a_default_or_a_dropped_one_is_a_pause()
 
     let there = server.database();
     there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
-    catch_up(&replica);
+    let (_follower, database, replica) = follow(&there, shop::MAPPING);
     there.run("ALTER TABLE owner DROP COLUMN name; INSERT INTO owner VALUES (2)");
     let pause = self::pause(&replica);
     assert!(pause.cause.contains("column name") && pause.cause.contains("owner"), "{pause}");
@@ -352,12 +326,9 @@ fn partitions_that_are_made_are_followed_and_those_attached_or_dropped_are_a_pau
     let count = |database: &Database| database.snapshot().vertices(Some("Event")).unwrap().len();
     let begin = |there: &TestDatabase| {
         there.run(&format!("{PARTED}; INSERT INTO event VALUES (1, '2024-01-02')"));
-        let follower = Follower::new(there.settings(), RULE);
-        let database = follower.open();
-        let replica = follower.start(&database);
-        catch_up(&replica);
-        assert_eq!(count(&database), 1);
-        (follower, database, replica)
+        let following = follow(there, RULE);
+        assert_eq!(count(&following.1), 1);
+        following
     };
     let there = server.database();
     let (_follower, database, replica) = begin(&there);
@@ -417,64 +388,5 @@ fn a_new_replica_is_refused_with_the_sql_that_helps_and_leaves_nothing() {
     let replica = follower.start(&database);
     catch_up(&replica);
     assert!(database.snapshot().find("Owner", "id", 1).unwrap().is_some());
-    replica.stop().unwrap();
-}
-
-/// Transactions are numbered in the order of their commits: each adds an item and notes how many there are.
-#[test]
-fn every_snapshot_and_every_epoch_is_a_prefix_of_the_sources_transactions() {
-    let Some(server) = TestServer::shared() else { return };
-    let there = server.database();
-    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (0, '0')"));
-    let follower = Follower::new(there.settings(), shop::MAPPING);
-    let database = follower.open();
-    let replica = follower.start(&database);
-    catch_up(&replica);
-    let check = |snapshot: &evergraph::Snapshot| {
-        let owner = snapshot.find("Owner", "id", 0).unwrap().expect("it was there from the beginning");
-        let noted =
-            snapshot.get(owner, "name").unwrap().and_then(|name| name.as_str().map(str::to_owned)).unwrap();
-        let items = snapshot.vertices(Some("Item")).unwrap();
-        assert_eq!(items.len().to_string(), noted);
-        let edges = snapshot.edges(owner, evergraph::Direction::In, &["OF"]).unwrap_or_default();
-        assert_eq!(edges.len(), items.len());
-        crate::graph::position(snapshot).unwrap().end
-    };
-    std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..2)
-            .map(|writer| {
-                let there = &there;
-                scope.spawn(move || {
-                    let mut connection = there.connect();
-                    for number in 0..150 {
-                        let id = number * 2 + writer;
-                        run_sql(
-                            &mut connection,
-                            &format!(
-                                "BEGIN; UPDATE owner SET name = (name::int + 1)::text WHERE id = 0; \
-                                 INSERT INTO item VALUES ({id}, 0, 't'); COMMIT"
-                            ),
-                        );
-                    }
-                })
-            })
-            .collect();
-        let (mut newest, mut looks) = (evergraph_replica::lsn::Lsn::ZERO, 0);
-        while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
-            let end = check(&database.snapshot());
-            assert!(end >= newest, "positions never go back: {newest}, then {end}");
-            newest = end;
-            for epoch in replica.epochs() {
-                if let Some(snapshot) = replica.open_epoch(epoch.number) {
-                    assert_eq!(check(&snapshot), epoch.position.end);
-                    looks += 1;
-                }
-            }
-        }
-        assert!(looks > 0);
-    });
-    catch_up(&replica);
-    check(&database.snapshot());
-    assert_eq!(database.snapshot().vertices(Some("Item")).unwrap().len(), 300);
     replica.stop().unwrap();
 }

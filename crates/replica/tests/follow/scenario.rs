@@ -7,6 +7,7 @@ use crate::shop::{self, Shop, below};
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::pause::Pause;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::source::replica_source::ReplicaSource;
@@ -14,8 +15,10 @@ use evergraph_replica::source::scripted::{ScriptStep, ScriptedSource};
 use evergraph_storage::io::memory::MemoryDirectory;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// How long a pause may take to come.
+const PAUSE_TIME_MAX: Duration = Duration::from_secs(60);
 /// Bytes of log from one transaction's end to the next one's.
 const TRANSACTION_BYTES: u64 = 100;
 
@@ -24,6 +27,8 @@ pub struct Scenario {
     pub source: ScriptedSource,
     /// By the end of the transaction that made it so; the first is the copy.
     pub states: BTreeMap<Lsn, Graph>,
+    /// Whether transactions that only insert rows are loaded in bulk, however small they are.
+    pub loads_in_bulk: bool,
 }
 
 /// What goes wrong at the source, in a script.
@@ -65,7 +70,7 @@ impl Scenario {
             }
         }
         source.go_on(steps);
-        Self { source, states }
+        Self { source, states, loads_in_bulk: below(random, 2) == 0 }
     }
 
     /// The end of the last transaction.
@@ -166,5 +171,19 @@ pub fn follow(database: &Database, source: Box<dyn ReplicaSource>) -> evergraph:
 
 /// Follows a source that can be cut off.
 pub fn follow_until_cut(database: &Database, scenario: &Scenario, cut: &Cut) -> evergraph::Result<Replica> {
-    follow(database, Box::new(CutSource::new(&scenario.source, cut)))
+    let options = ReplicaOptions { bulk_bytes_min: scenario.loads_in_bulk.then_some(0), ..options() };
+    let source = Box::new(CutSource::new(&scenario.source, cut));
+    Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())
+}
+
+/// The pause that comes.
+pub fn pause(replica: &Replica) -> Pause {
+    let began = Instant::now();
+    loop {
+        if let Some(pause) = replica.status().state.pause() {
+            return pause;
+        }
+        assert!(began.elapsed() < PAUSE_TIME_MAX, "{:?}", replica.status());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

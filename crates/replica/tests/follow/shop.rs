@@ -4,7 +4,7 @@ use crate::messages;
 use evergraph_graph::split_mix::{GAMMA, mix};
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::pgoutput::relation::RelationIdentity;
-use evergraph_replica::source::catalogue::{Catalogue, Column, Key, Table, TableKind};
+use evergraph_replica::source::catalogue::{Catalogue, Column, Key, Table, TableKind, TableRights};
 use evergraph_replica::source::contract::SourceIdentity;
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ pub fn table(id: u32, name: &str, columns: &[(&str, u32)]) -> Table {
         identity: RelationIdentity::PrimaryKey,
         identity_columns: vec!["id".into()],
         rows_estimate: None,
-        is_readable: true,
+        rights: TableRights::default(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::server::TestServer;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::pgoutput::relation::RelationIdentity;
-use evergraph_replica::source::catalogue::{Key, TableKind, TypeKind};
+use evergraph_replica::source::catalogue::{Key, TableKind, TableRights, TypeKind};
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
 
@@ -100,7 +100,7 @@ fn a_catalogue_has_tables_keys_identities_partitions_and_publications() {
     ] {
         let table = catalogue.table("public", table).unwrap();
         assert_eq!((table.identity, names(&table.identity_columns)), (identity, columns.to_vec()));
-        assert!(table.is_readable);
+        assert_eq!(table.rights, TableRights::default());
     }
     assert_eq!(catalogue.table("public", "whole").unwrap().rows_estimate, Some(10));
     assert_eq!(orders.rows_estimate, None);

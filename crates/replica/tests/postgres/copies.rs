@@ -22,6 +22,7 @@ use evergraph_replica::row_note::{CREATED_PREFIX, WAITING_PREFIX, WaitingEdge};
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::shared_snapshot::SharedSnapshot;
+use evergraph_replica::source::table_cuts::PageRange;
 use evergraph_replica::translate::loss::LossCause;
 use evergraph_replica::verify::difference::{DifferenceKind, VerifyReport};
 use evergraph_replica::verify::run::{VerifyOptions, verify};
@@ -121,8 +122,10 @@ fn assert_copied(data: Option<DataSet>) {
     let rules = data.rules();
     let plan = plan_of(&database, &rules);
     let sql = lines_of_sql(&database, &plan, &rules);
-    for memory_bytes in [256 << 20, 64 << 10] {
-        let copied = Copied::of(&database, &plan, &options(memory_bytes));
+    // Tables in parts, however small, and whole ones.
+    for (memory_bytes, part_pages_min) in [(256 << 20, 1), (64 << 10, u64::MAX)] {
+        let options = CopyOptions { part_pages_min, ..options(memory_bytes) };
+        let copied = Copied::of(&database, &plan, &options);
         let spilled = copied.copied.spilled_bytes;
         assert_eq!(spilled > 0, memory_bytes < 1 << 20, "{spilled} bytes were spilled");
         assert_equal_lines(&lines_of_graph(&copied.graph.snapshot(), &plan), &sql);
@@ -245,7 +248,7 @@ fn missing_ends_wait_and_keys_of_every_kind_join() {
         assert_eq!([1, 3, 4, 5, 6].map(missing), [2, 1, 1, 3, 0]);
         let losses = &copied.copied.losses;
         assert_eq!(losses.of(0, LossCause::Condition), 1);
-        // Both passes read it, and one counts.
+        // It would be a vertex with an edge, and counts once.
         assert_eq!(losses.of(1, LossCause::Condition), 1);
         assert_eq!(losses.of(1, LossCause::UnfitValue), 1);
         assert_eq!(losses.of(4, LossCause::NullEnd), 1);
@@ -303,13 +306,20 @@ fn edges_with_missing_ends_are_counted_and_left_out_where_nothing_follows() {
 fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database();
-    // In both passes more than sockets and queues hold: who is killed has something left to send.
-    database.run("CREATE TABLE v (id int PRIMARY KEY, t text, r int); INSERT INTO v SELECT n, repeat('x', 400), n FROM generate_series(1, 100000) n; ANALYZE");
+    // In both stages more than sockets and queues hold: who is killed has something left to send.
+    database.run(
+        "CREATE TABLE v (id int PRIMARY KEY, t text, r int); CREATE TABLE w (a int, b int, t text, PRIMARY KEY (a, b)); \
+         INSERT INTO v SELECT n, repeat('x', 400), n FROM generate_series(1, 100000) n; \
+         INSERT INTO w SELECT n, n, repeat('x', 400) FROM generate_series(1, 100000) n; ANALYZE",
+    );
     let rules = rules(
-        "[[table]]\ntable = 'v'\nlabel = 'V'\nedge = [{ type = 'E', column = 'r', space = 'V', properties = ['t'] }]\n",
+        "[[table]]\ntable = 'v'\nlabel = 'V'\nedge = [{ type = 'E', column = 'r', space = 'V', properties = ['t'] }]\n\
+         [[table]]\ntable = 'w'\ntype = 'F'\nstart = { column = 'a', space = 'V' }\nend = { column = 'b', space = 'V' }\n",
     );
     let plan = plan_of(&database, &rules);
-    for stage in [CopyStage::Vertices, CopyStage::Edges] {
+    // With one reader the tables come one after the other.
+    let options = |memory_bytes| CopyOptions { readers: 1, ..options(memory_bytes) };
+    for (stage, table) in [(CopyStage::Vertices, "v"), (CopyStage::Edges, "w")] {
         let is_killed = Cell::new(false);
         let kill = |now: &CopyProgress| {
             if now.stage == stage && now.rows > 5_000 && now.rows != 100_000 && !is_killed.replace(true) {
@@ -318,7 +328,7 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
         };
         let error =
             copy_with(&database, &plan, &options(1 << 20), &kill, &CancelFlag::default()).unwrap_err();
-        assert!(is_killed.get() && error.to_string().contains("copy public.v"), "{error}");
+        assert!(is_killed.get() && error.to_string().contains(&format!("copy public.{table}")), "{error}");
         let cancel = CancelFlag::default();
         let stop = |now: &CopyProgress| {
             if now.stage == stage && now.rows > 5_000 {
@@ -331,7 +341,7 @@ fn a_copy_that_breaks_or_is_cancelled_leaves_nothing_and_goes_well_the_next_time
     let catalogue = PostgresSource::new(database.settings(), CancelFlag::default()).catalogue().unwrap();
     assert_eq!(estimate_rows(&plan, &catalogue), Some(200_000));
     let copied = Copied::of(&database, &plan, &options(1 << 20));
-    assert_eq!((copied.copied.rows, copied.copied.load.edges_count()), (200_000, 100_000));
+    assert_eq!((copied.copied.rows, copied.copied.load.edges_count()), (200_000, 200_000));
     assert_eq!(copied.graph.gremlin("g.V().out('E').count()").one::<i64>().unwrap(), 100_000);
 }
 
@@ -340,7 +350,7 @@ fn all_tables_are_read_at_the_moment_of_the_snapshot() {
     let Some((database, rules, plan)) = traps() else { return };
     let sql = lines_of_sql(&database, &plan, &rules);
     let snapshot = SharedSnapshot::export(&database.settings(), &CancelFlag::default()).unwrap();
-    // Between the passes: edges of rows that came meanwhile, and of vertices that went, would not fit.
+    // Between the tables: edges of rows that came meanwhile, and of vertices that went, would not fit.
     let is_changed = Cell::new(false);
     let change = |now: &CopyProgress| {
         if now.stage == CopyStage::Edges && !is_changed.replace(true) {
@@ -351,7 +361,7 @@ fn all_tables_are_read_at_the_moment_of_the_snapshot() {
         }
     };
     let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
-    let (at, options) = (Some(snapshot.name()), options(1 << 20));
+    let (at, options) = (Some(snapshot.name()), CopyOptions { readers: 1, ..options(1 << 20) });
     let copied = copy_tables(&mut source, &plan, at, &options, &change, &CancelFlag::default()).unwrap();
     assert!(is_changed.get());
     let graph = Database::in_memory().unwrap();
@@ -516,6 +526,7 @@ fn copy_speed() {
                 table: table.into(),
                 columns: columns.iter().map(|name| (*name).to_owned()).collect(),
                 snapshot: None,
+                pages: PageRange::ALL,
             };
             let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
             let mut stream = source.copy(&request, &CancelFlag::default()).unwrap();

@@ -9,8 +9,19 @@ use evergraph_replica::source::contract::{CopyRequest, Source as _};
 use evergraph_replica::source::error::SourceResult;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::slot::{self, SlotLifetime};
+use evergraph_replica::source::table_cuts::{CutRules, PageRange};
 use evergraph_replica::wire::copy_text::read_row;
 use std::collections::BTreeSet;
+
+fn request(table: &str, columns: &[&str], snapshot: Option<&str>) -> CopyRequest {
+    CopyRequest {
+        schema: "public".into(),
+        table: table.into(),
+        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
+        snapshot: snapshot.map(str::to_owned),
+        pages: PageRange::ALL,
+    }
+}
 
 fn copy(
     database: &TestDatabase,
@@ -18,14 +29,12 @@ fn copy(
     columns: &[&str],
     snapshot: Option<&str>,
 ) -> SourceResult<Vec<Vec<Option<String>>>> {
-    let request = CopyRequest {
-        schema: "public".into(),
-        table: table.into(),
-        columns: columns.iter().map(|column| (*column).to_owned()).collect(),
-        snapshot: snapshot.map(str::to_owned),
-    };
+    rows_of(database, &request(table, columns, snapshot))
+}
+
+fn rows_of(database: &TestDatabase, request: &CopyRequest) -> SourceResult<Vec<Vec<Option<String>>>> {
     let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
-    let mut stream = source.copy(&request, &CancelFlag::default())?;
+    let mut stream = source.copy(request, &CancelFlag::default())?;
     let (mut batch, mut rows) = (RowBatch::default(), Vec::new());
     while stream.next_batch(&mut batch)? {
         let mut cells = Vec::new();
@@ -70,6 +79,79 @@ fn rows_come_back_as_they_are() {
     database.run("CREATE VIEW breaks AS SELECT 1 / (3 - n) AS id FROM generate_series(1, 5) n");
     // An error in the middle is an error, whatever came before it.
     assert_eq!(copy(&database, "breaks", &["id"], None).unwrap_err().sqlstate(), Some("22012"));
+}
+
+/// Tables of several pages: plain ones, one that nobody looked at since it was filled, one without rows, partitions of several
+/// sizes, a table that others inherit from, and a view.
+const PARTS: &str = "
+    CREATE TABLE plain (id int PRIMARY KEY, t text);
+    INSERT INTO plain SELECT n, repeat('x', 1000) FROM generate_series(1, 300) n;
+    DELETE FROM plain WHERE id BETWEEN 50 AND 120; UPDATE plain SET t = repeat('y', 900) WHERE id % 3 = 0; ANALYZE plain;
+    CREATE TABLE unknown (id int, t text) WITH (autovacuum_enabled = off);
+    INSERT INTO unknown SELECT n, repeat('x', 1000) FROM generate_series(1, 100) n;
+    CREATE TABLE nothing (id int, t text);
+    CREATE TABLE root (id int, t text) PARTITION BY RANGE (id);
+    CREATE TABLE root_1 PARTITION OF root FOR VALUES FROM (1) TO (250);
+    CREATE TABLE root_2 PARTITION OF root FOR VALUES FROM (250) TO (1000) PARTITION BY LIST (id);
+    CREATE TABLE root_2_1 PARTITION OF root_2 FOR VALUES IN (250);
+    CREATE TABLE root_2_2 PARTITION OF root_2 DEFAULT;
+    INSERT INTO root SELECT n, repeat('x', 1000) FROM generate_series(1, 300) n;
+    CREATE TABLE parent (id int, t text); CREATE TABLE child (more int) INHERITS (parent);
+    INSERT INTO parent SELECT n, repeat('x', 1000) FROM generate_series(1, 20) n;
+    INSERT INTO child SELECT n, repeat('x', 1000), n FROM generate_series(21, 100) n;
+    CREATE VIEW seen AS SELECT * FROM plain";
+
+#[test]
+fn parts_of_a_table_have_each_of_its_rows_once() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run(PARTS);
+    let known = database.run("SELECT relpages FROM pg_class WHERE relname = 'unknown'");
+    assert_eq!(known, [[Some("0".to_owned())]]);
+    let tables = ["plain", "unknown", "nothing", "root", "parent", "seen"];
+    let requests = tables.map(|table| request(table, &["id"], None));
+    let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
+    let rules = CutRules { parts_max: 4, part_pages_min: 1 };
+    let cuts = source.cut(&requests, rules).unwrap();
+    let parts: Vec<usize> = cuts.ranges.iter().map(Vec::len).collect();
+    assert_eq!(parts, [4, 4, 1, 4, 4, 1], "{:?}", cuts.ranges);
+    for (request, ranges) in requests.iter().zip(&cuts.ranges) {
+        let part = |pages: &PageRange| {
+            rows_of(&database, &CopyRequest { pages: *pages, ..request.clone() }).unwrap()
+        };
+        let parts: Vec<_> = ranges.iter().map(part).collect();
+        assert!(
+            parts.len() == 1 || parts.iter().all(|rows| !rows.is_empty()),
+            "{}: {parts:?}",
+            request.table
+        );
+        let sorted = |mut rows: Vec<Vec<Option<String>>>| {
+            rows.sort();
+            rows
+        };
+        assert_eq!(sorted(parts.concat()), sorted(rows_of(&database, request).unwrap()), "{}", request.table);
+    }
+    assert_eq!(rows_of(&database, &requests[3]).unwrap().len(), 300);
+    // What moves rows waits until all parts were read.
+    let mut other = database.connect();
+    other.query("change", "SET lock_timeout = 100").unwrap();
+    for table in ["plain", "root_2_2", "child"] {
+        let error = other.query("change", &format!("VACUUM FULL {table}")).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("55P03"), "{error}");
+    }
+    cuts.end().unwrap();
+    other.query("change", "SET lock_timeout = 10000").unwrap();
+    other.query("change", "VACUUM FULL plain").unwrap();
+    let one = source.cut(&requests, CutRules { parts_max: 4, part_pages_min: 1000 }).unwrap();
+    assert!(one.ranges.iter().all(|ranges| *ranges == [PageRange::ALL]));
+    one.end().unwrap();
+    // Whoever loses its lock says so: rows may have moved.
+    let cuts = source.cut(&requests, rules).unwrap();
+    database.run(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() \
+         AND state = 'idle in transaction'",
+    );
+    assert!(cuts.end().is_err());
 }
 
 #[test]

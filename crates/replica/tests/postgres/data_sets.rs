@@ -10,7 +10,8 @@ use std::process::Command;
 /// A database and its mapping.
 pub struct DataSet {
     pub name: &'static str,
-    folder: PathBuf,
+    /// Where its files are.
+    pub folder: PathBuf,
 }
 
 impl DataSet {

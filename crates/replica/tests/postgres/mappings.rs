@@ -1,6 +1,6 @@
 //! Mappings beside PostgreSQL itself: conditions are as true as it says, and what a check asks for mends what it names.
 
-use crate::server::{TestDatabase, TestServer};
+use crate::server::{TestDatabase, TestServer, through};
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::cancel::CancelFlag;
@@ -12,6 +12,7 @@ use evergraph_replica::pgoutput::tuple::Cell;
 use evergraph_replica::source::catalogue::Catalogue;
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::settings::Host;
 use evergraph_replica::source::replica_source::ReplicaSource as _;
 use std::path::Path;
 
@@ -237,6 +238,61 @@ fn what_a_check_asks_for_mends_the_updates_that_fail_at_the_source() {
     assert_eq!(found.len(), 1, "{found:#?}");
     database.run(found[0].remedy.as_ref().unwrap());
     assert_eq!(check_of(&database, &by_b), []);
+}
+
+#[test]
+fn a_check_names_tables_whose_rows_may_be_hidden_and_a_publication_that_the_role_may_not_make() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    let role = format!("graph_{}", database.name);
+    database.run(&format!(
+        "CREATE TABLE plain (id int PRIMARY KEY); CREATE TABLE hidden (id int PRIMARY KEY, tenant text);
+         CREATE TABLE shown (id int PRIMARY KEY);
+         CREATE TABLE mine (id int PRIMARY KEY); CREATE TABLE forced (id int PRIMARY KEY);
+         INSERT INTO hidden VALUES (1, 'a'), (2, 'b');
+         ALTER TABLE hidden ENABLE ROW LEVEL SECURITY; CREATE POLICY one ON hidden USING (tenant = 'a');
+         ALTER TABLE shown ENABLE ROW LEVEL SECURITY; CREATE POLICY every ON shown FOR SELECT USING (true);
+         ALTER TABLE mine ENABLE ROW LEVEL SECURITY;
+         ALTER TABLE forced ENABLE ROW LEVEL SECURITY; ALTER TABLE forced FORCE ROW LEVEL SECURITY;
+         CREATE ROLE {role} LOGIN REPLICATION; GRANT SELECT ON plain, hidden, shown TO {role};
+         ALTER TABLE mine OWNER TO {role}; ALTER TABLE forced OWNER TO {role}"
+    ));
+    let mut settings = through(database.settings(), Host::Unix(server.folder().to_owned()), server.port());
+    settings.user.clone_from(&role);
+    let check_of = |tables: &[&str]| {
+        let rule = |table: &&str| format!("[[table]]\ntable = '{table}'\nlabel = '{table}'\n");
+        let rules = rules(&tables.iter().map(rule).collect::<String>());
+        let mut source = PostgresSource::new(settings.clone(), CancelFlag::default());
+        let (catalogue, state) = (source.catalogue().unwrap(), source.server_state().unwrap());
+        check(&rules, &catalogue, &state, "graph")
+    };
+    let all = ["plain", "hidden", "shown", "mine", "forced"];
+    let found = check_of(&all);
+    let [publication, hidden, forced] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(publication.severity, Severity::Error);
+    assert!(publication.cause.contains("it does not own plain, hidden, shown, so"), "{publication}");
+    assert!(hidden.cause.contains("row-level security of hidden may hide rows"), "{hidden}");
+    assert_eq!(hidden.remedy, Some(format!("ALTER ROLE {role} BYPASSRLS")));
+    assert_eq!(forced.remedy.as_deref(), Some("ALTER TABLE public.forced NO FORCE ROW LEVEL SECURITY"));
+    // What restricts the rows that others show hides some again.
+    database.run("CREATE POLICY less ON shown AS RESTRICTIVE FOR SELECT USING (id > 1)");
+    assert_eq!(check_of(&all).len(), 4);
+    for finding in &found {
+        database.run(finding.remedy.as_ref().unwrap());
+    }
+    assert_eq!(check_of(&all), [], "the role sees every row of what others own, and owns the rest");
+    // A publication of its own tables it may make itself, once it may make any.
+    database.run("DROP PUBLICATION graph");
+    let own = check_of(&["mine"]);
+    assert!(
+        own.iter().any(|finding| finding.remedy.as_ref().is_some_and(|sql| sql.starts_with("GRANT CREATE")))
+    );
+    database.run(&format!("GRANT CREATE ON DATABASE {} TO {role}", database.name));
+    assert_eq!(
+        check_of(&["mine"]).iter().map(|finding| finding.severity).collect::<Vec<_>>(),
+        [Severity::Warning]
+    );
+    database.run(&format!("REASSIGN OWNED BY {role} TO postgres; DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 
 /// The column `b` of the table `good` as an id.

@@ -4,6 +4,7 @@ use crate::server::TestServer;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::ErrorKind;
 use evergraph_replica::lsn::Lsn;
+use evergraph_replica::source::batch::Change;
 use evergraph_replica::source::contract::{LogicalMessages, Source as _, StreamRequest};
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::slot::{self, SlotLifetime};
@@ -64,6 +65,46 @@ fn a_missing_slot_or_publication_is_an_error_with_its_sqlstate() {
     assert_eq!(source.catalogue().unwrap().publication("a \"b\"").unwrap().tables.len(), 1);
     publication::drop(&mut connection, "a \"b\"").unwrap();
     assert_eq!(publication::drop(&mut connection, "a \"b\"").unwrap_err().sqlstate(), Some("42704"));
+}
+
+/// A server sends each message by itself: handed over one by one, each transaction here would be five batches or six.
+#[test]
+fn a_small_transaction_comes_in_one_batch() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    let mut connection = database.connect();
+    connection.query("write to", "CREATE TABLE whole (id int PRIMARY KEY)").unwrap();
+    publication::create(&mut connection, "whole", &[("public".to_owned(), "whole".to_owned())]).unwrap();
+    let settings = database.settings();
+    let made = slot::create(&settings, "whole", SlotLifetime::Permanent, &CancelFlag::default()).unwrap();
+    let request = StreamRequest {
+        slot: "whole".into(),
+        publications: vec!["whole".into()],
+        start: made.consistent_point,
+        logical_messages: LogicalMessages::Skipped,
+    };
+    drop(made);
+    let mut stream = PostgresSource::new(settings, CancelFlag::default()).stream(&request).unwrap();
+    let (mut batches, mut commits) = (0, 0);
+    for number in 0..50 {
+        let first = number * 3;
+        let values = format!("({first}), ({}), ({})", first + 1, first + 2);
+        connection.query("write to", &format!("INSERT INTO whole VALUES {values}")).unwrap();
+        while commits <= number {
+            let batch = stream.next_batch(std::time::Duration::from_secs(20)).unwrap().unwrap();
+            let letters = batch.changes().filter_map(|change| match change {
+                Change::Message { bytes, .. } => bytes.first().copied(),
+                Change::Keepalive { .. } => None,
+            });
+            let letters: Vec<u8> = letters.collect();
+            batches += usize::from(!letters.is_empty());
+            commits += letters.iter().filter(|letter| **letter == b'C').count();
+        }
+    }
+    // A busy machine may take its time within a transaction.
+    assert!(batches <= 100, "{batches} batches of 50 transactions");
+    stream.stop().unwrap();
+    slot::drop(&mut connection, "whole").unwrap();
 }
 
 #[test]

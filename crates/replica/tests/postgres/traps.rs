@@ -139,6 +139,28 @@ fn a_publication_that_leaves_something_out_is_named_with_its_remedy() {
 }
 
 #[test]
+fn updates_fail_at_the_source_where_a_publication_filters_by_a_column_outside_of_the_identity() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run(
+        "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT INTO t VALUES (1, 6), (2, 7); \
+         CREATE PUBLICATION replica FOR TABLE t WHERE (n > 5)",
+    );
+    let mut connection = database.connect();
+    for statement in ["UPDATE t SET n = 8 WHERE id = 1", "DELETE FROM t WHERE id = 1"] {
+        let error = connection.query("write to", statement).unwrap_err();
+        assert_eq!(error.sqlstate(), Some("42P10"), "{error}");
+    }
+    run_sql(&mut connection, "INSERT INTO t VALUES (3, 1)");
+    // It is named before, since a mapping's own conditions are never the publication's.
+    let tables = [("public".to_owned(), "t".to_owned())];
+    let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
+    let problems = publication::problems(&source.catalogue().unwrap(), "replica", &tables);
+    let found = problems.iter().any(|problem| matches!(problem, PublicationProblem::RowFilter { .. }));
+    assert!(found, "{problems:?}");
+}
+
+#[test]
 fn a_new_type_or_column_shows_in_the_next_relation_alone() {
     let Some((database, mut follower)) = followed("CREATE TABLE t (id int PRIMARY KEY, n int)") else {
         return;

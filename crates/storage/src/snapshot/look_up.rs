@@ -301,8 +301,8 @@ impl<V: View> Reader<'_, V> {
             let last = candidates.last().copied().filter(|_| !is_last);
             let from = (owner, key, EntryBound::At(value.clone(), after));
             let own = noted.range((Bound::Excluded(from), Bound::Unbounded));
-            let own = own.take_while(|(of, on, _)| (*of, *on) == (owner, key));
-            let own = own.map_while(|(.., place)| noted_pair(place));
+            let own = own.take_while(|((of, on, _), ())| (*of, *on) == (owner, key));
+            let own = own.map_while(|((.., place), ())| noted_pair(place));
             let own = own.take_while(|(found, _)| *found == value).map(|(_, item)| item);
             let stored = candidates.len();
             candidates.extend(own.take_while(|item| last.is_none_or(|last| *item <= last)));
@@ -415,7 +415,7 @@ impl<V: View> Reader<'_, V> {
         if from >= to {
             return false;
         }
-        let own = noted.range((bound(from), bound(to))).filter_map(|(.., place)| noted_pair(place));
+        let own = noted.range((bound(from), bound(to))).filter_map(|((.., place), ())| noted_pair(place));
         let stored = pairs.len();
         pairs.extend(own.map(|(value, item)| (value.clone(), item)));
         let has_own = pairs.len() > stored;

@@ -174,13 +174,18 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// The entries with keys in `keys`, whose start is not behind its end, by key.
+    /// The entries with keys in `keys`, whose start is not behind its end, by key. Cost: a look if they begin behind all.
     pub fn range(&self, keys: impl RangeBounds<K>) -> SortedMapIter<'_, K, V> {
         let flat = match self.flat() {
             Ok(flat) => flat,
             Err(tree) => return SortedMapIter::Tree(tree.range(keys)),
         };
         let from = match keys.start_bound() {
+            Bound::Included(first) | Bound::Excluded(first)
+                if flat.last().is_none_or(|last| last.0 < *first) =>
+            {
+                return SortedMapIter::Flat([].iter());
+            }
             Bound::Included(first) => flat.partition_point(|entry| entry.0 < *first),
             Bound::Excluded(before) => flat.partition_point(|entry| entry.0 <= *before),
             Bound::Unbounded => 0,

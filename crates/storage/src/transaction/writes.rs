@@ -90,7 +90,7 @@ impl EdgeWrite {
 type InOrder = (VertexId, TypeId, VertexId, u16);
 
 /// Values of indexed properties in order, with the items that got them.
-pub type ValueOrder<I> = BTreeSet<(Owner, KeyId, EntryBound<I>)>;
+pub type ValueOrder<I> = SortedMap<(Owner, KeyId, EntryBound<I>), ()>;
 
 /// The buffered writes of one transaction.
 ///
@@ -115,8 +115,8 @@ impl Writes {
             vertices: SortedMap::new(),
             edges: SortedMap::new(),
             in_order: OnceLock::new(),
-            vertex_values: BTreeSet::new(),
-            edge_values: BTreeSet::new(),
+            vertex_values: SortedMap::new(),
+            edge_values: SortedMap::new(),
         }
     }
 
@@ -383,13 +383,14 @@ impl Writes {
     /// Notes that `vertex` got a value of an indexed property.
     #[inline]
     pub fn note_vertex(&mut self, label: LabelId, key: KeyId, value: Value, vertex: VertexId) {
-        self.vertex_values.insert((Owner::Label(label), key, EntryBound::At(value, Some(vertex))));
+        self.vertex_values.insert((Owner::Label(label), key, EntryBound::At(value, Some(vertex))), ());
     }
 
     /// Notes that `edge` got a value of an indexed property.
     #[inline]
     pub fn note_edge(&mut self, key: KeyId, value: Value, edge: EdgeId) {
-        self.edge_values.insert((Owner::EdgeType(edge.edge_type), key, EntryBound::At(value, Some(edge))));
+        self.edge_values
+            .insert((Owner::EdgeType(edge.edge_type), key, EntryBound::At(value, Some(edge))), ());
     }
 
     /// What was noted of vertices.

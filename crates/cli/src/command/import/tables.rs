@@ -13,10 +13,10 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_replica::copy::missing_ends::MissingEnds;
 use evergraph_replica::copy::options::{CopyOptions, CopyProgress};
 use evergraph_replica::copy::run::{CopiedGraph, copy_tables_beside, estimate_rows, indexes_of};
+use evergraph_replica::mapping::check::{MissingRight, missing_right};
 use evergraph_replica::mapping::plan::Plan;
 use evergraph_replica::mapping::propose::propose;
 use evergraph_replica::mapping::resolve::resolve;
-use evergraph_replica::mapping::sql_name::{display_name, sql_identifier, sql_name};
 use evergraph_replica::source::catalogue::Catalogue;
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
@@ -181,16 +181,13 @@ fn refuse_others(arguments: &ImportArguments, url: &str) -> Result<()> {
     }
 }
 
-/// Complains about a table that this role may not read, before an hour of reading others.
+/// Complains about a table that this role may not read whole, before an hour of reading others.
 fn check_rights(plan: &Plan, catalogue: &Catalogue, user: &str) -> Result<()> {
-    let tables = plan.tables.iter().filter_map(|planned| catalogue.table_of(planned.table));
-    let Some(table) = tables.into_iter().find(|table| !table.is_readable) else { return Ok(()) };
-    let (name, role) = (display_name(table), sql_identifier(user));
-    Err(Error::invalid(format!(
-        "table {name}: the role {user} may not read it: GRANT USAGE ON SCHEMA {} TO {role}; GRANT SELECT ON {} TO {role}",
-        sql_identifier(&table.schema),
-        sql_name(table)
-    )))
+    let mut tables = plan.tables.iter().filter_map(|planned| catalogue.table_of(planned.table));
+    match tables.find_map(|table| missing_right(table, user)) {
+        None => Ok(()),
+        Some(MissingRight { cause, remedy }) => Err(Error::invalid(format!("{cause}: {remedy}"))),
+    }
 }
 
 /// What of the rows is not in the graph: a sentence each.

@@ -9,9 +9,10 @@ use crate::context::Context;
 use crate::open::refuse_file;
 use crate::target::FolderParser;
 use clap::Args;
+use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
-use evergraph_replica::follow::detach::detach;
+use evergraph_replica::follow::detach::{detach, take_over_publication};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::resync::{new_folder, recover, swap};
 use evergraph_replica::source::postgres::server::PostgresSource;
@@ -73,7 +74,7 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
         options.publication = Some(before.status.publication);
     }
     let source = arguments.following.source.source(&context.cancel)?;
-    let (database, is_new) = open(&new, context)?;
+    let (database, is_new) = open(&new, &arguments.following, context)?;
     let meter = context.console.meter();
     let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
     let started =
@@ -95,10 +96,10 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
     let position = replica.status().position.to_string();
     drop(meter);
     stop(replica)?;
+    let given_up = caught_up.and_then(|()| give_up(path, &arguments.following, source, &database, context));
     database.close()?;
     drop(database);
-    caught_up?;
-    give_up(path, source, &new, context)?;
+    given_up?;
     swap(path)?;
     context.console.summary(&ResyncReport {
         database: path.display().to_string(),
@@ -108,17 +109,24 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
     })
 }
 
-/// Lets the source forget the old database at `path`. One that follows nothing, as after a crash behind this, has nothing to
-/// give up.
-fn give_up(path: &Path, mut source: PostgresSource, new: &Path, context: &Context) -> Result<()> {
-    let replaced = open_existing(path, context).map_err(|error| {
+/// Lets `new` have what the old database at `path` made at the source, which forgets that one. An old one that follows nothing,
+/// as after a crash behind this, has nothing to give up.
+fn give_up(
+    path: &Path,
+    following: &FollowingArguments,
+    mut source: PostgresSource,
+    new: &Database,
+    context: &Context,
+) -> Result<()> {
+    let replaced = open_existing(path, following, context).map_err(|error| {
         error.context(format!(
             "{} is complete; call this again when nobody has the old one open",
-            new.display()
+            new_folder(path).map_or_else(|_| "the new database".to_owned(), |new| new.display().to_string())
         ))
     })?;
     let left = match replaced.source() {
-        Some(_) => detach(&replaced, Some(&mut source)).map(|detached| detached.left),
+        Some(_) => take_over_publication(new, &replaced)
+            .and_then(|()| detach(&replaced, Some(&mut source)).map(|detached| detached.left)),
         None => Ok(Vec::new()),
     };
     replaced.close()?;

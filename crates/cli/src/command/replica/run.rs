@@ -21,7 +21,7 @@ use clap::Args;
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
-use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_INTERVAL};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::resync::recover;
@@ -68,7 +68,7 @@ When it ends:
   While nothing runs, the source KEEPS ITS LOG: run again, or `replica detach`.
 
 Durability:
-  The log here is synced every 10 ms and not at each commit, for what a power cut
+  The log here is synced ten times a second and not at each commit, for what a power cut
   takes is sent again: the source hears of nothing that is not on disk here.";
 
 /// How often the status is looked at.
@@ -77,8 +77,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(60);
 /// How long a shell waits for what the source has.
 const CATCH_UP_TIME_MAX: Duration = Duration::from_secs(10);
-/// How often the log is synced: what a power cut takes is sent again.
-const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// Arguments of `evergraph replica run`.
 #[derive(Args, Debug)]
@@ -120,6 +118,10 @@ pub struct FollowingArguments {
     /// Memory for the copy, and for transactions that are under way.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
     pub memory: u64,
+    /// Memory for the changed rows of one transaction, and for what is written of them; inserted rows beyond it go to a
+    /// temporary file, anything else pauses the replica.
+    #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
+    pub transaction_memory: u64,
     /// Warn when the source keeps so much log for this replica.
     #[arg(long, value_name = "SIZE", value_parser = amount::memory, default_value = "1GiB")]
     pub slot_alarm: u64,
@@ -140,6 +142,7 @@ impl FollowingArguments {
         options.publication.clone_from(&self.publication);
         options.slot.clone_from(&self.slot);
         options.memory_bytes = self.memory;
+        options.transaction_bytes_max = self.transaction_memory;
         options.slot_alarm_bytes = self.slot_alarm;
         options.temporary = beside(path);
         Ok(options)
@@ -163,7 +166,7 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
     refuse_file(path)?;
     let options = arguments.following.options(path)?;
     let source = arguments.following.source.source(&context.cancel)?;
-    let (database, is_new) = open(path, context)?;
+    let (database, is_new) = open(path, &arguments.following, context)?;
     let began = Instant::now();
     let meter = context.console.meter();
     let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
@@ -208,10 +211,11 @@ pub fn execute(arguments: &RunArguments, context: &Context) -> std::result::Resu
 ///
 /// # Errors
 /// Those of opening.
-pub fn open(path: &Path, context: &Context) -> Result<(Database, bool)> {
-    let mut options = Options { create: true, ..context.options.clone() };
+pub fn open(path: &Path, following: &FollowingArguments, context: &Context) -> Result<(Database, bool)> {
+    let transaction_bytes_max = following.transaction_memory;
+    let mut options = Options { create: true, transaction_bytes_max, ..context.options.clone() };
     if !context.opening_options.contains(&"--durability") {
-        options.durability = Durability::Interval(SYNC_EVERY);
+        options.durability = Durability::Interval(SYNC_INTERVAL);
     }
     recover(path)?;
     let is_new = options.would_create(path);
@@ -222,11 +226,15 @@ pub fn open(path: &Path, context: &Context) -> Result<(Database, bool)> {
 ///
 /// # Errors
 /// Those of opening.
-pub fn open_existing(path: &Path, context: &Context) -> Result<Database> {
+pub fn open_existing(path: &Path, following: &FollowingArguments, context: &Context) -> Result<Database> {
     refuse_file(path)?;
     recover(path)?;
-    let options =
-        Options { create: false, durability: Durability::Interval(SYNC_EVERY), ..context.options.clone() };
+    let options = Options {
+        create: false,
+        durability: Durability::Interval(SYNC_INTERVAL),
+        transaction_bytes_max: following.transaction_memory,
+        ..context.options.clone()
+    };
     Database::open_with(path, &options)
 }
 

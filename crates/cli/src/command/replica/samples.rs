@@ -34,7 +34,7 @@ pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
         ),
         gauge(
             "replica_waiting_rows",
-            "Rows that wait for the ends of their edges",
+            "Rows and foreign keys that wait for the ends of their edges",
             status.waiting_rows as f64,
         ),
         counter("replica_restarts", "Streams that broke off", status.restarts),
@@ -47,7 +47,7 @@ pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
     for loss in &status.losses {
         samples.push(DatabaseSample {
             name: "replica_losses",
-            help: "Rows and values that are not in the graph, by rule and cause",
+            help: "Rows and values that are not in the graph, since the copy, by rule and cause",
             labels: vec![("rule", loss.rule.clone()), ("cause", loss.cause.clone())],
             figure: Figure::Gauge(loss.count as f64),
         });

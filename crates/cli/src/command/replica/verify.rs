@@ -67,7 +67,7 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     let mut options = arguments.following.options(path)?;
     let rules = options.mapping.rules()?;
     let mut source = arguments.following.source.source(&context.cancel)?;
-    let database = open_existing(path, context)?;
+    let database = open_existing(path, &arguments.following, context)?;
     let meter = context.console.meter();
     let began = Instant::now();
     meter.tell("snapshot of the source", None, String::new);

@@ -32,7 +32,7 @@ use std::thread::{self, JoinHandle};
 #[derive(Args, Debug)]
 pub struct ReplicaArguments {
     /// Follow a PostgreSQL database and serve its graph; `database`, `source` and `mapping` are needed, `publication`, `slot`,
-    /// `memory` and `slot-alarm` are as of evergraph replica run. In a settings file each is a table [[serve.replica]].
+    /// `memory`, `transaction-memory` and `slot-alarm` are as of evergraph replica run. In a settings file each is a table [[serve.replica]].
     #[arg(long = "replica", value_name = "KEY = VALUE, ...", help_heading = "Replicas")]
     pub replicas: Vec<InlineTable>,
 }
@@ -48,6 +48,8 @@ struct ReplicaTable {
     slot: Option<String>,
     #[serde(default = "gibibyte")]
     memory: String,
+    #[serde(default = "gibibyte")]
+    transaction_memory: String,
     #[serde(default = "gibibyte")]
     slot_alarm: String,
 }
@@ -85,6 +87,7 @@ impl ReplicaTable {
             publication: self.publication,
             slot: self.slot,
             memory: size("memory", &self.memory)?,
+            transaction_memory: size("transaction-memory", &self.transaction_memory)?,
             slot_alarm: size("slot-alarm", &self.slot_alarm)?,
         };
         Ok(ReplicaSetting { database: self.database, following })
@@ -315,9 +318,13 @@ mod tests {
         let needed = "database = 'shop.eg', source = 'postgres://ann@h/shop', mapping = 'shop.toml'";
         let settings = read(needed).unwrap();
         assert_eq!((settings[0].database.to_str(), settings[0].following.memory), (Some("shop.eg"), 1 << 30));
-        let settings = read(&format!("{needed}, slot = 's', memory = '2GiB', slot-alarm = '3MiB'")).unwrap();
-        let FollowingArguments { slot, memory, slot_alarm, .. } = &settings[0].following;
+        let settings = read(&format!(
+            "{needed}, slot = 's', memory = '2GiB', transaction-memory = '4GiB', slot-alarm = '3MiB'"
+        ))
+        .unwrap();
+        let FollowingArguments { slot, memory, transaction_memory, slot_alarm, .. } = &settings[0].following;
         assert_eq!((slot.as_deref(), *memory, *slot_alarm), (Some("s"), 2 << 30, 3 << 20));
+        assert_eq!(*transaction_memory, 4 << 30);
         for (text, word) in [
             ("database = 'a.eg', mapping = 'm.toml'", "missing field `source`"),
             (&format!("{needed}, memory = 'much'"), "memory: expected a size"),

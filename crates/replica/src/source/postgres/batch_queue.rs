@@ -2,7 +2,8 @@
 //!
 //! # Concurrency
 //! One pushes, one pops. A lock guards all; it is held for moments. Who pushes into a full queue waits until a given moment
-//! and keeps its batch, so that it can do something else meanwhile.
+//! and keeps its batch, so that it can do something else meanwhile. Nobody is woken who does not wait: that is a call of the
+//! system.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -26,6 +27,8 @@ struct State {
     batches: VecDeque<ChangeBatch>,
     bytes: usize,
     end: Option<End>,
+    /// Who waits for a change.
+    waiting: usize,
 }
 
 #[derive(Debug)]
@@ -63,7 +66,7 @@ impl BatchQueue {
         }
         state.bytes += bytes;
         state.batches.push_back(batch);
-        self.changed.notify_all();
+        self.tell(state);
         Ok(())
     }
 
@@ -74,7 +77,7 @@ impl BatchQueue {
         loop {
             if let Some(batch) = state.batches.pop_front() {
                 state.bytes -= batch.size_bytes();
-                self.changed.notify_all();
+                self.tell(state);
                 return Popped::Batch(batch);
             }
             if let Some(end) = &mut state.end {
@@ -92,16 +95,30 @@ impl BatchQueue {
 
     /// Says that no batch will come any more, and why.
     pub fn finish(&self, error: Option<SourceError>) {
-        self.lock().end = Some(End::Untold(error));
-        self.changed.notify_all();
+        let mut state = self.lock();
+        state.end = Some(End::Untold(error));
+        self.tell(state);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
-        self.changed.wait_timeout(state, time).unwrap_or_else(|poisoned| poisoned.into_inner()).0
+    fn wait<'a>(&self, mut state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+        state.waiting += 1;
+        let mut state =
+            self.changed.wait_timeout(state, time).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        state.waiting -= 1;
+        state
+    }
+
+    /// Wakes who waits, behind the lock.
+    fn tell(&self, state: MutexGuard<'_, State>) {
+        let is_awaited = state.waiting > 0;
+        drop(state);
+        if is_awaited {
+            self.changed.notify_all();
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use crate::pgoutput::relation::{Oid, RelationIdentity};
 use crate::source::catalogue::{
-    Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind, TypeEntry,
-    TypeKind, Types,
+    Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind,
+    TableRights, TypeEntry, TypeKind, Types,
 };
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::connection::Connection;
@@ -17,6 +17,12 @@ use evergraph_graph::value::Value;
 const TABLES: &str = "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
     WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' \
     AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'";
+
+/// Whether the policies of a table on which row-level security is active may hide rows: none shows all of them, or one restricts
+/// what the others show.
+const HIDES_ROWS: &str = "SELECT count(*) FILTER (WHERE p.polpermissive AND pg_get_expr(p.polqual, c.oid) = 'true') = 0 \
+    OR count(*) FILTER (WHERE NOT p.polpermissive) > 0 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') \
+    AND EXISTS (SELECT FROM unnest(p.polroles) r(id) WHERE CASE WHEN r.id = 0 THEN true ELSE pg_has_role(r.id, 'USAGE') END)";
 
 /// The catalogue of the database that `connection` is connected to.
 ///
@@ -123,7 +129,8 @@ fn texts(array: &str) -> Option<Vec<Box<str>>> {
 fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
     let sql = format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relreplident, i.inhparent, c.reltuples::bigint, \
-         has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT') \
+         has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), \
+         pg_has_role(c.relowner, 'USAGE'), row_security_active(c.oid) AND ({HIDES_ROWS}) \
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
          LEFT JOIN pg_inherits i ON c.relispartition AND i.inhrelid = c.oid \
          WHERE c.oid IN ({TABLES}) ORDER BY n.nspname, c.relname"
@@ -143,7 +150,11 @@ fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
                 Some(parent) => Some(parent.parse().ok()?),
             },
             rows_estimate: u64::try_from(cells.number::<i64>()?).ok(),
-            is_readable: cells.truth()?,
+            rights: TableRights {
+                may_read: cells.truth()?,
+                may_publish: cells.truth()?,
+                hides_rows: cells.truth()?,
+            },
             columns: Vec::new(),
             primary_key: None,
             unique_keys: Vec::new(),

@@ -4,16 +4,23 @@
 //! socket ──> session ──> batch ──> queue ──> next_batch          full: nothing is read, so the server waits;
 //!   <── status once a second, or when asked <── confirm          the server hears of us all the same
 //! ```
+//!
+//! A server sends every message by itself, so that a small transaction is half a dozen of them, microseconds apart. Waking
+//! two threads for each would cost the source more than its transaction. So a batch is handed over when it holds the end of a
+//! transaction, when it is large, or when nothing more comes; and once a transaction has begun, its rest is given a moment
+//! to arrive. Where more than 500 a second come, they are read each millisecond: several transactions then share the wake-ups,
+//! and the server, whose messages wait in the socket, wakes nobody.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use evergraph_graph::cancel::CancelFlag;
 
 use crate::lsn::Lsn;
+use crate::pgoutput::message::TransactionEdge;
 use crate::postgres_time::PostgresTime;
 use crate::source::batch::{BATCH_BYTES, ChangeBatch};
 use crate::source::contract::{ChangeStream, LogicalMessages, StreamRequest};
@@ -26,8 +33,16 @@ use crate::wire::replication_frame::ReplicationFrame;
 use crate::wire::session::Event;
 use crate::wire::startup::Purpose;
 
-/// How often a wait looks at what else there is to do.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a wait for the server takes before it is looked what else there is to do, and what is kept back is handed over.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// What the rest of a transaction is given to arrive, before each look.
+const GATHER_TIME: Duration = Duration::from_micros(30);
+/// How long the socket is left alone while many transactions come: what they are later by, at most.
+const REST: Duration = Duration::from_millis(1);
+/// Bytes of a transaction without its end that are handed over: with them the next thread has something to do.
+const PART_BYTES: usize = 32 << 10;
+/// Bytes at once that say that the socket is empty now. TLS gives 4 KiB at once, and more may be behind them.
+const FEW_BYTES: usize = 2 << 10;
 /// How long a server may take to end a stream.
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 const DOING: &str = "follow";
@@ -135,13 +150,25 @@ struct Follower<'a> {
     shared: &'a Shared,
     feedback: Feedback,
     batch: ChangeBatch,
+    /// Whether the batch holds the end of a transaction.
+    has_end: bool,
+    /// Whether a transaction has begun whose rest follows at once.
+    is_within: bool,
+    /// Whether the last wait for the server was in vain.
+    is_quiet: bool,
+    /// When the socket was read empty, and a batch was handed over.
+    handed_at: Option<Instant>,
+    /// When the first bytes came after the last batch was handed over.
+    filled_at: Option<Instant>,
+    /// How many bytes the last wait brought: many say that there are more.
+    received: usize,
 }
 
 /// What the server sent last.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Event,
-    /// Nothing is here.
+    /// Nothing more is here.
     Waiting,
     /// The session waits for a query.
     Over,
@@ -150,7 +177,19 @@ enum Step {
 impl<'a> Follower<'a> {
     fn new(connection: Connection, shared: &'a Shared) -> Self {
         let place = connection.place().to_owned();
-        Self { connection, place, shared, feedback: Feedback::default(), batch: ChangeBatch::default() }
+        Self {
+            connection,
+            place,
+            shared,
+            feedback: Feedback::default(),
+            batch: ChangeBatch::default(),
+            has_end: false,
+            is_within: false,
+            is_quiet: false,
+            handed_at: None,
+            filled_at: None,
+            received: 0,
+        }
     }
 
     fn run(mut self) -> SourceResult<()> {
@@ -162,38 +201,77 @@ impl<'a> Follower<'a> {
             if self.shared.is_stopping.load(Ordering::Relaxed) {
                 return self.stop();
             }
-            if self.batch.size_bytes() >= BATCH_BYTES {
-                self.hand_over();
-                continue;
-            }
-            match self.step()? {
-                Step::Event => {}
+            match self.read()? {
+                // The batch is full.
+                Step::Event => self.hand_over(),
                 Step::Over => {
                     let doing = format!("{DOING} {}", self.place);
                     return Err(ended(doing));
                 }
-                Step::Waiting if !self.batch.is_empty() => self.hand_over(),
-                Step::Waiting => self.receive()?,
+                Step::Waiting if self.is_due() => {
+                    self.hand_over();
+                    self.rest();
+                }
+                Step::Waiting => {
+                    if self.is_within {
+                        thread::sleep(GATHER_TIME);
+                    }
+                    self.receive()?;
+                }
             }
         }
+    }
+
+    /// Reads what is here, until the batch is full.
+    fn read(&mut self) -> SourceResult<Step> {
+        while self.batch.size_bytes() < BATCH_BYTES {
+            let step = self.step()?;
+            if step != Step::Event {
+                return Ok(step);
+            }
+        }
+        Ok(Step::Event)
+    }
+
+    /// Whether somebody could do something with the batch.
+    fn is_due(&self) -> bool {
+        // Of a neighbour that writes all the time, keepalives alone come all the time.
+        let is_old = || self.filled_at.is_some_and(|filled| filled.elapsed() >= POLL_INTERVAL);
+        let is_large = self.batch.size_bytes() >= PART_BYTES;
+        !self.batch.is_empty() && (self.has_end || self.is_quiet || is_large || is_old())
     }
 
     /// Gives the batch away, or keeps it if the queue stays full until there is something else to do.
     fn hand_over(&mut self) {
         let now = Instant::now();
         let deadline = self.feedback.due_at(now).min(now + POLL_INTERVAL);
-        if let Err(batch) = self.shared.queue.push(std::mem::take(&mut self.batch), deadline) {
-            self.batch = batch;
+        match self.shared.queue.push(std::mem::take(&mut self.batch), deadline) {
+            Ok(()) => (self.has_end, self.is_quiet, self.filled_at) = (false, false, None),
+            Err(batch) => self.batch = batch,
+        }
+    }
+
+    /// Leaves the socket alone for a while, if batches follow each other closely.
+    fn rest(&mut self) {
+        let now = Instant::now();
+        let before = self.handed_at.replace(now);
+        let is_close = |before: Instant| now.saturating_duration_since(before) < 2 * REST;
+        if self.received < FEW_BYTES && before.is_some_and(is_close) {
+            thread::sleep(REST);
         }
     }
 
     fn receive(&mut self) -> SourceResult<()> {
         let (session, socket) = self.connection.parts();
-        match socket.receive_within(session.space(), POLL_INTERVAL) {
+        let received = socket.receive_within(session.space(), POLL_INTERVAL);
+        self.is_quiet = matches!(received, Ok(None));
+        match received {
             Ok(None) => Ok(()),
             Ok(Some(0)) => Err(ended(format!("{DOING} {}", self.place))),
             Ok(Some(count)) => {
                 session.filled(count);
+                self.received = count;
+                self.filled_at.get_or_insert_with(Instant::now);
                 Ok(())
             }
             Err(error) => Err(SourceError::Io { doing: format!("{DOING} {}", self.place), error }),
@@ -213,6 +291,12 @@ impl<'a> Follower<'a> {
                 match frame {
                     ReplicationFrame::Data(data) => {
                         self.feedback.received(data.start);
+                        match TransactionEdge::of(data.message) {
+                            Some(TransactionEdge::Beginning) => self.is_within = true,
+                            Some(TransactionEdge::Pause) => self.is_within = false,
+                            Some(TransactionEdge::End) => (self.has_end, self.is_within) = (true, false),
+                            None => {}
+                        }
                         self.batch.push_message(data.start, data.log_end, data.sent_at, data.message);
                     }
                     ReplicationFrame::Keepalive(keepalive) => {

@@ -57,8 +57,9 @@ impl Connection {
         let mut connection = Self { session, socket, place, cancel: cancel.clone(), server_version: 0 };
         connection.run("log in to", deadline, |_| Ok(()))?;
         connection.server_version = connection.check_version()?;
-        // Time limits of the role or the database would end a long copy, or a quiet holder of a snapshot.
-        connection.query("set time limits at", "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0; SET search_path = pg_catalog")?;
+        // Time limits of the role or the database would end a long copy, or a quiet holder of a snapshot. JIT would compile
+        // queries of the catalogue for 0.3 s, to run for a millisecond: their estimates are far too high.
+        connection.query("set time limits at", "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET idle_session_timeout = 0; SET jit = off; SET search_path = pg_catalog")?;
         Ok(connection)
     }
 
@@ -142,6 +143,11 @@ impl Connection {
     /// The session and the socket, for whoever reads copy data.
     pub(super) fn parts(&mut self) -> (&mut Session, &mut Socket) {
         (&mut self.session, &mut self.socket)
+    }
+
+    /// The session, and the name of its server for messages.
+    pub(super) fn session_and_place(&mut self) -> (&mut Session, &str) {
+        (&mut self.session, &self.place)
     }
 
     /// Receives until there is an event, or the connection ends.

@@ -1,7 +1,7 @@
 //! A PostgreSQL server as a source: 14 or newer, `wal_level = logical`.
 //!
 //! ```text
-//! settings ──> connection ──> catalogue_reader, publication, slot, following, row_stream      one conversation at a time
+//! settings ──> connection ──> catalogue_reader, publication, slot, following, page_counts, row_stream      one conversation at a time
 //!    passfile      socket ──> tls
 //! source ──> change_stream     a thread that owns its socket: ──batches──> batch_queue ──> the replica
 //!                feedback      when the server hears of our progress
@@ -13,6 +13,7 @@ pub mod change_stream;
 pub mod connection;
 pub mod feedback;
 mod following;
+mod page_counts;
 pub mod passfile;
 pub mod publication;
 pub mod row_stream;

@@ -8,8 +8,10 @@ use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::catalogue_reader;
 use crate::source::postgres::change_stream::PostgresChanges;
 use crate::source::postgres::connection::Connection;
+use crate::source::postgres::page_counts;
 use crate::source::postgres::row_stream::PostgresRows;
 use crate::source::postgres::settings::ConnectionSettings;
+use crate::source::table_cuts::{CutRules, TableCuts};
 use crate::wire::startup::Purpose;
 
 /// A PostgreSQL server. Each call connects anew, so that a lost connection is the matter of one call alone.
@@ -64,8 +66,12 @@ impl Source for PostgresSource {
         catalogue_reader::read(&mut Connection::open(&self.settings, Purpose::Queries, &self.cancel)?)
     }
 
+    fn cut(&mut self, tables: &[CopyRequest], rules: CutRules) -> SourceResult<TableCuts> {
+        page_counts::cut(self.connect(Purpose::Queries)?, tables, rules)
+    }
+
     fn copy(&mut self, request: &CopyRequest, cancel: &CancelFlag) -> SourceResult<Box<dyn RowStream>> {
-        Ok(Box::new(PostgresRows::begin(&self.settings, request, cancel)?))
+        Ok(Box::new(PostgresRows::new(&self.settings, request, cancel)))
     }
 
     fn stream(&mut self, request: &StreamRequest) -> SourceResult<Box<dyn ChangeStream>> {

@@ -11,7 +11,7 @@ use evergraph::{Database, Durability, Options, ReadByName as _, Snapshot};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::view::GraphView as _;
-use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions, SYNC_INTERVAL};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::position::{POSITION_NOTE, Position};
@@ -28,8 +28,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// How often the graph is analysed.
 const ANALYSE_EVERY: Duration = Duration::from_millis(500);
-/// How often the log is synced.
-const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// The product that most purchases have.
 const BEST_SOLD: &str =
@@ -101,7 +99,7 @@ impl FollowingMessage {
 /// Those of the replica; `cancelled`.
 pub fn run(path: &Path, source: PostgresSource, mapping: &Path, cancel: &CancelFlag) -> Result<()> {
     let options =
-        Options { create: true, durability: Durability::Interval(SYNC_EVERY), ..Options::default() };
+        Options { create: true, durability: Durability::Interval(SYNC_INTERVAL), ..Options::default() };
     let database = Database::open_with(path, &options)?;
     let name = mapping.display().to_string();
     let text = std::fs::read_to_string(mapping)

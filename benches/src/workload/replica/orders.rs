@@ -1,0 +1,404 @@
+//! Orders: a shop like TPC-C's, half of whose orders are copied, the other half inserted while the replica follows; then questions
+//! about fresh orders while new ones come.
+//!
+//! ```text
+//! customer   vertices                                    an order of a customer, with 5 to 15 lines, is one transaction
+//! item       vertices; a few are bought most
+//! orders     vertices, Order -PLACED_BY-> Customer
+//! line       vertices, Line -PART_OF-> Order; and edges, Customer -BOUGHT-> Item: the row has its order's customer
+//! ```
+//!
+//! Two hops: who bought what a customer bought; the lines of the orders of a customer. PageRank and WCC run on Customer -BOUGHT->
+//! Item. Beside stand SQL at the source, indexed, and *reload*: the same rows by COPY, a static array of them, the same question
+//! on that.
+//!
+//! Source: GART (USENIX ATC 2023), section 6.1 and table 2, TPC-C. Differs: there the CUSTOMER-ITEM graph joins two tables; a mapping
+//! here reads one row, which names its customer.
+
+use crate::goals::baseline::{RELOAD, SQL, STATIC, WITHOUT};
+use crate::plan::{Work, expect};
+use crate::race::{Race, order};
+use crate::results::Heading;
+use crate::workload::pool::pool;
+use crate::workload::replica::network::catch_up;
+use crate::workload::replica::question::{Question, Rows};
+use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
+use crate::workload::replica::source_server::run;
+use crate::workload::replica::{Bench, EPOCHS, OURS, open};
+use evergraph::generate::random::Random;
+use evergraph::{Database, Snapshot, Value};
+use evergraph_algorithms::csr::StaticCsr;
+use evergraph_analysis::lists::Lists;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::topology::{PieceBuffer, Projection, Topology as _, Visit};
+use evergraph_graph::vertex_set::VertexSet;
+use evergraph_graph::view::{Freeze as _, GraphView as _};
+use evergraph_measure::figure::Unit;
+use evergraph_measure::kernel::Kernel;
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::source::postgres::connection::Connection;
+use evergraph_replica::source::postgres::server::PostgresSource;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PURPOSE: u64 = 473;
+/// The database at the source; slot and publication are called the same.
+const NAME: &str = "orders";
+/// Orders of a transaction that inserts the second half.
+const ORDERS_OF_A_TRANSACTION: u32 = 20;
+/// Time between two orders while questions are measured: a hundred a second, eleven rows each.
+const INTERVAL: Duration = Duration::from_millis(10);
+/// The writer has been at work for so long when the first question is asked.
+const HEAD_START: Duration = Duration::from_millis(200);
+/// Customers that each question is asked about.
+const CUSTOMERS: usize = 20;
+const KERNELS: [Kernel; 2] = [Kernel::PageRank, Kernel::Wcc];
+
+const MAPPING: &str = r#"
+[[table]]
+table = "customer"
+label = "Customer"
+
+[[table]]
+table = "item"
+label = "Item"
+
+[[table]]
+table = "orders"
+label = "Order"
+edge = [{ type = "PLACED_BY", column = "customer", space = "Customer" }]
+
+[[table]]
+table = "line"
+label = "Line"
+edge = [{ type = "PART_OF", column = "order", space = "Order" }]
+
+[[table]]
+table = "line"
+type = "BOUGHT"
+start = { column = "customer", space = "Customer" }
+end = { column = "item", space = "Item" }
+properties = []
+"#;
+
+const ALSO_BOUGHT: &str = "g.V().has('Customer', 'id', customer).out('BOUGHT').in('BOUGHT').dedup().count()";
+const ALSO_BOUGHT_SQL: &str =
+    "SELECT count(DISTINCT other.customer) FROM line own JOIN line other ON other.item = own.item
+    WHERE own.customer = {customer}";
+const LINES: &str = "g.V().has('Customer', 'id', customer).in('PLACED_BY').order().by('id').project('order', 'lines', 'quantity')
+    .by('id').by(__.in('PART_OF').count()).by(__.in('PART_OF').values('quantity').sum())";
+const LINES_SQL: &str = r#"SELECT o.id, count(*), sum(l.quantity) FROM orders o JOIN line l ON l."order" = o.id
+    WHERE o.customer = {customer} GROUP BY o.id ORDER BY o.id"#;
+
+/// The shop at its source and its replica.
+struct Shop<'b> {
+    bench: &'b Bench,
+    database: Database,
+    replica: Replica,
+    next_order: u32,
+    seed: u64,
+}
+
+/// Measures questions and kernels.
+///
+/// # Errors
+/// `corrupt` if an answer is not SQL's or the static array's; those of server and replica.
+pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
+    run(&mut bench.connection, &format!("CREATE DATABASE {NAME}"))?;
+    let (orders, seed) = (bench.plan.orders, work.plan.seed);
+    let mut connection = bench.server.connect_to(NAME)?;
+    run(&mut connection, &tables(bench))?;
+    run(&mut connection, &insert(bench, seed, 0, orders / 2))?;
+    run(&mut connection, "ANALYZE")?;
+    let database = open(&bench.folder.join("orders.eg"))?;
+    let mapping = ReplicaMapping { name: "orders.toml".to_owned(), text: MAPPING.to_owned() };
+    let options = ReplicaOptions {
+        slot: Some(NAME.to_owned()),
+        publication: Some(NAME.to_owned()),
+        epochs: EPOCHS,
+        temporary: bench.folder.clone(),
+        ..ReplicaOptions::new(mapping)
+    };
+    let source = Box::new(PostgresSource::new(bench.server.settings_of(NAME), CancelFlag::default()));
+    let replica = Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())?;
+    let began = Instant::now();
+    for first in (orders / 2..orders).step_by(ORDERS_OF_A_TRANSACTION as usize) {
+        run(&mut connection, &insert(bench, seed, first, orders.min(first + ORDERS_OF_A_TRANSACTION)))?;
+    }
+    catch_up(&replica)?;
+    let inserting = began.elapsed().as_secs_f64();
+    run(&mut connection, "ANALYZE")?;
+    let mut shop = Shop { bench, database, replica, next_order: orders, seed };
+    let statistics = shop.database.statistics()?;
+    work.note(format!(
+        "orders: {} customers, {} items, {orders} orders, {} lines, half of them inserted while the replica followed, {:.1} s",
+        bench.plan.customers,
+        bench.plan.items,
+        statistics.edges_count().saturating_sub(u64::from(orders)) / 2,
+        inserting
+    ));
+    for question in questions(bench, seed) {
+        shop.ask(work, &question, &mut connection)?;
+    }
+    shop.run_kernels(work)?;
+    work.note("orders: answers are compared with SQL's and the static array's whenever the writer rests; SQL has indexes on customers of orders and lines, on orders and items of lines");
+    work.note("orders: reload reads the columns customer and item by COPY, makes a static array and asks that, on one thread; Neo4j embedded is left out");
+    shop.replica.stop()?;
+    shop.database.close()
+}
+
+fn tables(bench: &Bench) -> String {
+    let (customers, items) = (bench.plan.customers, bench.plan.items);
+    format!(
+        r#"CREATE TABLE customer (id int PRIMARY KEY, name text NOT NULL, credit int NOT NULL);
+         CREATE TABLE item (id int PRIMARY KEY, name text NOT NULL, price int NOT NULL);
+         CREATE TABLE orders (id int PRIMARY KEY, customer int NOT NULL REFERENCES customer);
+         CREATE TABLE line ("order" int NOT NULL REFERENCES orders, number int NOT NULL, customer int NOT NULL REFERENCES customer,
+             item int NOT NULL REFERENCES item, quantity int NOT NULL, PRIMARY KEY ("order", number));
+         CREATE INDEX ON orders (customer); CREATE INDEX ON line (customer); CREATE INDEX ON line (item);
+         INSERT INTO customer SELECT n, 'customer ' || n, 100 FROM generate_series(0, {customers} - 1) n;
+         INSERT INTO item SELECT n, 'item ' || n, 1 + n % 100 FROM generate_series(0, {items} - 1) n"#
+    )
+}
+
+/// The orders from `first` up to `end`, with their lines: one transaction.
+fn insert(bench: &Bench, seed: u64, first: u32, end: u32) -> String {
+    let (customers, items) = (bench.plan.customers, bench.plan.items);
+    // 31 bits that follow from a number and a seed.
+    let random = |of: &str, stream: u64| {
+        format!("(hashint8extended({of}, {}) & 2147483647)", (seed + stream) & 0xffff)
+    };
+    let customer = format!("({} % {customers})::int", random("o::bigint", 1));
+    let count = format!("5 + ({} % 11)::int", random("o::bigint", 2));
+    let item =
+        format!("floor({items} * power({}::float8 / 2147483648, 2))::int", random("o::bigint * 16 + k", 3));
+    format!(
+        r#"BEGIN;
+         INSERT INTO orders SELECT o, {customer} FROM generate_series({first}, {end} - 1) o;
+         INSERT INTO line SELECT o, k, {customer}, {item}, 1 + k % 10
+             FROM generate_series({first}, {end} - 1) o, generate_series(1, {count}) k;
+         COMMIT"#
+    )
+}
+
+fn questions(bench: &Bench, seed: u64) -> [Question; 2] {
+    let mut random = Random::new(seed, PURPOSE, 0);
+    let mut customers = || -> Vec<Vec<(&'static str, Value)>> {
+        let mut draw = || i64::try_from(random.below(u64::from(bench.plan.customers))).unwrap_or(0);
+        (0..CUSTOMERS).map(|_| vec![("customer", Value::from(draw()))]).collect()
+    };
+    [
+        Question {
+            name: "also_bought",
+            title: "customers who bought what a customer bought",
+            gremlin: ALSO_BOUGHT,
+            sql: ALSO_BOUGHT_SQL,
+            parameters: customers(),
+        },
+        Question {
+            name: "lines",
+            title: "lines of the orders of a customer",
+            gremlin: LINES,
+            sql: LINES_SQL,
+            parameters: customers(),
+        },
+    ]
+}
+
+impl Shop<'_> {
+    /// What `measure` gives while orders come.
+    fn beside_a_writer<T>(&mut self, measure: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let mut connection = self.bench.server.connect_to(NAME)?;
+        // Relaxed: it publishes nothing but itself.
+        let is_over = AtomicBool::new(false);
+        let (bench, seed, mut next) = (self.bench, self.seed, self.next_order);
+        let (measured, next) = thread::scope(|scope| -> Result<(Result<T>, u32)> {
+            let writer = scope.spawn(|| -> Result<u32> {
+                let mut due = Instant::now();
+                while !is_over.load(Ordering::Relaxed) {
+                    run(&mut connection, &insert(bench, seed, next, next + 1))?;
+                    next += 1;
+                    due += INTERVAL;
+                    thread::sleep(due.saturating_duration_since(Instant::now()));
+                }
+                Ok(next)
+            });
+            thread::sleep(HEAD_START);
+            let measured = measure(self);
+            is_over.store(true, Ordering::Relaxed);
+            Ok((measured, writer.join().expect("a panic was printed by its thread")?))
+        })?;
+        self.next_order = next;
+        measured
+    }
+
+    fn ask(&mut self, work: &mut Work<'_>, question: &Question, connection: &mut Connection) -> Result<()> {
+        let names = if question.name == "also_bought" {
+            vec![OURS, WITHOUT, SQL, RELOAD]
+        } else {
+            vec![OURS, WITHOUT, SQL]
+        };
+        let mut race = Race::new(names.iter().copied());
+        let time = work.plan.run_time.min(self.bench.plan.run_time);
+        for round in 0..self.bench.plan.rounds {
+            let mut times = vec![0.0; names.len()];
+            for place in order(round, names.len()) {
+                times[place] = match place {
+                    0 => self.beside_a_writer(|shop| {
+                        question.time(time, |asked| question.by_gremlin(&shop.database, asked), None)
+                    })?,
+                    1 => {
+                        catch_up(&self.replica)?;
+                        let expected = answers(question, connection)?;
+                        question.time(
+                            time,
+                            |asked| question.by_gremlin(&self.database, asked),
+                            Some(&expected),
+                        )?
+                    }
+                    2 => self.beside_a_writer(|_| {
+                        question.time(time, |asked| question.by_sql(connection, asked), None)
+                    })?,
+                    _ => {
+                        let expected = answers(question, connection)?;
+                        let customer = |asked: &[(&str, Value)]| asked[0].1.as_i64().unwrap_or(0);
+                        for (asked, expected) in question.parameters.iter().zip(&expected).take(3) {
+                            let found = Reloaded::read(self.bench)?.also_bought(customer(asked))?;
+                            expect(RELOAD, question.title, &vec![vec![found.to_string()]], expected)?;
+                        }
+                        self.beside_a_writer(|shop| {
+                            let began = Instant::now();
+                            let first = customer(&question.parameters[0]);
+                            Reloaded::read(shop.bench)?.also_bought(first)?;
+                            Ok(began.elapsed().as_secs_f64())
+                        })?
+                    }
+                };
+            }
+            race.note(&times);
+        }
+        let name = format!("replica.orders.{}", question.name);
+        let heading = Heading::new(name, question.title, Unit::Seconds)
+            .with("customers", question.parameters.len())
+            .with("orders a second", 100);
+        work.add_race(&heading, &race);
+        Ok(())
+    }
+
+    /// Kernels on who bought what: ours while orders come, without, reloaded, and on a static array that is there.
+    fn run_kernels(&mut self, work: &mut Work<'_>) -> Result<()> {
+        let pool = pool(1)?;
+        for kernel in KERNELS {
+            let mut race = Race::new([OURS, WITHOUT, RELOAD, STATIC]);
+            for round in 0..self.bench.plan.rounds {
+                let mut times = [0.0; 4];
+                for place in order(round, times.len()) {
+                    times[place] = match place {
+                        0 => self.beside_a_writer(|shop| {
+                            pool.install(|| median_time(|| shop.run_kernel(kernel).map(drop)))
+                        })?,
+                        1 => {
+                            catch_up(&self.replica)?;
+                            pool.install(|| median_time(|| self.run_kernel(kernel).map(drop)))?
+                        }
+                        2 => self.beside_a_writer(|shop| {
+                            pool.install(|| median_time(|| Reloaded::read(shop.bench)?.run(kernel).map(drop)))
+                        })?,
+                        _ => {
+                            let reloaded = Reloaded::read(self.bench)?;
+                            self.beside_a_writer(|_| {
+                                pool.install(|| median_time(|| reloaded.run(kernel).map(drop)))
+                            })?
+                        }
+                    };
+                }
+                race.note(&times);
+            }
+            catch_up(&self.replica)?;
+            let [ours, theirs] = pool.install(|| -> Result<_> {
+                Ok([self.run_kernel(kernel)?, Reloaded::read(self.bench)?.run(kernel)?])
+            })?;
+            expect_same(kernel, &ours, &theirs)?;
+            let title =
+                format!("{}, 1 thread, who bought what, while 100 orders a second come", kernel.title());
+            let name = format!("replica.orders.{}", kernel.name());
+            work.add_race(&Heading::new(name, title, Unit::Seconds), &race);
+        }
+        Ok(())
+    }
+
+    /// The answer on a new snapshot.
+    fn run_kernel(&self, kernel: Kernel) -> Result<Vec<f64>> {
+        let snapshot = self.database.snapshot();
+        let lists = freeze(&snapshot)?;
+        let answer = kernel.run(&lists, VertexId(0))?;
+        Ok(comparable(&answer, lists.vertices().iter()))
+    }
+}
+
+/// SQL's answers to all parameters.
+fn answers(question: &Question, connection: &mut Connection) -> Result<Vec<Rows>> {
+    question.parameters.iter().map(|asked| question.by_sql(connection, asked)).collect()
+}
+
+/// Customers and items, and who bought what.
+fn freeze(snapshot: &Snapshot) -> Result<Lists> {
+    let catalogue = snapshot.catalogue();
+    let missing = || Error::new(ErrorKind::Corrupt, "the copy has no customers who bought items");
+    let labels = ["Customer", "Item"].map(|name| catalogue.label(name));
+    let labels: Option<Vec<_>> = labels.into_iter().collect();
+    let edge_type = catalogue.edge_type("BOUGHT").ok_or_else(missing)?;
+    let projection = Projection {
+        labels: Some(labels.ok_or_else(missing)?),
+        types: Some(vec![edge_type]),
+        ..Projection::all(Direction::Both)
+    };
+    Ok(Lists::from(snapshot.freeze(&projection)?))
+}
+
+/// A static array of what COPY reads: customers first, items behind them.
+struct Reloaded {
+    lists: Lists,
+}
+
+impl Reloaded {
+    fn read(bench: &Bench) -> Result<Self> {
+        let (customers, items) = (bench.plan.customers, bench.plan.items);
+        let (settings, mut pairs) = (bench.server.settings_of(NAME), Vec::new());
+        copy_numbers(&settings, "line", ["customer", "item"], |[customer, item]| {
+            pairs.push((customer as u32, customers + item as u32));
+        })?;
+        let vertices = VertexSet::full(customers + items);
+        Ok(Self { lists: Lists::from(StaticCsr::new(vertices, &pairs, None, Direction::Both)?) })
+    }
+
+    fn run(&self, kernel: Kernel) -> Result<Vec<f64>> {
+        let answer = kernel.run(&self.lists, VertexId(0))?;
+        Ok(comparable(&answer, self.lists.vertices().iter()))
+    }
+
+    /// How many bought what `customer` bought.
+    fn also_bought(&self, customer: i64) -> Result<usize> {
+        let neighbours = |vertex: u32, direction| -> Result<Vec<u32>> {
+            let mut found = Vec::new();
+            let end = vertex + 1;
+            self.lists.visit(direction, vertex..end, &mut PieceBuffer::default(), |_, piece| {
+                found.extend_from_slice(piece.neighbors);
+                Visit::Continue
+            })?;
+            Ok(found)
+        };
+        let customer =
+            u32::try_from(customer).map_err(|_| Error::invalid("a customer has a small number"))?;
+        let mut others = HashSet::new();
+        for item in neighbours(customer, Direction::Out)? {
+            others.extend(neighbours(item, Direction::In)?);
+        }
+        Ok(others.len())
+    }
+}

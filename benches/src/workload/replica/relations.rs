@@ -1,0 +1,115 @@
+//! Relations: LDBC's interactive network as tables of PostgreSQL.
+
+use crate::workload::replica::source_server::run;
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::source::postgres::connection::Connection;
+use flate2::read::GzDecoder;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// A relation of the files.
+pub struct Relation {
+    /// Its table.
+    pub table: String,
+    /// Its columns, each name once.
+    pub columns: Vec<String>,
+    /// Its rows, as text.
+    pub rows: Vec<Vec<String>>,
+    /// Whether the network grows by it.
+    pub is_dynamic: bool,
+}
+
+/// The relations of `folder`, of static and dynamic ones.
+///
+/// # Errors
+/// `io` for a file that cannot be read.
+pub fn relations(folder: &Path) -> Result<Vec<Relation>> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for part in ["static", "dynamic"] {
+        let part = folder.join(part);
+        let entries = fs::read_dir(&part).map_err(|error| failed(&part, &error))?;
+        for entry in entries {
+            paths.push(entry.map_err(|error| failed(&part, &error))?.path());
+        }
+    }
+    paths.sort();
+    paths.iter().filter_map(|path| Relation::read(path).transpose()).collect()
+}
+
+impl Relation {
+    /// Reads a file `TABLE_0_0.csv.gz`, whose first line names its columns; other files are none.
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let Some(table) = name.and_then(|name| name.strip_suffix("_0_0.csv.gz")) else { return Ok(None) };
+        let mut text = String::new();
+        let file = File::open(path).map_err(|error| failed(path, &error))?;
+        GzDecoder::new(file).read_to_string(&mut text).map_err(|error| failed(path, &error))?;
+        let mut lines = text.lines().map(|line| line.split('|').map(str::to_owned).collect::<Vec<_>>());
+        let mut columns: Vec<String> = Vec::new();
+        for name in lines.next().unwrap_or_default() {
+            // Both ends of who knows whom are called Person.id.
+            let is_again = columns.contains(&name);
+            columns.push(if is_again { format!("{name}2") } else { name });
+        }
+        let rows = lines.filter(|row| row.len() == columns.len()).collect();
+        let is_dynamic = path.parent().is_some_and(|folder| folder.ends_with("dynamic"));
+        Ok(Some(Self { table: table.to_owned(), columns, rows, is_dynamic }))
+    }
+
+    /// The statement that makes its table.
+    #[must_use]
+    pub fn create(&self) -> String {
+        let key = if self.columns.first().is_some_and(|column| column == "id") { 1 } else { 2 };
+        let quoted =
+            |columns: &[String]| columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>();
+        let typed: Vec<String> =
+            self.columns.iter().map(|column| format!("\"{column}\" {}", sql_type(column))).collect();
+        format!(
+            "CREATE TABLE \"{}\" ({}, PRIMARY KEY ({}))",
+            self.table,
+            typed.join(", "),
+            quoted(&self.columns[..key.min(self.columns.len())]).join(", ")
+        )
+    }
+
+    /// Inserts every `step`th row, from the row `first` on; how many.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn insert(
+        &self,
+        connection: &mut Connection,
+        (first, step): (usize, usize),
+        rows_of_a_statement: usize,
+    ) -> Result<usize> {
+        let rows: Vec<&Vec<String>> = self.rows.iter().skip(first).step_by(step).collect();
+        for rows in rows.chunks(rows_of_a_statement) {
+            let cell = |cell: &String| match cell.as_str() {
+                "" => "NULL".to_owned(),
+                text => format!("'{}'", text.replace('\'', "''")),
+            };
+            let row =
+                |row: &&Vec<String>| format!("({})", row.iter().map(cell).collect::<Vec<_>>().join(", "));
+            let values: Vec<String> = rows.iter().map(row).collect();
+            run(connection, &format!("INSERT INTO \"{}\" VALUES {}", self.table, values.join(", ")))?;
+        }
+        Ok(rows.len())
+    }
+}
+
+fn sql_type(column: &str) -> &'static str {
+    match column {
+        "creationDate" | "joinDate" => "timestamptz",
+        "birthday" => "date",
+        "length" | "classYear" | "workFrom" => "int",
+        "id" | "place" | "isPartOf" | "hasType" | "isSubclassOf" | "creator" | "moderator"
+        | "replyOfPost" | "replyOfComment" => "bigint",
+        name if name.contains(".id") => "bigint",
+        _ => "text",
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("read {}: {error}", path.display()))
+}

@@ -1,0 +1,114 @@
+//! Reload: whole numbers by COPY, for a static array that is made anew; what an answer of a kernel on it has in common with ours.
+
+use crate::goals::baseline::RELOAD;
+use crate::plan::{expect, wrong};
+use crate::results::Median;
+use crate::workload::replica::OURS;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::Result;
+use evergraph_measure::kernel::{Answer, Kernel};
+use evergraph_replica::source::batch::RowBatch;
+use evergraph_replica::source::contract::{CopyRequest, Source as _};
+use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::settings::ConnectionSettings;
+use evergraph_replica::source::table_cuts::PageRange;
+use std::time::Instant;
+
+/// Scores of two runs may differ by so much: sums in another order.
+const TOLERANCE: f64 = 1e-9;
+/// Runs whose median is one figure.
+const RUNS: usize = 3;
+
+/// Reads columns of whole numbers, row by row.
+///
+/// # Errors
+/// The server's; `corrupt` for a cell that is no number.
+pub fn copy_numbers<const N: usize>(
+    settings: &ConnectionSettings,
+    table: &str,
+    columns: [&str; N],
+    mut each: impl FnMut([i64; N]),
+) -> Result<()> {
+    let request = CopyRequest {
+        schema: "public".to_owned(),
+        table: table.to_owned(),
+        columns: columns.map(str::to_owned).to_vec(),
+        pages: PageRange::ALL,
+        snapshot: None,
+    };
+    let mut source = PostgresSource::new(settings.clone(), CancelFlag::default());
+    let mut stream = source.copy(&request, &CancelFlag::default())?;
+    let mut batch = RowBatch::default();
+    while stream.next_batch(&mut batch)? {
+        for row in batch.iter() {
+            let text = std::str::from_utf8(row).unwrap_or_default().trim_end();
+            let mut cells = text.split('\t').map(str::parse::<i64>);
+            let mut numbers = [0; N];
+            for number in &mut numbers {
+                let cell = cells.next().and_then(std::result::Result::ok);
+                *number = cell.ok_or_else(|| wrong(RELOAD, "a row of COPY", text, "whole numbers"))?;
+            }
+            each(numbers);
+        }
+    }
+    Ok(())
+}
+
+/// What can be compared without knowing which vertex is which: numbers, or the sizes of components, ascending.
+#[must_use]
+pub fn comparable(answer: &Answer, vertices: impl Iterator<Item = u32>) -> Vec<f64> {
+    let mut numbers: Vec<f64> = match answer {
+        Answer::Numbers(numbers) => vertices.map(|vertex| numbers[vertex as usize]).collect(),
+        Answer::Labels(labels) => {
+            let mut of_vertices: Vec<u32> = vertices.map(|vertex| labels[vertex as usize]).collect();
+            of_vertices.sort_unstable();
+            of_vertices.chunk_by(|one, other| one == other).map(|component| component.len() as f64).collect()
+        }
+        Answer::Sum(sum) => vec![*sum as f64],
+    };
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers
+}
+
+/// Fails unless both are the same but for the last digits.
+///
+/// # Errors
+/// `corrupt`.
+pub fn expect_same(kernel: Kernel, ours: &[f64], theirs: &[f64]) -> Result<()> {
+    expect(OURS, &format!("vertices or components, {}", kernel.title()), ours.len(), theirs.len())?;
+    let is_apart = |(one, other): &(&f64, &f64)| one != other && (*one - *other).abs() > TOLERANCE;
+    match ours.iter().zip(theirs).find(|pair| is_apart(pair) || pair.0.is_finite() != pair.1.is_finite()) {
+        Some((one, other)) => Err(wrong(OURS, kernel.title(), one, other)),
+        None => Ok(()),
+    }
+}
+
+/// The median time of some runs, seconds.
+///
+/// # Errors
+/// The first of `run`.
+pub fn median_time(mut run: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut times = Vec::new();
+    for _ in 0..RUNS {
+        let began = Instant::now();
+        run()?;
+        times.push(began.elapsed().as_secs_f64());
+    }
+    Ok(Median::of(&times).median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_compared_by_their_sizes_and_scores_in_order() {
+        let labels = Answer::Labels(vec![0, 7, 0, 7, 7]);
+        assert_eq!(comparable(&labels, 0..5), [2.0, 3.0]);
+        let scores = Answer::Numbers(vec![0.5, f64::INFINITY, 0.25, 9.0]);
+        assert_eq!(comparable(&scores, 0..3), [0.25, 0.5, f64::INFINITY]);
+        let same = |one: &[f64], other: &[f64]| expect_same(Kernel::Sssp, one, other).is_ok();
+        assert!(same(&[0.25, f64::INFINITY], &[0.25 + 1e-12, f64::INFINITY]));
+        assert!(!same(&[0.25], &[0.26]) && !same(&[1.0], &[f64::INFINITY]) && !same(&[1.0], &[1.0, 1.0]));
+    }
+}

@@ -1,0 +1,139 @@
+//! Transactions that take more memory than they may.
+
+use crate::graph::{differences, of_database, of_rows};
+use crate::replica::Replica;
+use crate::source::{Source, row};
+use crate::world::{World, table};
+use evergraph_graph::view::GraphView as _;
+use evergraph_replica::apply::limits::TransactionLimits;
+
+fn world() -> World {
+    World::new(
+        vec![
+            table("person", "id int, name text, boss int null", 1),
+            table("likes", "a int, b int, weight int null", 2),
+        ],
+        "[[table]]\ntable = 'person'\nlabel = 'Person'\n\
+         edge = [{ type = 'REPORTS', column = 'boss', space = 'Person' }]\n\
+         [[table]]\ntable = 'likes'\ntype = 'LIKES'\n\
+         start = { column = 'a', space = 'Person' }\nend = { column = 'b', space = 'Person' }\n",
+    )
+}
+
+/// Persons from `first` to before `end`, each the boss of the one before, who likes the next but one.
+fn insert(source: &mut Source, first: u32, end: u32) {
+    for id in first..end {
+        let [text, next, next_but_one] = [id, id + 1, id + 2].map(|id| id.to_string());
+        assert!(source.insert(0, row(&[&text, &format!("person {id}"), &next])));
+        assert!(source.insert(1, row(&[&text, &next_but_one, "1"])));
+    }
+}
+
+fn replica(bytes_max: u64, world: &World, source: &Source) -> Replica {
+    let limits = TransactionLimits::new(bytes_max, 1 << 10, std::env::temp_dir());
+    Replica::within(limits, world, source)
+}
+
+fn assert_same(world: &World, source: &Source, replica: &Replica) {
+    let (expected, waiting) = of_rows(world, source);
+    assert_eq!(differences(&expected, &of_database(world, &replica.database)), None);
+    assert_eq!(replica.waiting(), waiting);
+}
+
+#[test]
+fn inserted_rows_beyond_the_limit_are_one_commit_and_edges_wait_for_their_ends() {
+    let world = world();
+    let mut source = Source::new(&world);
+    let mut replica = replica(64 << 10, &world, &source);
+    let before = replica.database.snapshot();
+    insert(&mut source, 0, 3000);
+    let applied = replica.apply(&mut source, 100).unwrap();
+    assert_eq!(applied.timestamp.0, before.timestamp().0 + 1);
+    // The last one has no boss yet, and the last two like somebody who is not there.
+    assert_eq!((applied.figures.vertices_added, applied.figures.edges_added), (3000, 2999 + 2998));
+    assert_same(&world, &source, &replica);
+    assert_eq!(replica.noted(), Some(replica.position()));
+    assert_eq!(before.notes().iter().filter(|(name, _)| name.starts_with("wait")).count(), 0);
+    // Edges to vertices that are there already.
+    assert!(source.insert(0, row(&["5000", "a person who is waited for", "null"])));
+    replica.apply(&mut source, 100).unwrap();
+    for id in 0..3000_u32 {
+        assert!(source.insert(1, row(&[&(id / 2).to_string(), &(2000 + id % 2).to_string(), "7"])));
+    }
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
+    // Ends come that were missing, in a small transaction.
+    insert(&mut source, 3000, 3002);
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
+}
+
+#[test]
+fn a_large_transaction_that_does_more_than_insert_is_refused_with_the_option_and_a_size() {
+    let world = world();
+    let mut source = Source::new(&world);
+    let mut replica = replica(64 << 10, &world, &source);
+    insert(&mut source, 0, 3);
+    replica.apply(&mut source, 100).unwrap();
+    for is_changed_first in [true, false] {
+        let before = (source.clone(), of_database(&world, &replica.database), replica.noted());
+        let change = |source: &mut Source| assert!(source.update(0, 1, row(&["1", "another", "2"])));
+        if is_changed_first {
+            change(&mut source);
+        }
+        insert(&mut source, 10, 3010);
+        if !is_changed_first {
+            change(&mut source);
+        }
+        let refusal = replica.apply(&mut source, 100).unwrap_err();
+        // All of it is counted, not what came until it was too much.
+        assert!(
+            refusal.contains("too large: 1.")
+                && refusal.contains("MiB of changed rows, and 64.0 KiB is the most"),
+            "{refusal}"
+        );
+        assert!(refusal.contains(" to 256MiB") && refusal.contains("resync"), "{refusal}");
+        assert_eq!((of_database(&world, &replica.database), replica.noted()), (before.1, before.2));
+        source = before.0;
+    }
+    // What is smaller than the limit is applied as ever.
+    assert!(source.update(0, 1, row(&["1", "another", "2"])));
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
+}
+
+#[test]
+fn inserted_rows_beyond_the_limit_for_which_something_waits_are_refused() {
+    let world = world();
+    for waiting in [["0", "1"], ["1", "0"]] {
+        let mut source = Source::new(&world);
+        let mut replica = replica(64 << 10, &world, &source);
+        // A person whose boss is not there, or an edge one of whose ends is not.
+        assert!(match waiting {
+            ["0", boss] => source.insert(0, row(&["0", "nobody", boss])),
+            [from, to] => source.insert(1, row(&[from, to, "1"])),
+        });
+        replica.apply(&mut source, 100).unwrap();
+        insert(&mut source, 1, 3001);
+        let refusal = replica.apply(&mut source, 100).unwrap_err();
+        assert!(
+            refusal.contains("waits for one of them") && refusal.contains("--transaction-memory"),
+            "{refusal}"
+        );
+        assert_eq!(replica.database.statistics().unwrap().vertices_count(), u64::from(waiting[0] == "0"));
+    }
+}
+
+#[test]
+fn an_inserted_row_that_the_graph_has_already_is_refused() {
+    let world = world();
+    let mut source = Source::new(&world);
+    let mut replica = replica(64 << 10, &world, &source);
+    assert!(source.insert(0, row(&["7", "a person without a boss", "null"])));
+    replica.apply(&mut source, 100).unwrap();
+    source.rows.iter_mut().for_each(Vec::clear);
+    insert(&mut source, 0, 3000);
+    let refusal = replica.apply(&mut source, 100).unwrap_err();
+    assert!(refusal.contains("is there already") && refusal.contains("resync"), "{refusal}");
+    assert_eq!(replica.database.statistics().unwrap().vertices_count(), 1);
+}

@@ -1,0 +1,71 @@
+//! A database here that follows a PostgreSQL database there.
+
+use crate::server::TestDatabase;
+use evergraph::{Database, Durability, Options};
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::settings::ConnectionSettings;
+use std::time::Duration;
+
+/// What ends a wait that a test does not expect to end.
+pub const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// A database here that follows one there.
+pub struct Follower {
+    folder: tempfile::TempDir,
+    settings: ConnectionSettings,
+    mapping: String,
+    pub slot: String,
+    pub slot_alarm_bytes: u64,
+}
+
+impl Follower {
+    pub fn new(settings: ConnectionSettings, mapping: &str) -> Self {
+        let slot = format!("follow_{}", settings.database);
+        let (folder, mapping) = (tempfile::tempdir().unwrap(), mapping.to_owned());
+        Self { folder, settings, mapping, slot, slot_alarm_bytes: 1 << 30 }
+    }
+
+    pub fn open(&self) -> Database {
+        let options =
+            Options { durability: Durability::Interval(Duration::from_millis(10)), ..Options::default() };
+        Database::open_with(self.folder.path().join("db"), &options).unwrap()
+    }
+
+    pub fn try_start(&self, database: &Database) -> evergraph::Result<Replica> {
+        let mapping = ReplicaMapping { name: "shop.toml".into(), text: self.mapping.clone() };
+        let mut options = ReplicaOptions::new(mapping);
+        options.slot = Some(self.slot.clone());
+        options.slot_alarm_bytes = self.slot_alarm_bytes;
+        options.temporary = self.folder.path().to_owned();
+        options.intervals = FollowIntervals {
+            watch: Duration::from_millis(300),
+            position: Duration::from_millis(500),
+            ..FollowIntervals::default()
+        };
+        let source = PostgresSource::new(self.settings.clone(), CancelFlag::default());
+        Replica::start(database.clone(), Box::new(source), options, &|_| (), &CancelFlag::default())
+    }
+
+    pub fn start(&self, database: &Database) -> Replica {
+        self.try_start(database).unwrap()
+    }
+}
+
+/// Waits for all that the source has now.
+pub fn catch_up(replica: &Replica) {
+    // The end of the log may be in the middle of a record that nobody has written yet.
+    let end = replica.source_position().unwrap();
+    assert!(replica.wait(end, WAIT_MAX).unwrap(), "{end} is not here: {:?}", replica.status());
+}
+
+/// A database that follows `there` from now on, and has what it has.
+pub fn follow(there: &TestDatabase, mapping: &str) -> (Follower, Database, Replica) {
+    let follower = Follower::new(there.settings(), mapping);
+    let database = follower.open();
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    (follower, database, replica)
+}

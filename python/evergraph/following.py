@@ -64,8 +64,9 @@ def replica(
     memory : int, optional
         Bytes for the copy, and for transactions that are under way: 1 GiB by default.
     transaction_memory : int, optional
-        Bytes for the changed rows of one transaction, and as many for what is written of them: 1 GiB by default. Of a
-        larger transaction that inserts rows alone, the rows go to a temporary file; any other pauses the replica.
+        Bytes for the changed rows of one transaction, and as many for what is written of them: 1 GiB by default.
+        Of a larger transaction that inserts rows alone, the rows go to a temporary file; any other pauses the
+        replica.
     memory_limit : int, optional
         As of ``evergraph.open``.
     slot_alarm : int, optional

@@ -13,7 +13,7 @@
 //! REPLICA IDENTITY FULL, it is the one that was what the change says the row was.
 //!
 //! A transaction that takes more memory than it may goes to a temporary file, if it has inserted rows alone so far: what it
-//! comes to is known without looking at them together. It is loaded in bulk then ([`crate::apply::bulk_load`]).
+//! comes to is known without looking at them together. It is loaded in bulk then (`bulk_load.rs`).
 
 use crate::apply::error::{ApplyResult, too_large};
 use crate::apply::limits::TransactionLimits;

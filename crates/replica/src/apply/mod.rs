@@ -10,7 +10,7 @@
 //! The graph is a function of the rows: a vertex is its label and key. A row that gets another key is another vertex, so that
 //! keys that swap or shift are never in each other's way, and edges of other rows belong to whoever has the key that they name.
 //!
-//! A transaction that inserts many rows and does nothing else is loaded in bulk instead ([`bulk_load`]).
+//! A transaction that inserts many rows and does nothing else is loaded in bulk instead (`bulk_load.rs`).
 //!
 //! Where an end isn't there, the mapping decides (`missing`): a vertex keeps the key of the end that it waits for as an
 //! indexed property, the row of an edge is kept as a note ([`crate::row_note`]).

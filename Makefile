@@ -5,6 +5,7 @@
 #   COMPARE_FLAGS     passed to the scripts of `make compare`, `bench-python` and others: --quick for small graphs, in a minute;
 #                     and to that of `make bench-jvm`: --peers neo4j, --only load,read, ...; of `make bench-queries`:
 #                     --peers tinkergraph,janusgraph, --graph NAME=PATH for a graph of files (a list of edges, a folder of LDBC's);
+#                     of `make bench-gnn`: --rates 1000,10000, --rounds 5, --threads 1, --unsynced;
 #                     of `make bench-disk-peers`: --scale 21, --limit 128 (MiB), --only bfs,wcc, --seconds-max 3600, --folder /disk
 #   ENGINES_FLAGS     passed to the harness of `make bench`: --scale 20, --rounds 9, --only live,writes, ...
 #                     --graph NAME=PATH,PATH for a graph of files too (twitter=.../twitter.e.gz, a folder of LDBC's),
@@ -17,7 +18,7 @@
 #   SERVER_PARTS      of `make bench-server`: look-ups, two-hops, rows, writes, transactions, logins, idle, start, heavy, snb, mixes (default: all)
 #   SERVER_FLAGS      of `make bench-server`: --server-quick, --server-peers tinkergraph, --server-connections 1,64, ...;
 #                     --interactive FOLDER of LDBC's interactive workload, for the parts snb and mixes
-#   REPLICA_PARTS     of `make bench-replica`: freshness, sustained, source, analytics, split, copy, orders, network, interactive (default: all)
+#   REPLICA_PARTS     of `make bench-replica`: freshness, large, sustained, applying, source, analytics, split, copy, orders, network, interactive (default: all)
 #   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
 #                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
@@ -84,7 +85,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-python bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-python bench-gnn bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
     differential container-test
 
@@ -264,7 +265,12 @@ bench-server: toolchain ## Measure `evergraph serve` beside Gremlin Server, Janu
 bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a reader that only decodes (REPLICA_PARTS, REPLICA_FLAGS; most of an hour)
 	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
 	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
-	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
+	$(Q)if command -v javac >/dev/null && command -v mvn >/dev/null; then \
+	    $(PEERS_POM) --activate-profiles neo4j compile || { \
+	        rm -rf "$(BUILT)/jvm/neo4j"; \
+	        echo "   skipped: Maven couldn't fetch or build Neo4j: see above" >&2; }; \
+	else echo "   skipped: Neo4j, beside the part orders, needs a JDK (17 or newer) and Maven" >&2; fi
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica --replica-jvm "$(BUILT)/jvm" $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench
@@ -288,6 +294,15 @@ bench-python: compare-package ## The Python package beside networkx, networkit, 
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 	$(Q)"$(BUILT)/compare/bin/python" benches/compare/python_peers.py "$(BUILT)/release/evergraph" \
 	    --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
+
+# Without PostgreSQL the script says how to install it, and that nothing is measured.
+bench-gnn: wheel ## Inference by networks of PyTorch Geometric on a replica that follows (some 5 GB, once; needs PostgreSQL; 15 minutes)
+	$(Q)tools/make-python "$(PACKAGE_PYG)" python/requirements-pyg.txt
+	@test -e "$(PACKAGE_PYG)/requirements.txt" || { \
+	    echo "make bench-gnn needs the Python environment $(PACKAGE_PYG): see above."; exit 1; } >&2
+	$(Q)"$(PACKAGE_PYG)/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+	    --force-reinstall "$(BUILT)"/wheels/*.whl
+	$(Q)"$(PACKAGE_PYG)/bin/python" benches/compare/gnn_following.py --results "$(BUILT)/bench/results.json" $(COMPARE_FLAGS)
 
 # Never part of CI. Whoever has no Java hears it before anything is built.
 JVM_SCRIPT := jvm_peers.py

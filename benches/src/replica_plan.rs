@@ -1,6 +1,7 @@
 //! Plan of the part `replica`: how many rows, how fast they change, and how long that is measured.
 
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is measured of a replica.
@@ -8,8 +9,12 @@ use std::time::Duration;
 pub enum ReplicaPart {
     /// From a commit at the source until a new snapshot shows it.
     Freshness,
+    /// From the commit of a transaction of many rows until a snapshot shows it.
+    Large,
     /// Rows a second that a backlog is applied at, and where the time goes.
     Sustained,
+    /// Processor time for recorded transactions, without a server.
+    Applying,
     /// What the source loses to its reader.
     Source,
     /// PageRank while following, and snapshots that stay open.
@@ -49,6 +54,8 @@ pub struct ReplicaPlan {
     pub backlog_rows: u32,
     /// Rows of one of its transactions.
     pub backlog_transaction: u32,
+    /// Recorded transactions: small ones, small ones with cold caches, ones of updates.
+    pub recorded: [u32; 3],
     /// Writers of the source, as pgbench has them.
     pub clients: usize,
     /// Customers of the shop.
@@ -63,6 +70,8 @@ pub struct ReplicaPlan {
     pub operations: u32,
     /// Whether the source syncs its log before it acknowledges a commit.
     pub is_synced: bool,
+    /// Where Maven built the peers that live in a JVM, a folder for each; without it nobody of them stands beside.
+    pub jvm: Option<PathBuf>,
 }
 
 impl ReplicaPlan {
@@ -80,6 +89,7 @@ impl ReplicaPlan {
             large_rows: 1_000_000,
             backlog_rows: 500_000,
             backlog_transaction: 100,
+            recorded: [100_000, 5_000, 5_000],
             clients: 8,
             customers: 60_000,
             items: 100_000,
@@ -87,6 +97,7 @@ impl ReplicaPlan {
             copies: 50,
             operations: 4_000,
             is_synced: true,
+            jvm: None,
         }
     }
 
@@ -102,6 +113,7 @@ impl ReplicaPlan {
             run_time: Duration::from_millis(200),
             large_rows: 3_000,
             backlog_rows: 2_000,
+            recorded: [200, 20, 10],
             clients: 2,
             customers: 200,
             items: 300,
@@ -139,9 +151,15 @@ pub struct ReplicaArguments {
     /// Row changes a second at which freshness is measured: 100,1000,10000.
     #[arg(long, value_delimiter = ',', value_name = "RATE")]
     replica_rates: Option<Vec<u32>>,
+    /// Recorded transactions: small ones, small ones with cold caches, ones of 100 updates: 100000 5000 5000; 0 for none.
+    #[arg(long, num_args = 3, value_name = "COUNT")]
+    replica_recorded: Option<Vec<u32>>,
     /// The source acknowledges commits before they are on disk (fsync=off): on a disk that is slow or shared.
     #[arg(long)]
     replica_unsynced: bool,
+    /// Where Maven built the peers that live in a JVM, a folder for each: Neo4j stands beside the part orders.
+    #[arg(long, value_name = "FOLDER")]
+    replica_jvm: Option<PathBuf>,
 }
 
 impl ReplicaArguments {
@@ -154,6 +172,7 @@ impl ReplicaArguments {
             plan.run_time = plan.run_time.min(Duration::from_secs(3));
             plan.large_rows = plan.large_rows.min(200_000);
             plan.backlog_rows = plan.backlog_rows.min(100_000);
+            plan.recorded = [20_000, 2_000, 1_000];
             plan.orders = plan.orders.min(10_000);
             plan.copies = plan.copies.min(10);
             plan.operations = plan.operations.min(1_000);
@@ -167,8 +186,12 @@ impl ReplicaArguments {
         }
         plan.rounds = self.replica_rounds.unwrap_or(plan.rounds).max(1);
         plan.is_synced &= !self.replica_unsynced;
+        plan.jvm.clone_from(&self.replica_jvm);
         if let Some(parts) = &self.replica_parts {
             plan.parts.clone_from(parts);
+        }
+        if let Some([small, cold, updates]) = self.replica_recorded.as_deref() {
+            plan.recorded = [*small, *cold, *updates];
         }
         if let Some(rates) = &self.replica_rates {
             plan.rates.clone_from(rates);

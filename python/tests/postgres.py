@@ -51,9 +51,9 @@ def _has_user() -> bool:
 class PostgresServer:
     """A server that listens on this machine alone."""
 
-    def __init__(self, folder: Path, programs: Path) -> None:
-        """Make a cluster in a folder, and start its server."""
-        self._programs, self._folder = programs, folder
+    def __init__(self, folder: Path, programs: Path, *more_settings: str) -> None:
+        """Make a cluster in a folder, and start its server; settings are those of tests unless others follow."""
+        self.programs, self._folder = programs, folder
         self._user = "postgres" if os.geteuid() == 0 else None
         if self._user:
             shutil.chown(folder, "postgres", "postgres")
@@ -69,7 +69,7 @@ class PostgresServer:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         settings = ["listen_addresses=127.0.0.1", "wal_level=logical", "fsync=off", "shared_buffers=32MB"]
-        options = [option for setting in settings for option in ("-c", setting)]
+        options = [option for setting in (*settings, *more_settings) for option in ("-c", setting)]
         command = [f"{programs / 'postgres'}", "-D", f"{data}", "-p", f"{self.port}", "-k", f"{folder}", *options]
         with (folder / "log").open("w") as log:
             self._process = subprocess.Popen(command, cwd=folder, user=self._user, stdout=log, stderr=log)
@@ -94,7 +94,7 @@ class PostgresServer:
 
     def _psql(self, database: str, sql: str, *, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [
-            f"{self._programs / 'psql'}",
+            f"{self.programs / 'psql'}",
             "-XqAt",
             "-v",
             "ON_ERROR_STOP=1",

@@ -47,7 +47,7 @@ fn a_replica_is_measured_beside_a_plain_reader_and_has_sql_s_rows_at_the_end() {
         "replica.orders.wcc",
         "replica.network.bi_2",
         "replica.interactive.is_7",
-        "replica.interactive.ic_13",
+        "replica.interactive.ic_14",
         "replica.interactive.sssp",
         "replica.interactive.complex.clients_8",
         "replica.interactive.mixed.clients_1",

@@ -83,19 +83,6 @@ pub fn comparison(sign: &str) -> Result<Comparison> {
     }
 }
 
-/// The sign of a comparison, as [`comparison`] reads it.
-#[must_use]
-pub const fn comparison_sign(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "=",
-        Comparison::NotEqual => "!=",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-    }
-}
-
 /// A name of the table in JSON: `missing_weight` as `missingWeight`.
 #[must_use]
 pub fn camel_case(name: &str) -> String {

@@ -20,7 +20,7 @@ use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use evergraph_analysis::algorithm::Algorithm;
 use evergraph_analysis::arguments::{Argument, Arguments};
 use evergraph_analysis::column::ColumnKind;
-use evergraph_analysis::names::{PropertyCondition, ScopeNames, camel_case, comparison_sign};
+use evergraph_analysis::names::{PropertyCondition, ScopeNames, camel_case};
 use evergraph_analysis::parameter::direction_name;
 use evergraph_formats::graphson::value_write::write_value;
 use evergraph_graph::error::{Error, ErrorKind, Result};
@@ -190,7 +190,7 @@ impl Client {
 fn condition(PropertyCondition { key, condition }: &PropertyCondition) -> Value {
     match condition {
         Condition::Exists => key.as_str().into(),
-        Condition::Compare(comparison, value) => json!([key, comparison_sign(*comparison), typed(value)]),
+        Condition::Compare(comparison, value) => json!([key, comparison.sign(), typed(value)]),
         Condition::In(values) => json!([key, "in", values.iter().map(typed).collect::<Vec<_>>()]),
     }
 }

@@ -112,6 +112,13 @@ impl DurableEngine for AnyEngine {
         with_engine!(self, engine => engine.pin_files(manifest))
     }
 
+    fn takes_vertex_changes(&self) -> bool {
+        match self {
+            Self::Memory(engine) => engine.takes_vertex_changes(),
+            Self::Disk(engine) => engine.takes_vertex_changes(),
+        }
+    }
+
     #[inline]
     fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<AnyLoad> {
         match self {

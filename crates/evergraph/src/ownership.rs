@@ -9,6 +9,7 @@ use evergraph_graph::error::Result;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::Committed;
 use evergraph_storage::bulk::load::LoadSummary;
+pub use evergraph_storage::ownership::OwnerChanges;
 
 /// The right of one holder to write to a database, which refuses everybody else's writes as `invalid`, naming the
 /// source that it follows. Reading goes on, and so does creating and dropping indexes.
@@ -87,22 +88,24 @@ impl Ownership {
         Ok(Transaction::new(self.inner.begin()?, self.database.store().budget()))
     }
 
-    /// As [`Database::load_within`], with notes, by name, that are set with it: after a crash all of it is there, or
-    /// nothing.
+    /// As [`Database::load_within`], with notes that are set and properties of vertices that change with it: after a crash
+    /// all of it is there, or nothing.
     ///
     /// # Errors
-    /// As [`Database::load_within`]; `busy` if a transaction of this is open; as [`Transaction::set_note`].
+    /// As [`Database::load_within`]; `busy` if a transaction of this is open; as [`Transaction::set_note`]; `invalid` for a
+    /// vertex that isn't there or comes twice, a property that has an index or another type, and for any vertex in a database
+    /// of the disk engine.
     pub fn load_within(
         &mut self,
         memory_bytes: u64,
         load: &Load,
-        notes: &[(&str, &[u8])],
+        changes: OwnerChanges<'_>,
         progress: &dyn Fn(&ImportProgress<'_>),
         cancel: &CancelFlag,
     ) -> Result<LoadSummary> {
         let open = self.database.open_store();
         reporting(progress, cancel, |building, writing| {
-            open.load_owned(&mut self.inner, memory_bytes, load, notes, building, writing)
+            open.load_owned(&mut self.inner, memory_bytes, load, changes, building, writing)
         })
     }
 

@@ -355,8 +355,48 @@ impl Transaction {
 mod tests {
     use crate::database::Database;
     use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::transaction::Transaction as _;
+    use evergraph_graph::view::GraphView as _;
     use std::sync::mpsc::channel;
     use std::time::Duration;
+
+    #[test]
+    fn a_vertex_that_was_found_is_changed_unless_it_went_meanwhile() {
+        let db = Database::in_memory().unwrap();
+        let ada = db.transact(|tx| tx.add_vertex("Person", &[("name", "Ada".into()), ("age", 36.into())]));
+        let ada = ada.unwrap();
+        db.create_unique_index("Person", "name").unwrap();
+        let mut tx = db.begin();
+        let by_id = tx.by_id();
+        let (label, name, age) =
+            (by_id.label("Person").unwrap(), by_id.key("name").unwrap(), by_id.key("age").unwrap());
+        let mut found = Vec::new();
+        by_id.find_vertices(label, name, &["Ada".into(), "Bob".into()], &mut found).unwrap();
+        assert!(found.len() == 2 && found[1].is_none());
+        let of_ada = found[0].take().unwrap();
+        assert_eq!(of_ada.vertex(), ada);
+        assert_eq!(of_ada.properties(), by_id.vertex_property_map(ada).unwrap());
+        let mut changes = vec![(age, Some(37.into()))];
+        by_id.set_found_properties(&of_ada, &mut changes).unwrap();
+        assert!(changes.is_empty());
+        assert_eq!(by_id.vertex_property_map(ada).unwrap()[1].1, 37.into());
+        // One that this transaction adds, finds and takes back.
+        let bob = by_id.add_vertex(label, &[(name, "Bob".into())]).unwrap();
+        found.clear();
+        by_id.find_vertices(label, name, &["Bob".into()], &mut found).unwrap();
+        let of_bob = found[0].take().unwrap();
+        assert_eq!(of_bob.vertex(), bob);
+        by_id.delete_vertex(bob).unwrap();
+        by_id.delete_vertex(ada).unwrap();
+        for gone in [&of_ada, &of_bob] {
+            let refused = by_id.set_found_properties(gone, &mut vec![(age, Some(1.into()))]).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::NotFound, "{refused}");
+        }
+        tx.commit().unwrap();
+        let mut later = db.begin();
+        let refused = later.by_id().set_found_properties(&of_ada, &mut vec![(age, None)]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NotFound, "it was found in an older snapshot: {refused}");
+    }
 
     #[test]
     fn a_published_commit_is_built_upon_at_once_and_shown_to_readers_when_it_is_acknowledged() {

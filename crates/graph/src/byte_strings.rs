@@ -9,6 +9,12 @@ pub struct ByteStrings {
 }
 
 impl ByteStrings {
+    /// No strings, and room for so many with so many bytes together.
+    #[must_use]
+    pub fn with_capacity(strings: usize, bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(strings) }
+    }
+
     /// Adds a string.
     #[inline]
     pub fn push(&mut self, string: &[u8]) {

@@ -85,19 +85,26 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// If fewer are left.
+    #[inline]
     pub fn take(&mut self, length: usize) -> Decoded<&'a [u8]> {
         if length > self.remaining() {
-            return Err(self.error(format!("{length} bytes expected, {} left", self.remaining())));
+            return Err(self.cut_off(length));
         }
         let bytes = &self.input[self.offset..self.offset + length];
         self.offset += length;
         Ok(bytes)
     }
 
+    #[cold]
+    fn cut_off(&self, length: usize) -> DecodeError {
+        self.error(format!("{length} bytes expected, {} left", self.remaining()))
+    }
+
     /// The next `N` bytes.
     ///
     /// # Errors
     /// If fewer are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
         Ok(self.take(N)?.try_into().expect("take returned N bytes"))
     }

@@ -12,6 +12,7 @@
 use crate::error::{Error, Result};
 use crate::id::{KeyId, LabelId, TypeId};
 use crate::index::{IndexDefinition, IndexId, IndexKind};
+use crate::properties::PropertyChange;
 use crate::shared_map::SharedMap;
 use crate::shared_table::SharedTable;
 use crate::value::ValueType;
@@ -131,6 +132,26 @@ impl Catalogue {
         self.keys_of_meta.contains_key(&id)
     }
 
+    /// Whether values of any key have properties.
+    #[must_use]
+    #[inline]
+    pub fn has_meta_keys(&self) -> bool {
+        !self.keys_of_meta.is_empty()
+    }
+
+    /// Puts before `changes`, of a vertex of `label`, the removals of what is known of the values that they replace: another
+    /// value is another property.
+    pub fn add_meta_removals(&self, label: LabelId, changes: &mut Vec<PropertyChange>) {
+        if !self.has_meta_keys() {
+            return;
+        }
+        let given = changes.len();
+        for place in 0..given {
+            changes.extend(self.meta_key(label, changes[place].0).map(|meta| (meta, None)));
+        }
+        changes.rotate_left(given);
+    }
+
     /// What is known of an edge type.
     #[must_use]
     #[inline]
@@ -196,6 +217,24 @@ impl Catalogue {
     pub fn indexes_on(&self, owner: Owner, key: KeyId) -> impl Iterator<Item = IndexDefinition> {
         let ids = IndexKind::BY_VALUE.map(|kind| IndexId { owner, key, kind });
         ids.into_iter().filter_map(|id| Some(IndexDefinition { id, unique: *self.indexes.get(&id)? }))
+    }
+
+    /// The keys of `owner` that have indexes by value, ascending, and whether each is unique.
+    ///
+    /// Cost: one search, and a look at each of them.
+    #[inline]
+    pub fn indexed_keys(&self, owner: Owner) -> impl Iterator<Item = (KeyId, bool)> {
+        let by_value = self.indexes.range(IndexId::all_of(owner));
+        let mut by_value = by_value.filter(|(id, _)| IndexKind::BY_VALUE.contains(&id.kind)).peekable();
+        std::iter::from_fn(move || {
+            let (first, unique) = by_value.next()?;
+            let mut unique = *unique;
+            // Two kinds on one key are neighbours.
+            while let Some((_, other)) = by_value.next_if(|(id, _)| id.key == first.key) {
+                unique |= *other;
+            }
+            Some((first.key, unique))
+        })
     }
 
     /// The index with this identity.
@@ -570,6 +609,7 @@ mod tests {
         catalogue.apply(&SchemaChange::AddIndex(IndexDefinition { id: hash, unique: true }));
         assert_eq!(catalogue.indexes_on(owner, key).count(), 2);
         assert_eq!(catalogue.unique_keys().collect::<Vec<_>>(), [(LabelId(0), key)]);
+        assert_eq!(catalogue.indexed_keys(owner).collect::<Vec<_>>(), [(key, true)], "both kinds, once");
         for kind in IndexKind::BY_VALUE {
             assert!(catalogue.is_unique(owner, key));
             let drop = SchemaChange::DropIndex(IndexId { owner, key, kind });
@@ -577,6 +617,6 @@ mod tests {
             catalogue.apply(&drop);
             assert!(!catalogue.would_change(&drop).unwrap(), "dropped once");
         }
-        assert!(!catalogue.is_unique(owner, key));
+        assert!(!catalogue.is_unique(owner, key) && catalogue.indexed_keys(owner).next().is_none());
     }
 }

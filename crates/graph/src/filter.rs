@@ -14,7 +14,7 @@ use crate::id::KeyId;
 use crate::value::Value;
 use std::cmp::Ordering;
 
-/// How a value is compared with a given one.
+/// How a value is compared with another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// `=`
@@ -69,6 +69,19 @@ impl Filter {
 }
 
 impl Comparison {
+    /// Its sign: `<=`.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
     /// Whether values in this order, `None` for different kinds, compare so.
     fn holds(self, order: Option<Ordering>) -> bool {
         match self {

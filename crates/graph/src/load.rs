@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::id::VertexId;
 use crate::packed_column::builder::PackedColumnBuilder;
 use crate::packed_column::column::PackedColumn;
+use crate::properties::Properties;
 use crate::value::ValueType;
 use std::fmt;
 
@@ -130,6 +131,15 @@ pub enum EdgeEnd {
     New(u32),
     /// One that is in the database already.
     Existing(VertexId),
+}
+
+/// What a load changes of a vertex that the database has already.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VertexChange {
+    /// The vertex.
+    pub vertex: VertexId,
+    /// The properties that get another value, or none.
+    pub properties: Properties,
 }
 
 impl Load {

@@ -21,6 +21,12 @@ impl Properties {
     /// Sorts `changes`; of two entries for one key the later stays.
     #[must_use]
     pub fn new(mut changes: Vec<PropertyChange>) -> Self {
+        Self::drained(&mut changes)
+    }
+
+    /// As [`Properties::new`], and leaves `changes` empty, with its memory.
+    #[must_use]
+    pub fn drained(changes: &mut Vec<PropertyChange>) -> Self {
         if changes.is_empty() {
             return Self::EMPTY;
         }
@@ -29,7 +35,7 @@ impl Properties {
             changes.sort_by_key(|change| change.0);
             changes.dedup_by_key(|change| change.0);
         }
-        Self(Some(changes.into()))
+        Self(Some(changes.drain(..).collect()))
     }
 
     /// The changes, sorted by key.

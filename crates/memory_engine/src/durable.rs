@@ -75,6 +75,10 @@ impl DurableEngine for MemoryEngine {
         Ok(Box::new(PinnedBodies::open(directory, &list)?))
     }
 
+    fn takes_vertex_changes(&self) -> bool {
+        true
+    }
+
     fn build_load(&self, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<BuiltLoad> {
         BuiltLoad::new(self.segments(), plan, progress)
     }

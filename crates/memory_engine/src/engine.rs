@@ -3,6 +3,7 @@
 use crate::checkpoint::write::Checkpointer;
 use crate::frozen::FrozenTopology;
 use crate::group::{EdgeSubject, Group, GroupTable};
+use crate::load::build::DisplacedByLoad;
 use crate::merger::{Job, MergeMemory, Merger};
 use crate::records::{Prepared, Target};
 use crate::segment::body::Body;
@@ -51,8 +52,8 @@ pub struct DisplacedVersions {
 
 impl DisplacedVersions {
     /// By a load.
-    pub(super) fn of_load(edges: Vec<Arc<Version<EdgeBody>>>) -> Self {
-        Self { edges, ..Self::default() }
+    pub(super) fn of_load(DisplacedByLoad { edges, vertices }: DisplacedByLoad) -> Self {
+        Self { prepared: None, edges, vertices }
     }
 }
 

@@ -159,11 +159,17 @@ pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp:
     }
 }
 
-/// Properties after `changes`, by key.
+/// Properties after `changes`; both ascend by key.
 pub fn changed(mut stored: Vec<(KeyId, Value)>, changes: &[(KeyId, Option<Value>)]) -> Vec<(KeyId, Value)> {
-    stored.retain(|(key, _)| changes.binary_search_by_key(key, |change| change.0).is_err());
-    stored.extend(changes.iter().filter_map(|(key, value)| Some((*key, value.clone()?))));
-    stored.sort_by_key(|property| property.0);
+    for (key, value) in changes {
+        let place = stored.binary_search_by_key(key, |property| property.0);
+        match (place, value) {
+            (Ok(at), Some(value)) => stored[at].1 = value.clone(),
+            (Ok(at), None) => drop(stored.remove(at)),
+            (Err(at), Some(value)) => stored.insert(at, (*key, value.clone())),
+            (Err(_), None) => {}
+        }
+    }
     stored
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! due       records > max(512, items / 64)         queued, first come first served; 512 is less where
-//!                                                  many records wait
+//!                                                  many records wait, and for few vertices
 //! overdue   records > 4 x that                     the next writer merges it before its latch
 //! idle      unchanged from one quiet time to the next   merged, so that tails give their memory back
 //! retained  has layers that an open snapshot needs trimmed when the oldest snapshot moves
@@ -122,21 +122,22 @@ impl Merger {
     /// Records of a segment, and how many it may hold before a merge is due.
     fn threshold<B: Body>(&self, segment: &Segment<B>) -> (usize, usize) {
         let version = segment.load();
-        (version.layer.record_count(), self.due(version.layer.body.items()))
+        (version.layer.record_count(), self.due::<B>(version.layer.body.items()))
     }
 
     /// How many records may lie on top of a body of so many items before a merge is due.
     ///
     /// In very many segments, few records each would add up to more than may wait: the more wait already, the
-    /// sooner a merge is due.
-    fn due(&self, items: usize) -> usize {
+    /// sooner a merge is due. Where few items are changed all the time, each has a chain of records, and a read looks at all of
+    /// it: so there may be as many records as items, where that is worth a merge.
+    fn due<B: Body>(&self, items: usize) -> usize {
         let (waiting, allowed) = (self.counters.records.load(Ordering::Relaxed), self.records_allowed());
         let worth = match waiting {
             waiting if waiting < allowed / 4 => RECORDS_WORTH_A_MERGE,
             waiting if waiting < allowed / 2 => RECORDS_WORTH_A_MERGE / 8,
             _ => 1,
         };
-        (items / 64).max(worth)
+        (items / 64).max(worth.min(items.max(B::RECORDS_WORTH_A_MERGE_MIN)))
     }
 
     /// Notes that `segment` got records, as `appended` says; queues it if a merge is due. Called under the latch: a
@@ -146,7 +147,7 @@ impl Merger {
         Job: for<'a> From<&'a Arc<Segment<B>>>,
     {
         self.counters.records.fetch_add(records as u64, Ordering::Relaxed);
-        if appended.waiting > self.due(appended.items) && segment.enqueue() {
+        if appended.waiting > self.due::<B>(appended.items) && segment.enqueue() {
             self.queue.lock().jobs.push_back(Job::from(segment));
             self.work.notify_one();
         }

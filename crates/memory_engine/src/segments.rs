@@ -7,6 +7,7 @@ use crate::merger::{Job, MergeMemory, Merger, for_each_segment};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Layer, Segment, Version};
+use crate::segment::vertex_body::VertexBody;
 use evergraph_graph::id::Direction;
 use evergraph_storage::engine::EngineStatistics;
 use evergraph_storage::sync::atomic::Ordering;
@@ -79,7 +80,10 @@ impl Segments {
 
     /// Merges `segment` until nothing is on top of its body. Every commit must be readable and none may
     /// come meanwhile.
-    pub fn settle(&self, segment: &Arc<Segment<EdgeBody>>) {
+    pub fn settle<B: Body>(&self, segment: &Arc<Segment<B>>)
+    where
+        Job: for<'a> From<&'a Arc<Segment<B>>>,
+    {
         while segment.load().layer.record_count() > 0 {
             // Another thread may be about it.
             if !self.merger.merge(&self.timeline, &Job::from(segment)) {
@@ -96,6 +100,17 @@ impl Segments {
     ) -> Arc<Version<EdgeBody>> {
         let added = body_edges(&layer) - body_edges(&segment.load().layer);
         self.merger.counters.body_edges.fetch_add(added as u64, Ordering::Relaxed);
+        let displaced = segment.load_over(&self.timeline, layer);
+        self.merger.keep(Job::from(segment));
+        displaced
+    }
+
+    /// The same of vertices that a bulk load changes.
+    pub fn change_over(
+        &self,
+        segment: &Arc<Segment<VertexBody>>,
+        layer: Layer<VertexBody>,
+    ) -> Arc<Version<VertexBody>> {
         let displaced = segment.load_over(&self.timeline, layer);
         self.merger.keep(Job::from(segment));
         displaced

@@ -196,11 +196,11 @@ impl View for MemoryView<'_> {
 
     fn vertex_property_map(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>> {
         let all = self.vertex_effect(vertex, |effect, body| match effect {
-            None => body.properties(vertex.row()).collect(),
+            None => body.property_map(vertex.row()),
             Some(Effect::Absent) => Vec::new(),
             Some(Effect::Present(all)) => list::changed(Vec::new(), all.as_slice()),
             Some(Effect::Changed(changes)) => {
-                list::changed(body.properties(vertex.row()).collect(), changes.as_slice())
+                list::changed(body.property_map(vertex.row()), changes.as_slice())
             }
         });
         Ok(all.unwrap_or_default())

@@ -5,6 +5,7 @@
 //! | freshness | seconds | from the commit at the source, by its clock, until a new snapshot shows it, by ours; see below |
 //! | clock difference | seconds | our clock less the source's when it sent its last message: what freshness is off by, at most |
 //! | changes | | changes of the graph |
+//! | early | | streamed transactions by what was done with them before their commits, see [`EarlyStep`] |
 //! | busy | seconds | that the thread which applies was busy with each part of its work, see [`BusyPart`] |
 //!
 //! All else that is counted is in the [status](crate::status::ReplicaStatus). The program gives both their names in Prometheus
@@ -58,6 +59,38 @@ impl BusyPart {
     }
 }
 
+/// What becomes of early work on a streamed transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EarlyStep {
+    /// It begins.
+    Begun,
+    /// Its rows go into a bulk load.
+    Filled,
+    /// Its rows were folded, and applied as any others.
+    Folded,
+    /// Its rows were loaded.
+    Loaded,
+    /// It was of no use: the transaction, or a savepoint, was rolled back, or all was done anew at the commit.
+    Dropped,
+}
+
+impl EarlyStep {
+    /// All, in the order in which they may come.
+    pub const ALL: [Self; 5] = [Self::Begun, Self::Filled, Self::Folded, Self::Loaded, Self::Dropped];
+
+    /// Its name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Filled => "filled",
+            Self::Folded => "folded",
+            Self::Loaded => "loaded",
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
 /// What a replica measures.
 ///
 /// Concurrency: all of it is atomic.
@@ -68,6 +101,9 @@ pub struct ReplicaMetrics {
     changes: Counter,
     /// In the order of [`BusyPart::ALL`].
     busy: [Counter<f64, AtomicU64>; BusyPart::ALL.len()],
+    /// In the order of [`EarlyStep::ALL`].
+    early: [Counter; EarlyStep::ALL.len()],
+    early_rows: Counter,
 }
 
 impl Default for ReplicaMetrics {
@@ -78,6 +114,8 @@ impl Default for ReplicaMetrics {
             clock_difference: Gauge::default(),
             changes: Counter::default(),
             busy: Default::default(),
+            early: Default::default(),
+            early_rows: Counter::default(),
         }
     }
 }
@@ -105,6 +143,28 @@ impl ReplicaMetrics {
     #[must_use]
     pub fn busy_seconds(&self) -> [(BusyPart, f64); BusyPart::ALL.len()] {
         BusyPart::ALL.map(|part| (part, self.busy[part as usize].get()))
+    }
+
+    /// How many streamed transactions came to each step of early work.
+    #[must_use]
+    pub fn early_transactions(&self) -> [(EarlyStep, u64); EarlyStep::ALL.len()] {
+        EarlyStep::ALL.map(|step| (step, self.early[step as usize].get()))
+    }
+
+    /// Changes of rows that were worked on before their commits.
+    #[must_use]
+    pub fn early_rows(&self) -> u64 {
+        self.early_rows.get()
+    }
+
+    /// Notes that changes of rows were worked on before their commits.
+    pub(crate) fn add_early_rows(&self, count: u64) {
+        self.early_rows.inc_by(count);
+    }
+
+    /// Notes that early work on a transaction came to `step`.
+    pub(crate) fn early(&self, step: EarlyStep) {
+        self.early[step as usize].inc();
     }
 
     /// Notes that the thread that applies was busy with `part` for `time`.

@@ -20,6 +20,9 @@ pub const ORIGIN_NOTE: &str = "origin";
 /// The note that holds a [`Position`].
 pub const POSITION_NOTE: &str = "position";
 
+/// Bytes of a position's note.
+const POSITION_BYTES: usize = 25;
+
 /// What a database follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
@@ -78,7 +81,8 @@ impl Position {
     /// The content of its note: 25 bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![VERSION];
+        let mut bytes = Vec::with_capacity(POSITION_BYTES);
+        bytes.push(VERSION);
         bytes.extend_from_slice(&self.timeline.to_le_bytes());
         bytes.extend_from_slice(&self.end.get().to_le_bytes());
         bytes.extend_from_slice(&self.xid.to_le_bytes());

@@ -31,6 +31,8 @@ pub const HOW_TO_INSTALL: &str = "PostgreSQL's programs are not here: install ve
 const VERSIONS_FOLDER: &str = "/usr/lib/postgresql";
 /// How long a server may take until it answers.
 const START_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a server may recover from a kill, while it answers that it does: on a busy machine minutes.
+const RECOVERY_TIME_MAX: Duration = Duration::from_secs(900);
 /// How long a server of the same folder that was killed may take to be gone.
 const GONE_TIME_MAX: Duration = Duration::from_secs(20);
 /// How often it is looked whether it answers.
@@ -184,10 +186,13 @@ impl PrivateServer {
                 Ok(_) => return Ok(()),
                 // It answers: whether it lets anybody in is up to the rules.
                 Err(error @ SourceError::Server { .. }) if !error.is_transient() => return Ok(()),
-                Err(error) if began.elapsed() > START_TIME_MAX => {
-                    return Err(self.did_not_start(&error.to_string()));
+                Err(error) => {
+                    let is_recovering = matches!(error, SourceError::Server { .. });
+                    let time_max = if is_recovering { RECOVERY_TIME_MAX } else { START_TIME_MAX };
+                    if began.elapsed() > time_max {
+                        return Err(self.did_not_start(&error.to_string()));
+                    }
                 }
-                Err(_) => {}
             }
             if let Some(status) = self.has_ended()? {
                 return Err(self.did_not_start(&status));

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::message_meter::{MessageMeter, NO_ROOM, RequestPlace, Sender};
 use crate::metrics::{RequestMeter, Transport};
 use crate::outbox::{Frame, FrameKind, Outbox};
-use crate::pending_request::{Binding, OrderedSession, PendingRequest, Permits, RunningRequest};
+use crate::pending_request::{Binding, OrderedSession, PendingRequest, RunningRequest};
 use crate::request_content::{RequestContent, query_timeout, read_request};
 use crate::request_context::{Job, RequestContext, WriteRule};
 use crate::request_task::RequestTask;
@@ -256,10 +256,8 @@ impl Connection {
                 // What waits in it is given up, as in Gremlin Server; unknown sessions are closed already.
                 match self.binding_of(&session) {
                     Some(Binding { served, .. }) => {
-                        // Without a place among those of the user, which may all be taken.
-                        let permits = Permits { _connection: place, _user: None };
-                        let request =
-                            PendingRequest { reply, job: Job::RollBack, target: None, cancel, permits };
+                        let job = Job::RollBack;
+                        let request = PendingRequest { reply, job, target: None, cancel, place, quota: None };
                         self.enter(request, Some((session, served)));
                     }
                     None => {
@@ -270,8 +268,8 @@ impl Connection {
                 return Ok(());
             }
         };
-        let user = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
-        let permits = Permits { _connection: place, _user: user.map_err(Failure::busy)? };
+        let quota = principal.user().map(|user| self.core.quotas.take(user, Quota::Requests)).transpose();
+        let quota = quota.map_err(Failure::busy)?;
         let bound = session.as_deref().and_then(|session| self.binding_of(session));
         let resolved = match (&job, &bound, &alias) {
             // Whatever becomes of the database, and of the role on it.
@@ -309,7 +307,7 @@ impl Connection {
             }
             self.own(id, served, principal)?;
         }
-        self.enter(PendingRequest { reply, job, target, cancel, permits }, session);
+        self.enter(PendingRequest { reply, job, target, cancel, place, quota }, session);
         Ok(())
     }
 
@@ -398,7 +396,7 @@ impl Connection {
 
     fn start(self: &Arc<Self>, request: PendingRequest, session: Option<(Box<str>, Arc<Session>)>) {
         let number = self.core.next_number.fetch_add(1, Ordering::Relaxed);
-        let PendingRequest { reply, job, target, cancel, permits } = request;
+        let PendingRequest { reply, job, target, cancel, place, quota } = request;
         let database_use = target.as_ref().map(|target| target.database.handle());
         let query = target.as_ref().map(|target| {
             let (text, access) = (job.running_text(), target.access.clone());
@@ -418,6 +416,7 @@ impl Connection {
             id: reply.id,
             target,
             query,
+            quota,
             options: self.core.options,
             outbox: Arc::clone(&self.outbox),
             cancel: cancel.clone(),
@@ -435,7 +434,7 @@ impl Connection {
                 drop(state);
                 return drop(task);
             }
-            let running = RunningRequest { task: task.clone(), cancel, deadline, _permits: permits };
+            let running = RunningRequest { task: task.clone(), cancel, deadline, _place: place };
             state.requests.insert(number, running);
         }
         if let Some(database_use) = database_use {

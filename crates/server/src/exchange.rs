@@ -53,7 +53,6 @@ pub struct Exchange {
 /// What there is until a request is answered.
 struct Running {
     task: TaskHandle,
-    _quota: Option<QuotaGuard>,
     /// What it takes, decoded.
     _room: Option<HeldRoom>,
 }
@@ -171,6 +170,7 @@ impl Exchange {
             id,
             target: Some(target),
             query: Some(entry),
+            quota,
             options: core.options,
             outbox: Arc::clone(&exchange.outbox),
             cancel,
@@ -181,7 +181,7 @@ impl Exchange {
         });
         let number = core.next_number.fetch_add(1, Ordering::Relaxed);
         let task = core.scheduler.create(OwnerId(number), work);
-        *exchange.running() = Some(Running { task: task.clone(), _quota: quota, _room: room });
+        *exchange.running() = Some(Running { task: task.clone(), _room: room });
         let own: Weak<Self> = Arc::downgrade(&exchange);
         database_use.on_interrupt(move || {
             if let Some(exchange) = own.upgrade() {

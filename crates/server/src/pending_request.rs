@@ -18,14 +18,8 @@ pub(crate) struct RunningRequest {
     pub(crate) task: TaskHandle,
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Option<Instant>,
-    pub(crate) _permits: Permits,
-}
-
-/// Places among the requests of a connection, and of a user, until both are given back.
-#[derive(Default)]
-pub(crate) struct Permits {
-    pub(crate) _connection: Option<RequestPlace>,
-    pub(crate) _user: Option<QuotaGuard>,
+    /// Its place among the requests of its connection.
+    pub(crate) _place: Option<RequestPlace>,
 }
 
 /// A session and the requests that wait for the one before.
@@ -52,5 +46,7 @@ pub(crate) struct PendingRequest {
     /// `None` for a rollback, which is possible whatever becomes of the database.
     pub(crate) target: Option<RequestTarget>,
     pub(crate) cancel: CancelFlag,
-    pub(crate) permits: Permits,
+    pub(crate) place: Option<RequestPlace>,
+    /// Its place among the requests of its user; a close takes none, since all may be taken.
+    pub(crate) quota: Option<QuotaGuard>,
 }

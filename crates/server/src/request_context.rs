@@ -5,6 +5,7 @@ use crate::metrics::RequestMeter;
 use crate::options::ServerOptions;
 use crate::outbox::Outbox;
 use crate::query_registry::{QueryGuard, RunningText};
+use crate::security::quota::QuotaGuard;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_protocol::request::operation::QueryOptions;
 use evergraph_query::gremlin::bindings::Bindings;
@@ -69,6 +70,8 @@ pub struct RequestContext {
     pub target: Option<RequestTarget>,
     /// Its entry among the requests that run; `None` for a rollback.
     pub query: Option<QueryGuard>,
+    /// Its place among the requests of its user, given back before the last of its answer is sent: who has read that may ask again.
+    pub quota: Option<QuotaGuard>,
     /// Limits.
     pub options: ServerOptions,
     /// Where answers go.

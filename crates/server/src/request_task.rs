@@ -394,6 +394,9 @@ impl RequestTask {
 
     /// Sends a part of the answer, or all of it.
     fn send(&mut self, status: Status, frame: Frame) {
+        if status != Status::PartialContent {
+            self.context.quota = None;
+        }
         self.usage.sent(status, frame.bytes.len());
         self.context.outbox.push(frame);
     }
@@ -434,6 +437,7 @@ impl RequestTask {
             // Its use of the database ends before others hear of its own end.
             drop(target);
             self.context.query = None;
+            self.context.quota = None;
             (self.context.done)();
         }
     }

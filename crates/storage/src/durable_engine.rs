@@ -27,7 +27,7 @@ use std::sync::Arc;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::TypeId;
 use evergraph_graph::index::IndexId;
-use evergraph_graph::load::Load;
+use evergraph_graph::load::{Load, VertexChange};
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::bulk::numbers::Numbers;
@@ -91,6 +91,9 @@ pub struct LoadPlan<'a> {
     pub memory_bytes: u64,
     /// The types whose edges are in an index.
     pub indexed: HashSet<TypeId>,
+    /// What changes of vertices that are there, ascending by vertex, one entry each: properties without an index. None, for an
+    /// engine that does not take them ([`DurableEngine::takes_vertex_changes`]).
+    pub changes: Vec<VertexChange>,
 }
 
 /// Hears of edges that were put in place, and may fail to cancel.
@@ -201,6 +204,11 @@ pub trait DurableEngine: Engine {
     /// # Errors
     /// `Corrupt`, and what the system says.
     fn pin_files(&self, manifest: &Manifest) -> CheckpointResult<Box<dyn PinnedFiles>>;
+
+    /// Whether a load may change properties of vertices that are there.
+    fn takes_vertex_changes(&self) -> bool {
+        false
+    }
 
     /// Builds what becomes of a load. Nothing of it is seen yet; every commit is readable, and none comes
     /// meanwhile.

@@ -1,5 +1,5 @@
-//! Indexing: creates and drops indexes while others read and write; builds them when a store opens, and
-//! for the rows of a load.
+//! Indexing: creates and drops indexes while others read and write, and builds them when a store opens. Rows of
+//! a load: `bulk/load_indexes.rs`.
 //!
 //! ```text
 //! latch      the index joins the directory, building: every commit from here on keeps it up
@@ -22,8 +22,8 @@
 //! Source: core-protocol section 6, "Build".
 
 use crate::engine::{Engine, keeps_index};
-use crate::index::build::{Duplicates, check_newcomers, fill_group, finish_fill, other_holder, push_group};
-use crate::index::directory::{Indexed, Indexes};
+use crate::index::build::{Duplicates, check_newcomers, fill_group, finish_fill, push_group};
+use crate::index::directory::Indexed;
 use crate::index::fill::IndexFill;
 use crate::index::item::Item;
 use crate::index::property_index::{Completion, PropertyIndex};
@@ -93,10 +93,6 @@ pub struct IndexProgress {
     /// Entries made.
     pub entries: u64,
 }
-
-/// Where a load's rows go in an index that the engine keeps: see
-/// [`DurableEngine::fill_load`](crate::durable_engine::DurableEngine::fill_load).
-pub(crate) type FillOfLoad<'a> = dyn Fn(IndexId) -> Result<Option<Box<dyn IndexFill + 'a>>> + 'a;
 
 impl<E: Engine> Store<E> {
     /// Makes `key` unique among the vertices of `label` and indexes it by hash, naming both if they are
@@ -270,176 +266,9 @@ impl<E: Engine> Store<E> {
         let session = Session::begin(self.front(), Access::Read);
         self.front().indexes.load().statistics(&session.view())
     }
-
-    /// Checks the rows of a load, which `staged` shows and nobody else does, against the unique ones of
-    /// `definitions`. Those that are new are returned with the rows and what the store has already, to join
-    /// the directory with the load; those that are there take the rows by [`Store::enter_load`].
-    ///
-    /// No commit may happen meanwhile.
-    ///
-    /// # Errors
-    /// `invalid` if a value of a unique index is there twice, naming five; errors of reading. No index
-    /// has changed then.
-    pub(crate) fn index_load<V: View>(
-        &self,
-        staged: &V,
-        definitions: &[IndexDefinition],
-        catalogue: &Catalogue,
-        fill_of: &FillOfLoad<'_>,
-    ) -> Result<Indexes> {
-        let mut new = Indexes::default();
-        for definition in definitions {
-            match definition.id.owner {
-                Owner::Label(_) => {
-                    self.index_rows::<VertexId, V>(staged, *definition, catalogue, fill_of, &mut new)?
-                }
-                Owner::EdgeType(_) => {
-                    self.index_rows::<EdgeId, V>(staged, *definition, catalogue, fill_of, &mut new)?
-                }
-            }
-        }
-        Ok(new)
-    }
-
-    fn index_rows<I: Indexed, V: View>(
-        &self,
-        staged: &V,
-        definition: IndexDefinition,
-        catalogue: &Catalogue,
-        fill_of: &FillOfLoad<'_>,
-        new: &mut Indexes,
-    ) -> Result<()> {
-        let (at, front) = (staged.timestamp(), self.front());
-        let IndexDefinition { id, unique } = definition;
-        let session = Session::begin(front, Access::Write);
-        let present = session.view();
-        let known = front.indexes.get::<I>(id);
-        if keeps_index(&*front.engine, id)
-            && let Some(fill) = fill_of(id)?
-        {
-            self.fill_rows(&known, definition, (staged, &present), catalogue, fill)?;
-            if known.is_none() {
-                new.add(Arc::new(self.kept_index::<I>(definition, at)));
-            }
-            return Ok(());
-        }
-        let rows = PropertyIndex::<I>::new(definition, at, self.random_u64());
-        let mut duplicates = Duplicates::default();
-        // Of an index that is there, nobody has counted.
-        let mut present_entries = u64::from(known.is_some());
-        if known.is_none() {
-            for group in groups_of(&present) {
-                present_entries += fill_group(&present, &rows, group, &mut duplicates)?;
-            }
-        }
-        if unique || known.is_none() {
-            for group in groups_of(staged) {
-                fill_group(staged, &rows, group, &mut duplicates)?;
-            }
-        }
-        let index = known.as_deref().unwrap_or(&rows);
-        for group in groups_of(staged).filter(|_| unique && present_entries > 0) {
-            I::for_each_in(staged, id, group, &mut |item, value| {
-                if let Some(other) = other_holder(&present, index, &value, Some(item))? {
-                    duplicates.find(value, item, other);
-                }
-                Ok(())
-            })?;
-        }
-        refuse_duplicates(&duplicates, id, catalogue)?;
-        if known.is_none() {
-            // The rows' own entries have served their purpose where the engine keeps them.
-            let index = match keeps_index(&*front.engine, id) {
-                true => PropertyIndex::kept_by_engine(definition, at, self.random_u64()),
-                false => rows,
-            };
-            index.filled(at);
-            index.complete(at);
-            index.forget_newcomers();
-            new.add(Arc::new(index));
-        }
-        Ok(())
-    }
-
-    /// An index of the engine that is ready with a load.
-    fn kept_index<I: Indexed>(&self, definition: IndexDefinition, at: Timestamp) -> PropertyIndex<I> {
-        let index = PropertyIndex::kept_by_engine(definition, at, self.random_u64());
-        index.complete(at);
-        index.forget_newcomers();
-        index
-    }
-
-    /// Gives a load's rows to the engine, and what the store has already where the index is not `known`.
-    fn fill_rows<I: Indexed, V: View, P: View>(
-        &self,
-        known: &Option<Arc<PropertyIndex<I>>>,
-        IndexDefinition { id, unique }: IndexDefinition,
-        (staged, present): (&V, &P),
-        catalogue: &Catalogue,
-        mut fill: Box<dyn IndexFill + '_>,
-    ) -> Result<()> {
-        let mut duplicates = Duplicates::default();
-        for group in groups_of(staged) {
-            push_group::<I, _>(staged, id, group, &mut *fill)?;
-        }
-        match known {
-            None => {
-                for group in groups_of(present) {
-                    push_group::<I, _>(present, id, group, &mut *fill)?;
-                }
-            }
-            Some(known) if unique => {
-                for group in groups_of(staged) {
-                    I::for_each_in(staged, id, group, &mut |item, value| {
-                        if let Some(other) = other_holder(present, known, &value, Some(item))? {
-                            duplicates.find(value, item, other);
-                        }
-                        Ok(())
-                    })?;
-                }
-            }
-            Some(_) => {}
-        }
-        let value_of = |item: I| match item.property(staged, id.key)? {
-            None => item.property(present, id.key),
-            found => Ok(found),
-        };
-        finish_fill(&mut *fill, unique, value_of, &mut duplicates)?;
-        refuse_duplicates(&duplicates, id, catalogue)?;
-        fill.install()
-    }
-
-    /// Puts the rows of a load into the indexes of `definitions` that are there already: readers check what
-    /// they find. Only once nothing refuses the load any more: writers would meet its values as entered by
-    /// a commit to come.
-    ///
-    /// # Errors
-    /// Errors of reading.
-    pub(crate) fn enter_load<V: View>(&self, staged: &V, definitions: &[IndexDefinition]) -> Result<()> {
-        for IndexDefinition { id, .. } in definitions {
-            match id.owner {
-                Owner::Label(_) => self.enter_rows::<VertexId, V>(staged, *id)?,
-                Owner::EdgeType(_) => self.enter_rows::<EdgeId, V>(staged, *id)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn enter_rows<I: Indexed, V: View>(&self, staged: &V, id: IndexId) -> Result<()> {
-        let Some(index) = self.front().indexes.get::<I>(id) else { return Ok(()) };
-        let at = staged.timestamp();
-        for group in groups_of(staged) {
-            I::for_each_in(staged, id, group, &mut |item, value| {
-                let key = index.key(&value);
-                index.insert(at, key.clone(), key.value, item);
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
 }
 
-fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
+pub(crate) fn groups_of<V: View>(view: &V) -> impl Iterator<Item = GroupId> + use<V> {
     (0..view.group_count()).map(GroupId)
 }
 
@@ -555,7 +384,11 @@ pub(crate) fn differs(known: &IndexDefinition, request: &IndexRequest<'_>) -> Er
     ))
 }
 
-fn refuse_duplicates<I: Item>(duplicates: &Duplicates<I>, id: IndexId, catalogue: &Catalogue) -> Result<()> {
+pub(crate) fn refuse_duplicates<I: Item>(
+    duplicates: &Duplicates<I>,
+    id: IndexId,
+    catalogue: &Catalogue,
+) -> Result<()> {
     if duplicates.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use crate::bulk::load::{LoadProgress, LoadSummary};
 use crate::checkpoint::contract::OnCheckpointProgress;
 use crate::durable_engine::DurableEngine;
 use crate::open::OpenStore;
-use crate::ownership::Ownership;
+use crate::ownership::{OwnerChanges, Ownership};
 use evergraph_graph::error::Result;
 use evergraph_graph::load::Load;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ impl<E: DurableEngine> OpenStore<E> {
         self.store().own(source, make_durable)
     }
 
-    /// As [`OpenStore::load_within`], by the owner and with notes: see [`Ownership::load_within`].
+    /// As [`OpenStore::load_within`], by the owner and with what he changes besides: see [`Ownership::load_within`].
     ///
     /// # Errors
     /// As [`Ownership::load_within`] and [`OpenStore::checkpoint`].
@@ -34,12 +34,12 @@ impl<E: DurableEngine> OpenStore<E> {
         ownership: &mut Ownership<E>,
         memory_bytes: u64,
         load: &Load,
-        notes: &[(&str, &[u8])],
+        changes: OwnerChanges<'_>,
         building: &mut dyn FnMut(LoadProgress) -> Result<()>,
         writing: &mut OnCheckpointProgress<'_>,
     ) -> Result<LoadSummary> {
         let _operation = self.operations.begin()?;
         let make_durable = &mut || Ok(self.upkeep.checkpoint(writing).map(drop)?);
-        ownership.load_within(memory_bytes, load, notes, building, make_durable)
+        ownership.load_within(memory_bytes, load, changes, building, make_durable)
     }
 }

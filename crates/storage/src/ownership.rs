@@ -17,7 +17,7 @@ use crate::notes::owning::Hold;
 use crate::store::Store;
 use crate::transaction::handle::Transaction;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::load::Load;
+use evergraph_graph::load::{Load, VertexChange};
 use evergraph_graph::note::OWNER_NOTE;
 use evergraph_graph::transaction::{Committed, Transaction as _};
 use std::sync::Arc;
@@ -30,6 +30,15 @@ pub struct Ownership<E: Engine> {
     store: Store<E>,
     source: Arc<str>,
     hold: Hold,
+}
+
+/// What an owner changes with a bulk load, beside what that adds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OwnerChanges<'a> {
+    /// Notes that are set, by name.
+    pub notes: &'a [(&'a str, &'a [u8])],
+    /// Properties of vertices that are there, where no index has them.
+    pub vertices: &'a [VertexChange],
 }
 
 impl<E: Engine> Store<E> {
@@ -133,24 +142,25 @@ impl<E: Engine> Ownership<E> {
 }
 
 impl<E: DurableEngine> Ownership<E> {
-    /// As [`Store::load_within`], with notes that change with it: all of it is there, or nothing.
+    /// As [`Store::load_within`], with what else changes with it: all of it is there, or nothing.
     ///
     /// # Errors
-    /// As [`Store::load_within`]; `busy` if a transaction of this is open; as
-    /// [`Transaction::set_note`] for the notes.
+    /// As [`Store::load_within`]; `busy` if a transaction of this is open; as [`Transaction::set_note`] for the notes;
+    /// `invalid` for a vertex that isn't there or comes twice, a property that has an index or another type, and for any
+    /// vertex where the engine takes no changes with a load.
     pub fn load_within(
         &mut self,
         memory_bytes: u64,
         load: &Load,
-        notes: &[(&str, &[u8])],
+        changes: OwnerChanges<'_>,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
     ) -> Result<LoadSummary> {
         let mut transaction = self.begin()?;
-        for (name, bytes) in notes {
+        for (name, bytes) in changes.notes {
             transaction.set_note(name, bytes)?;
         }
         let authorship = transaction.into_authorship();
-        self.store.load_as(&authorship, memory_bytes, load, progress, make_durable)
+        self.store.load_as(&authorship, changes.vertices, memory_bytes, load, progress, make_durable)
     }
 }

@@ -172,6 +172,18 @@ fn rights_and_foreign_keys_are_told() {
         finding.remedy.as_deref(),
         Some("GRANT USAGE ON SCHEMA public TO ann; GRANT SELECT ON public.t TO ann")
     );
+    catalogue.tables[0].rights.may_read = true;
+    catalogue.tables[0].child_tables = vec!["public.a".into(), "other.\"B\"".into()];
+    let found = check(&rules("[[table]]\ntable = 't'\nlabel = 'T'\n"), &catalogue, &server(), "graph");
+    let finding = found.iter().find(|finding| finding.cause.contains("INHERITS")).unwrap();
+    assert_eq!(finding.severity, Severity::Error);
+    assert!(
+        finding.cause.starts_with("m.toml:2: table: t has child tables (INHERITS): public.a, other.\"B\".")
+    );
+    assert_eq!(
+        finding.remedy.as_deref(),
+        Some("ALTER TABLE public.a NO INHERIT public.t; ALTER TABLE other.\"B\" NO INHERIT public.t")
+    );
 }
 
 #[test]

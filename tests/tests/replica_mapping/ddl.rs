@@ -161,6 +161,7 @@ impl Reader {
             name: table.1.as_str().into(),
             kind: TableKind::Plain,
             partition_of: None,
+            child_tables: Vec::new(),
             columns: Vec::new(),
             primary_key: None,
             unique_keys: Vec::new(),

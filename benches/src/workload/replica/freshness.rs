@@ -26,7 +26,7 @@ const TIME_MIN: f64 = 1e-6;
 /// Rows of a transaction at the highest rate.
 const ROWS_AT_MOST: u32 = 100;
 
-/// Measures freshness at every rate, at the highest one, and of a large transaction.
+/// Measures freshness at every rate and at the highest one.
 ///
 /// # Errors
 /// Those of server and replica; `limit` if a transaction does not arrive.
@@ -49,8 +49,7 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     work.add(&heading, &rates);
     add(work, "highest", "the highest rate", &runs);
     drop((ours, theirs));
-    replica.stop()?;
-    measure_large(work, bench)
+    replica.stop()
 }
 
 /// Times of the transactions of one run, seconds.
@@ -156,8 +155,12 @@ fn add(work: &mut Work<'_>, name: &str, title: &str, runs: &[Run]) {
     }
 }
 
-/// A transaction of so many rows that the source streams it before its commit. Each reader has the source for itself.
-fn measure_large(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
+/// Measures freshness of a transaction of so many rows that the source streams it before its commit. Each reader has the source
+/// for itself.
+///
+/// # Errors
+/// As [`measure`].
+pub fn measure_large(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     let rows = bench.plan.large_rows;
     let mut race = Race::new([OURS, PLAIN_READER]);
     for round in 0..bench.plan.rounds {

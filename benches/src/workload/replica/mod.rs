@@ -7,8 +7,9 @@
 //! writer          one connection, at a rate                    pgbench     what the source loses to its reader
 //! readers         replica, observer, plain reader              analytics   PageRank meanwhile, snapshots kept open
 //! marks           when a reader saw which transaction          copying     the copy beside COPY
+//! applying        processor time for recorded transactions, without a server
 //! split           writers while PageRank runs, a processor for each side
-//! orders          questions about a shop like TPC-C's, half of it copied, half inserted
+//! orders          questions about a shop like TPC-C's, half of it copied, half inserted; neo4j beside it, in a JVM
 //! social          LDBC's network many times over: reads and inserts as fixed plans beside SQL's, kernels
 //! network         the paper's reads on LDBC's relations, half of them copied, half inserted
 //! ```
@@ -17,15 +18,18 @@
 //! share the machine.
 
 mod analytics;
+mod applying;
 mod changes;
 mod copying;
 mod freshness;
 mod marks;
+mod neo4j;
 mod network;
 mod orders;
 mod pgbench;
 mod question;
 mod readers;
+mod recorded;
 mod relations;
 mod reload;
 mod social;
@@ -112,11 +116,17 @@ fn open(path: &Path) -> Result<Database> {
 /// # Errors
 /// `corrupt` if the graph is another one than SQL's rows; those of server and replica.
 pub fn measure(work: &mut Work<'_>) -> Result<()> {
+    let plan = work.plan.replica.clone();
+    if plan.has(ReplicaPart::Applying) {
+        applying::measure(work)?;
+    }
+    if plan.parts.iter().all(|part| *part == ReplicaPart::Applying) {
+        return Ok(());
+    }
     if !PrivateServer::is_possible() {
         eprintln!("skipped: {HOW_TO_INSTALL}");
         return Ok(());
     }
-    let plan = work.plan.replica.clone();
     let mut bench = Bench::start(&plan, work.plan.seed, work.folder)?;
     let statistics = bench.database.statistics()?;
     let load = Machine::now().load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
@@ -134,12 +144,15 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
     work.note(
         "plain reader: a second slot of the same source, our socket and decoder of pgoutput, nothing applied",
     );
-    work.note("the replica is in this process, synced ten times a second, with 16 snapshots open; a thread looks at new snapshots every 0.1 ms");
+    work.note("the replica is in this process, synced twice a second, with 16 snapshots open; a thread looks at new snapshots every 0.1 ms");
     if plan.has(ReplicaPart::Copy) {
         copying::measure(work, &bench)?;
     }
     if plan.has(ReplicaPart::Freshness) {
         freshness::measure(work, &mut bench)?;
+    }
+    if plan.has(ReplicaPart::Large) {
+        freshness::measure_large(work, &mut bench)?;
     }
     if plan.has(ReplicaPart::Sustained) {
         sustained::measure(work, &mut bench)?;

@@ -9,17 +9,18 @@
 //! ```
 //!
 //! Two hops: who bought what a customer bought; the lines of the orders of a customer. PageRank and WCC run on Customer -BOUGHT->
-//! Item. Beside stand SQL at the source, indexed, and *reload*: the same rows by COPY, a static array of them, the same question
-//! on that.
+//! Item. Beside stand SQL at the source, indexed; *reload*: the same rows by COPY, a static array of them, the same question
+//! on that; and Neo4j, embedded, with Customer -BOUGHT-> Item alone, which is written to as often.
 //!
 //! Source: GART (USENIX ATC 2023), section 6.1 and table 2, TPC-C. Differs: there the CUSTOMER-ITEM graph joins two tables; a mapping
 //! here reads one row, which names its customer.
 
 use crate::goals::baseline::{RELOAD, SQL, STATIC, WITHOUT};
-use crate::plan::{Work, expect};
+use crate::plan::{Work, expect, wrong};
 use crate::race::{Race, order};
 use crate::results::Heading;
 use crate::workload::pool::pool;
+use crate::workload::replica::neo4j::{NEO4J, Neo4j};
 use crate::workload::replica::network::catch_up;
 use crate::workload::replica::question::{Question, Rows};
 use crate::workload::replica::reload::{comparable, copy_numbers, expect_same, median_time};
@@ -57,6 +58,10 @@ const INTERVAL: Duration = Duration::from_millis(10);
 const HEAD_START: Duration = Duration::from_millis(200);
 /// Customers that each question is asked about.
 const CUSTOMERS: usize = 20;
+/// Lines of an order, on average.
+const LINES_OF_AN_ORDER: usize = 10;
+/// Runs in Neo4j's JVM before those that count: by then it has compiled what is hot.
+const WARM_UPS: usize = 3;
 const KERNELS: [Kernel; 2] = [Kernel::PageRank, Kernel::Wcc];
 
 const MAPPING: &str = r#"
@@ -102,6 +107,7 @@ struct Shop<'b> {
     replica: Replica,
     next_order: u32,
     seed: u64,
+    neo4j: Option<Neo4j>,
 }
 
 /// Measures questions and kernels.
@@ -133,7 +139,8 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
     catch_up(&replica)?;
     let inserting = began.elapsed().as_secs_f64();
     run(&mut connection, "ANALYZE")?;
-    let mut shop = Shop { bench, database, replica, next_order: orders, seed };
+    let neo4j = start_neo4j(work, bench)?;
+    let mut shop = Shop { bench, database, replica, next_order: orders, seed, neo4j };
     let statistics = shop.database.statistics()?;
     work.note(format!(
         "orders: {} customers, {} items, {orders} orders, {} lines, half of them inserted while the replica followed, {:.1} s",
@@ -142,12 +149,14 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         statistics.edges_count().saturating_sub(u64::from(orders)) / 2,
         inserting
     ));
-    for question in questions(bench, seed) {
+    let questions = questions(bench, seed);
+    shop.compare_neo4j(&questions[0], &mut connection)?;
+    for question in questions {
         shop.ask(work, &question, &mut connection)?;
     }
     shop.run_kernels(work)?;
     work.note("orders: answers are compared with SQL's and the static array's whenever the writer rests; SQL has indexes on customers of orders and lines, on orders and items of lines");
-    work.note("orders: reload reads the columns customer and item by COPY, makes a static array and asks that, on one thread; Neo4j embedded is left out");
+    work.note("orders: reload reads the columns customer and item by COPY, makes a static array and asks that, on one thread");
     shop.replica.stop()?;
     shop.database.close()
 }
@@ -210,7 +219,62 @@ fn questions(bench: &Bench, seed: u64) -> [Question; 2] {
     ]
 }
 
+/// Neo4j with who bought what, if it is there.
+fn start_neo4j(work: &mut Work<'_>, bench: &Bench) -> Result<Option<Neo4j>> {
+    let Some(built) = bench.plan.jvm.as_deref().filter(|built| Neo4j::is_built(built)) else {
+        work.note("orders: left out: Neo4j, which needs a JDK and Maven (make bench-replica builds it where they are, --replica-jvm names it)");
+        return Ok(None);
+    };
+    let pairs = bought(bench)?;
+    let neo4j =
+        Neo4j::start(built, &bench.folder.join("neo4j"), bench.plan.customers + bench.plan.items, &pairs)?;
+    work.note(format!(
+        "orders: {NEO4J} has who bought what of the beginning, without properties, and inserts these edges again, {LINES_OF_AN_ORDER} a transaction, a hundred transactions a second; PageRank and WCC over its API; {}",
+        neo4j.settings
+    ));
+    Ok(Some(neo4j))
+}
+
+fn customer_of(asked: &[(&str, Value)]) -> Result<u32> {
+    let number = asked[0].1.as_i64().and_then(|number| u32::try_from(number).ok());
+    number.ok_or_else(|| Error::invalid("a customer has a small number"))
+}
+
 impl Shop<'_> {
+    fn neo4j(&mut self) -> &mut Neo4j {
+        self.neo4j.as_mut().expect("it is in a race only where it is there")
+    }
+
+    /// Compares Neo4j's answers with SQL's and the static array's, before anybody writes; its JVM is warm afterwards.
+    fn compare_neo4j(&mut self, question: &Question, connection: &mut Connection) -> Result<()> {
+        let Some(neo4j) = &mut self.neo4j else { return Ok(()) };
+        for (asked, expected) in question.parameters.iter().zip(answers(question, connection)?) {
+            let (found, _) = neo4j.also_bought(&[customer_of(asked)?])?;
+            expect(NEO4J, question.title, vec![vec![found.to_string()]], expected)?;
+        }
+        let reloaded = Reloaded::read(self.bench)?;
+        for kernel in KERNELS {
+            let found = comparable(&neo4j.answer(kernel)?, reloaded.lists.vertices().iter());
+            expect_same(kernel, &reloaded.run(kernel)?, &found)?;
+            for _ in 1..WARM_UPS {
+                neo4j.run(kernel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What `measure` gives while Neo4j is written to.
+    fn beside_a_writer_of_neo4j<T>(&mut self, measure: impl FnOnce(&mut Neo4j) -> Result<T>) -> Result<T> {
+        let neo4j = self.neo4j();
+        neo4j.begin_to_write(LINES_OF_AN_ORDER, INTERVAL)?;
+        thread::sleep(HEAD_START);
+        let measured = measure(neo4j)?;
+        match neo4j.end_to_write()? {
+            0 => Err(wrong(NEO4J, "edges inserted meanwhile", 0, "some")),
+            _ => Ok(measured),
+        }
+    }
+
     /// What `measure` gives while orders come.
     fn beside_a_writer<T>(&mut self, measure: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let mut connection = self.bench.server.connect_to(NAME)?;
@@ -238,11 +302,11 @@ impl Shop<'_> {
     }
 
     fn ask(&mut self, work: &mut Work<'_>, question: &Question, connection: &mut Connection) -> Result<()> {
-        let names = if question.name == "also_bought" {
-            vec![OURS, WITHOUT, SQL, RELOAD]
-        } else {
-            vec![OURS, WITHOUT, SQL]
-        };
+        let mut names = vec![OURS, WITHOUT, SQL];
+        if question.name == "also_bought" {
+            names.push(RELOAD);
+            names.extend(self.neo4j.is_some().then_some(NEO4J));
+        }
         let mut race = Race::new(names.iter().copied());
         let time = work.plan.run_time.min(self.bench.plan.run_time);
         for round in 0..self.bench.plan.rounds {
@@ -264,18 +328,29 @@ impl Shop<'_> {
                     2 => self.beside_a_writer(|_| {
                         question.time(time, |asked| question.by_sql(connection, asked), None)
                     })?,
-                    _ => {
+                    3 => {
                         let expected = answers(question, connection)?;
-                        let customer = |asked: &[(&str, Value)]| asked[0].1.as_i64().unwrap_or(0);
                         for (asked, expected) in question.parameters.iter().zip(&expected).take(3) {
-                            let found = Reloaded::read(self.bench)?.also_bought(customer(asked))?;
+                            let found = Reloaded::read(self.bench)?.also_bought(customer_of(asked)?)?;
                             expect(RELOAD, question.title, &vec![vec![found.to_string()]], expected)?;
                         }
                         self.beside_a_writer(|shop| {
                             let began = Instant::now();
-                            let first = customer(&question.parameters[0]);
+                            let first = customer_of(&question.parameters[0])?;
                             Reloaded::read(shop.bench)?.also_bought(first)?;
                             Ok(began.elapsed().as_secs_f64())
+                        })?
+                    }
+                    _ => {
+                        let customers: Result<Vec<u32>> =
+                            question.parameters.iter().map(|asked| customer_of(asked)).collect();
+                        let customers = customers?;
+                        self.beside_a_writer_of_neo4j(|neo4j| {
+                            let (mut times, began) = (Vec::new(), Instant::now());
+                            while times.is_empty() || began.elapsed() < time {
+                                times.push(neo4j.also_bought(&customers)?.1);
+                            }
+                            Ok(times.iter().sum::<f64>() / times.len() as f64)
                         })?
                     }
                 };
@@ -294,9 +369,11 @@ impl Shop<'_> {
     fn run_kernels(&mut self, work: &mut Work<'_>) -> Result<()> {
         let pool = pool(1)?;
         for kernel in KERNELS {
-            let mut race = Race::new([OURS, WITHOUT, RELOAD, STATIC]);
+            let names = [OURS, WITHOUT, RELOAD, STATIC].into_iter();
+            let names: Vec<_> = names.chain(self.neo4j.is_some().then_some(NEO4J)).collect();
+            let mut race = Race::new(names.iter().copied());
             for round in 0..self.bench.plan.rounds {
-                let mut times = [0.0; 4];
+                let mut times = vec![0.0; names.len()];
                 for place in order(round, times.len()) {
                     times[place] = match place {
                         0 => self.beside_a_writer(|shop| {
@@ -309,12 +386,13 @@ impl Shop<'_> {
                         2 => self.beside_a_writer(|shop| {
                             pool.install(|| median_time(|| Reloaded::read(shop.bench)?.run(kernel).map(drop)))
                         })?,
-                        _ => {
+                        3 => {
                             let reloaded = Reloaded::read(self.bench)?;
                             self.beside_a_writer(|_| {
                                 pool.install(|| median_time(|| reloaded.run(kernel).map(drop)))
                             })?
                         }
+                        _ => self.beside_a_writer_of_neo4j(|neo4j| neo4j.run(kernel))?,
                     };
                 }
                 race.note(&times);
@@ -366,14 +444,19 @@ struct Reloaded {
     lists: Lists,
 }
 
+/// Who bought what: customers first, items behind them.
+fn bought(bench: &Bench) -> Result<Vec<(u32, u32)>> {
+    let (settings, mut pairs) = (bench.server.settings_of(NAME), Vec::new());
+    copy_numbers(&settings, "line", ["customer", "item"], |[customer, item]| {
+        pairs.push((customer as u32, bench.plan.customers + item as u32));
+    })?;
+    Ok(pairs)
+}
+
 impl Reloaded {
     fn read(bench: &Bench) -> Result<Self> {
-        let (customers, items) = (bench.plan.customers, bench.plan.items);
-        let (settings, mut pairs) = (bench.server.settings_of(NAME), Vec::new());
-        copy_numbers(&settings, "line", ["customer", "item"], |[customer, item]| {
-            pairs.push((customer as u32, customers + item as u32));
-        })?;
-        let vertices = VertexSet::full(customers + items);
+        let pairs = bought(bench)?;
+        let vertices = VertexSet::full(bench.plan.customers + bench.plan.items);
         Ok(Self { lists: Lists::from(StaticCsr::new(vertices, &pairs, None, Direction::Both)?) })
     }
 
@@ -383,7 +466,7 @@ impl Reloaded {
     }
 
     /// How many bought what `customer` bought.
-    fn also_bought(&self, customer: i64) -> Result<usize> {
+    fn also_bought(&self, customer: u32) -> Result<usize> {
         let neighbours = |vertex: u32, direction| -> Result<Vec<u32>> {
             let mut found = Vec::new();
             let end = vertex + 1;
@@ -393,8 +476,6 @@ impl Reloaded {
             })?;
             Ok(found)
         };
-        let customer =
-            u32::try_from(customer).map_err(|_| Error::invalid("a customer has a small number"))?;
         let mut others = HashSet::new();
         for item in neighbours(customer, Direction::Out)? {
             others.extend(neighbours(item, Direction::In)?);

@@ -119,8 +119,9 @@ impl DurableEngine for DiskEngine {
         // Whoever loads may know nothing of the limit, as a generator.
         let memory_bytes = plan.memory_bytes.min(self.budget().limit_bytes() / 4);
         let _sorting = self.budget().reserve(SORTING_PURPOSE, memory_bytes)?;
+        debug_assert!(plan.changes.is_empty(), "the store refuses them: `takes_vertex_changes`");
         let LoadPlan { load, numbers, ref indexed, .. } = *plan;
-        let plan = &LoadPlan { load, numbers, memory_bytes, indexed: indexed.clone() };
+        let plan = &LoadPlan { load, numbers, memory_bytes, indexed: indexed.clone(), changes: Vec::new() };
         let (pin, newest) = (self.tree().pin(), self.timeline().published());
         let directory = self.files().directory();
         let context = LoadContext {

@@ -11,6 +11,7 @@
 //! index_builds          builds at their edges, and beside writers
 //! newest                edges by descending value against a model, declared or not
 //! notes                 of an owner: each with its commit, wherever that is; nobody else writes
+//! owner_loads           with notes and with changes of vertices that are there, all of it or nothing
 //! serializable          who commits has read what it would read alone
 //! threads               what must hold whoever is first
 //! kept_indexes          whose entries the engine has: opened without a scan, and asked first
@@ -37,6 +38,7 @@ mod naive_topology;
 mod newest;
 mod notes;
 mod oracle;
+mod owner_loads;
 mod random_transactions;
 mod rules;
 mod serializable;

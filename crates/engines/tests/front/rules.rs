@@ -63,6 +63,7 @@ on_every_engine! {
     fn what_is_known_of_a_value_goes_with_it_and_is_no_property_of_the_vertex<E: TestEngine>() {
         let (store, label, _, name, [ada, bob]) = people::<E>();
         let known = Value::List(List::new(vec![Value::Map(Map::default())]).unwrap());
+        let new_known = Value::List(List::new(vec![Value::Map(Map::default()); 2]).unwrap());
         let meta = store
             .transact(|transaction| {
                 transaction.declare_meta_properties(label, name)?;
@@ -90,8 +91,30 @@ on_every_engine! {
         transaction.commit().unwrap();
         assert!(other.commit().unwrap_err().is_conflict());
         assert_eq!(of(&store.snapshot(), ada), None);
+        // Both at once: what is known is known of the new value, in whichever order they come.
+        let mut transaction = store.begin();
+        let changes = &mut vec![(meta, Some(new_known.clone())), (name, Some("zoe".into()))];
+        transaction.set_vertex_properties(bob, changes).unwrap();
+        assert_eq!(of(&transaction, bob), Some(new_known));
         let error = store.begin().declare_meta_properties(label, meta).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+    }
+
+    fn no_changes_of_a_vertex_that_goes_meanwhile_are_no_write<E: TestEngine>() {
+        let (store, label, _, key, [ada, _]) = people::<E>();
+        let request =
+            IndexRequest { owner: OwnerName::Label("Person"), key: "name", kind: IndexKind::Hash, unique: true };
+        store.create_index(&request, &mut |_| Ok(())).unwrap();
+        let (mut nothing, mut found) = (store.begin(), Vec::new());
+        nothing.set_vertex_properties(ada, &mut Vec::new()).unwrap();
+        nothing.find_vertices(label, key, &["ada".into()], &mut found).unwrap();
+        nothing.set_found_properties(found[0].as_ref().unwrap(), &mut Vec::new()).unwrap();
+        let began = nothing.timestamp();
+        store.transact(|transaction| transaction.delete_vertex(ada)).unwrap();
+        assert_eq!(nothing.commit().unwrap().timestamp, began, "it wrote nothing");
+        let mut labels = Vec::new();
+        store.snapshot().labels(&[ada], &mut labels).unwrap();
+        assert_eq!(labels, [None]);
     }
 
     fn parallel_edges_never_conflict_and_the_later_is_renamed<E: TestEngine>() {

@@ -10,11 +10,12 @@ use crate::simulated::words::{LABELS, NAME, PARALLEL, WEIGHT};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{EdgeId, VertexId};
-use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexChange, VertexTable};
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::ownership::OwnerChanges;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct SmallLoad {
     existing: [Vec<VertexId>; 2],
     /// Places in the new vertices, or behind them in the existing ones, and a weight.
     edges: Vec<(usize, usize, Option<i64>)>,
+    /// Weights that vertices get that are there; an owner's load alone has some.
+    changed: Vec<(VertexId, i64)>,
 }
 
 impl SmallLoad {
@@ -52,7 +55,28 @@ impl SmallLoad {
             }
         }
         let edges = edges.into_iter().map(|((source, target), weight)| (source, target, weight)).collect();
-        Self { names, existing, edges }
+        Self { names, existing, edges, changed: Vec::new() }
+    }
+
+    /// Changing vertices that are there as well, if `catalogue` has the property by now.
+    pub fn with_changes(mut self, catalogue: &Catalogue) -> Self {
+        let count = if catalogue.key(WEIGHT).is_some() { self.existing[0].len() } else { 0 };
+        let vertices = self.existing[0][..count].iter().enumerate();
+        self.changed = vertices.map(|(number, vertex)| (*vertex, number as i64)).collect();
+        self
+    }
+
+    /// Changes of vertices that are there, as the store takes them.
+    pub fn changes(&self, catalogue: &Catalogue) -> Vec<VertexChange> {
+        let change = |(vertex, weight): &(VertexId, i64)| VertexChange {
+            vertex: *vertex,
+            properties: catalogue
+                .key(WEIGHT)
+                .map(|key| (key, Some(Value::I64(*weight))))
+                .into_iter()
+                .collect(),
+        };
+        self.changed.iter().map(change).collect()
     }
 
     /// With one vertex more edges than a segment keeps with others: it becomes a hub. Each of its targets gets
@@ -105,6 +129,11 @@ impl SmallLoad {
                 after.vertices.insert(VertexId(firsts[side].0 + row as u32), (label, values));
             }
         }
+        for (vertex, weight) in &self.changed {
+            let key = catalogue.key(WEIGHT).expect(known);
+            let (_, values) = after.vertices.get_mut(vertex).expect("it was there before");
+            values.insert(key, Value::I64(*weight));
+        }
         let vertex = |side: usize, at: usize| match at.checked_sub(self.names[side].len()) {
             None => VertexId(firsts[side].0 + at as u32),
             Some(existing) => self.existing[side][existing],
@@ -131,6 +160,8 @@ impl<E: SimulatedEngine> Run<E> {
         let groups_before = self.store().vertex_id_state().len();
         let load = SmallLoad::choose(&self.head.graph, &self.store().catalogue(), seed);
         let load = if hub { load.with_hub() } else { load };
+        let is_changing = self.ownership.is_some() && self.store().engine().takes_vertex_changes();
+        let load = if is_changing { load.with_changes(&self.store().catalogue()) } else { load };
         self.end_owned();
         let open = Arc::clone(self.store.as_ref().expect("open"));
         let (building, writing) = (&mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
@@ -140,8 +171,10 @@ impl<E: SimulatedEngine> Run<E> {
                 let (set, notes) = self.notes_of_load();
                 let set: Vec<(&str, &[u8])> =
                     set.iter().map(|set| (&*set.name, set.bytes.as_deref().expect("it is set"))).collect();
+                let vertices = load.changes(&self.store().catalogue());
+                let changes = OwnerChanges { notes: &set, vertices: &vertices };
                 let ownership = self.ownership.as_mut().expect("just seen");
-                let done = open.load_owned(ownership, u64::MAX, &load.tables(), &set, building, writing);
+                let done = open.load_owned(ownership, u64::MAX, &load.tables(), changes, building, writing);
                 (done, notes)
             }
         };

@@ -24,6 +24,11 @@ impl DeclaredTypes {
         Self { known, properties: HashMap::new() }
     }
 
+    /// Compares with what is `known` from here on.
+    pub fn renew_known(&mut self, known: Arc<ExistingGraph>) {
+        self.known = known;
+    }
+
     /// Notes that `file` says the property `key` of `owner` is of `cell_type`.
     ///
     /// # Errors

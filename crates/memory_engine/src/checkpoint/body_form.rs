@@ -171,7 +171,7 @@ impl StableForm for VertexBody {
         out.extend_from_slice(&[VERTICES, VERSION]);
         out.extend_from_slice(&(self.columns.len() as u16).to_le_bytes());
         out.extend_from_slice(&[0; 4]);
-        put_array(out, &self.live[..]);
+        put_array(out, &self.live()[..]);
         put_columns(out, &self.columns);
     }
 
@@ -185,10 +185,9 @@ impl StableForm for VertexBody {
         let mut live = Box::new([0; 64]);
         live.copy_from_slice(&take_array::<u64>(reader, 64)?);
         let columns = take_columns(reader, columns, |length| length <= ROWS)?;
-        let body = Self { live, columns };
         take_end(reader)?;
-        body.check().map_err(|problem| start.error(problem))?;
-        Ok(body)
+        check_columns(&columns, |length| length <= ROWS).map_err(|problem| start.error(problem))?;
+        Ok(Self::new(live, columns))
     }
 
     fn check(&self) -> Result<(), String> {
@@ -304,12 +303,19 @@ mod tests {
 
         #[test]
         fn a_damaged_body_is_refused_or_sound(
-            edges in any_edge_body(), at in any::<proptest::sample::Index>(), to in any::<u8>(),
+            edges in any_edge_body(), vertices in any_vertex_body(), at in any::<proptest::sample::Index>(), to in any::<u8>(),
         ) {
-            let mut bytes = Vec::new();
-            edges.put(&mut bytes);
-            let at = at.index(bytes.len());
-            bytes[at] = to;
+            let damaged = |put: &dyn Fn(&mut Vec<u8>)| {
+                let mut bytes = Vec::new();
+                put(&mut bytes);
+                let at = at.index(bytes.len());
+                bytes[at] = to;
+                bytes
+            };
+            if let Ok(read) = VertexBody::take(&mut Reader::new(&damaged(&|bytes| vertices.put(bytes)))) {
+                prop_assert_eq!(read.check(), Ok(()));
+            }
+            let bytes = damaged(&|bytes| edges.put(bytes));
             if let Ok(read) = EdgeBody::take(&mut Reader::new(&bytes)) {
                 prop_assert_eq!(read.check(), Ok(()));
                 read.for_each_row(|row, range| {

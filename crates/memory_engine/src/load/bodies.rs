@@ -11,7 +11,7 @@
 
 use crate::group::{EdgeSegment, EdgeSubject, Group};
 use crate::load::buckets::Buckets;
-use crate::load::extend::{Extension, extend, present, settle};
+use crate::load::extend::{ChangedVertices, Extension, change, extend, present, settle};
 use crate::load::parts::{Part, cut};
 use crate::load::sort::{EDGE_BYTES, Input, Side, in_bodies, out_bodies};
 use crate::segment::body::Body;
@@ -39,6 +39,8 @@ pub struct BuiltBodies {
     pub groups: Vec<Group>,
     /// What becomes of segments that are there.
     pub extensions: Vec<Extension>,
+    /// What becomes of vertices that are there.
+    pub changed: Vec<ChangedVertices>,
     /// Of groups that are there: the new out edges of indexed types, and nothing else.
     pub added: Vec<Group>,
 }
@@ -89,6 +91,10 @@ impl Builder<'_> {
             Group::with_edges(id, label, Segment::new(base, VertexBody::empty()), edges)
         };
         built.added = added.into_iter().map(alone).collect();
+        for changes in self.plan.changes.chunk_by(|one, other| one.vertex.group() == other.vertex.group()) {
+            done(0)?;
+            built.changed.push(change(self.segments, changes, base));
+        }
         let mut edges = edges.into_iter().peekable();
         let mut by_first: Vec<usize> = (0..self.plan.load.vertices.len()).collect();
         by_first.sort_unstable_by_key(|table| self.plan.numbers.tables[*table].1);
@@ -399,7 +405,13 @@ mod tests {
         };
         let timeline = Arc::new(Timeline::new(Timestamp(1), Readable::Published));
         let engine = MemoryEngine::new(timeline);
-        let plan = LoadPlan { load: &load, numbers: &numbers, memory_bytes, indexed: HashSet::new() };
+        let plan = LoadPlan {
+            load: &load,
+            numbers: &numbers,
+            memory_bytes,
+            indexed: HashSet::new(),
+            changes: Vec::new(),
+        };
         let segments = engine.segments();
         let built = Builder { plan: &plan, segments }.build(&mut |_| Ok(())).unwrap();
         assert!(built.extensions.is_empty());

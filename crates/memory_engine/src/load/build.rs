@@ -2,15 +2,25 @@
 
 use crate::group::{Group, GroupTable};
 use crate::load::bodies::{Builder, BuiltBodies};
-use crate::load::extend::{Extension, install};
+use crate::load::extend::{ChangedVertices, Extension, install};
 use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Version;
+use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
 use crate::view::MemoryView;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};
 use std::sync::Arc;
+
+/// What a load displaced; freed outside the latch.
+#[derive(Debug, Default)]
+pub struct DisplacedByLoad {
+    /// Of segments of edges.
+    pub edges: Vec<Arc<Version<EdgeBody>>>,
+    /// Of segments of vertices.
+    pub vertices: Vec<Arc<Version<VertexBody>>>,
+}
 
 /// A load that is built, and not installed yet.
 #[derive(Debug)]
@@ -19,6 +29,8 @@ pub struct BuiltLoad {
     groups: Vec<Arc<Group>>,
     /// What becomes of segments that are there.
     extensions: Vec<Extension>,
+    /// What becomes of vertices that are there.
+    changed: Vec<ChangedVertices>,
     /// Its new groups, and of groups that are there the new out edges of indexed types: for index checks.
     staged: GroupTable,
 }
@@ -29,14 +41,15 @@ impl BuiltLoad {
     /// # Errors
     /// As [`Builder::build`].
     pub fn new(segments: &Segments, plan: &LoadPlan<'_>, progress: &mut OnLoadProgress<'_>) -> Result<Self> {
-        let BuiltBodies { groups, extensions, added } = Builder { plan, segments }.build(progress)?;
+        let BuiltBodies { groups, extensions, changed, added } =
+            Builder { plan, segments }.build(progress)?;
         let groups: Vec<Arc<Group>> = groups.into_iter().map(Arc::new).collect();
         // Into the table alone: segments that attach them also list what they keep, once each.
         let staged = GroupTable::default();
         for group in groups.iter().cloned().chain(added.into_iter().map(Arc::new)) {
             staged.insert(group);
         }
-        Ok(Self { groups, extensions, staged })
+        Ok(Self { groups, extensions, changed, staged })
     }
 
     /// What index checks read.
@@ -48,8 +61,10 @@ impl BuiltLoad {
     /// Makes it real. Under the latch, before its timestamp is published; what was displaced is to be dropped
     /// after it.
     #[must_use]
-    pub fn install(&self, segments: &Segments, timestamp: Timestamp) -> Vec<Arc<Version<EdgeBody>>> {
+    pub fn install(&self, segments: &Segments, timestamp: Timestamp) -> DisplacedByLoad {
         self.groups.iter().for_each(|group| segments.attach(Arc::clone(group)));
-        install(segments, timestamp, &self.extensions)
+        let edges = install(segments, timestamp, &self.extensions);
+        let vertices = self.changed.iter().map(|changed| changed.install(segments)).collect();
+        DisplacedByLoad { edges, vertices }
     }
 }

@@ -1,8 +1,8 @@
-//! Extend: adds a load's edges to vertices that the database already has.
+//! Extend: adds a load's edges to vertices that the database already has, and changes these vertices' properties.
 //!
 //! ```text
-//! settle    each segment that gets edges is merged until its body is all there is, exact at W
-//! build     its body and the new edges in one, off the latch; rows that outgrow it become hubs
+//! settle    each segment that gets edges, or has vertices that change, is merged until its body is all there is, exact at W
+//! build     its body and the new edges or changes in one, off the latch; rows that outgrow it become hubs
 //! install   under the latch, over the body that older snapshots go on reading
 //! ```
 //!
@@ -12,10 +12,14 @@
 use crate::group::{EdgeSubject, Group};
 use crate::segment::body::Body;
 use crate::segment::edge_body::EdgeBody;
+use crate::segment::net::{Effect, Net};
+use crate::segment::record::RecordKey;
 use crate::segment::version::{Hub, Layer, Segment, Version};
+use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::VertexId;
+use evergraph_graph::load::VertexChange;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
 
@@ -95,6 +99,37 @@ pub fn extend(
     };
     extensions.push(Extension { segment, layer });
     Ok(())
+}
+
+/// Vertices of one group that a load changes.
+#[derive(Debug)]
+pub struct ChangedVertices {
+    segment: Arc<Segment<VertexBody>>,
+    layer: Layer<VertexBody>,
+}
+
+/// What `changes`, of vertices of one group that are there, make of its segment, exact at `base`; settles it first. At least
+/// one, ascending by vertex, one entry each.
+pub fn change(segments: &Segments, changes: &[VertexChange], base: Timestamp) -> ChangedVertices {
+    let group = segments.groups().get(changes[0].vertex.group()).expect("its vertices are there");
+    let segment = Arc::clone(&group.vertices);
+    segments.settle(&segment);
+    let net = |change: &VertexChange| Net {
+        key: RecordKey::vertex(change.vertex.row()),
+        effect: Effect::Changed(change.properties.clone()),
+        difference: 0,
+    };
+    let nets: Vec<Net> = changes.iter().map(net).collect();
+    let body = segment.load().layer.body.merged(&nets);
+    ChangedVertices { segment, layer: Layer::of_body(base, body, Arc::from([])) }
+}
+
+impl ChangedVertices {
+    /// Makes it real: see [`install`].
+    #[must_use]
+    pub fn install(&self, segments: &Segments) -> Arc<Version<VertexBody>> {
+        segments.change_over(&self.segment, self.layer.clone())
+    }
 }
 
 /// Both bodies in one; bodies count their edges in 32 bits.

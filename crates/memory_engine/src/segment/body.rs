@@ -23,6 +23,9 @@ pub trait Body: Send + Sync + Sized + 'static {
     #[must_use]
     fn merged(&self, nets: &[Net]) -> Self;
 
+    /// Records that are worth a merge of a body of few items.
+    const RECORDS_WORTH_A_MERGE_MIN: usize;
+
     /// Items, to decide when a merge is due: vertices or edges.
     fn items(&self) -> usize;
 

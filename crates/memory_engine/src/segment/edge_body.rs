@@ -290,6 +290,9 @@ fn merged_column(key: KeyId, old: Option<&PackedColumn>, steps: &[Step<'_>]) -> 
 }
 
 impl Body for EdgeBody {
+    /// All rows of a group are copied, however few edges there are.
+    const RECORDS_WORTH_A_MERGE_MIN: usize = usize::MAX;
+
     fn empty() -> Self {
         Self {
             rows: Rows::Dense { ends: Box::default() },

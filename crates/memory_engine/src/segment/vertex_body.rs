@@ -21,7 +21,9 @@ use std::sync::Arc;
 /// The vertices of a group at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VertexBody {
-    pub(crate) live: Box<GroupBits>,
+    live: Box<GroupBits>,
+    /// Bits of `live`: each commit asks for them.
+    live_count: usize,
     /// Ascending by key.
     pub(crate) columns: Vec<(KeyId, Arc<PackedColumn>)>,
 }
@@ -31,7 +33,8 @@ impl VertexBody {
     #[must_use]
     pub fn new(live: Box<GroupBits>, columns: Vec<(KeyId, Arc<PackedColumn>)>) -> Self {
         debug_assert!(columns.is_sorted_by(|a, b| a.0 < b.0));
-        Self { live, columns }
+        let live_count = live.iter().map(|word| word.count_ones() as usize).sum();
+        Self { live, live_count, columns }
     }
 
     /// Which rows live.
@@ -63,6 +66,14 @@ impl VertexBody {
     pub fn properties(&self, row: u16) -> impl Iterator<Item = (KeyId, Value)> + '_ {
         self.columns.iter().filter_map(move |(key, column)| Some((*key, column.get(usize::from(row))?)))
     }
+
+    /// The same in a list.
+    #[must_use]
+    pub fn property_map(&self, row: u16) -> Vec<(KeyId, Value)> {
+        let mut all = Vec::with_capacity(self.columns.len());
+        all.extend(self.properties(row));
+        all
+    }
 }
 
 /// The new values of one column, by row.
@@ -82,8 +93,10 @@ fn rewritten(old: Option<&Arc<PackedColumn>>, changes: &RowChanges<'_>) -> Optio
 }
 
 impl Body for VertexBody {
+    const RECORDS_WORTH_A_MERGE_MIN: usize = 64;
+
     fn empty() -> Self {
-        Self { live: Box::new([0; 64]), columns: Vec::new() }
+        Self::new(Box::new([0; 64]), Vec::new())
     }
 
     fn merged(&self, nets: &[Net]) -> Self {
@@ -126,11 +139,11 @@ impl Body for VertexBody {
                 None => columns.remove(key),
             };
         }
-        Self { live, columns: columns.into_iter().collect() }
+        Self::new(live, columns.into_iter().collect())
     }
 
     fn items(&self) -> usize {
-        self.live.iter().map(|word| word.count_ones() as usize).sum()
+        self.live_count
     }
 
     fn bytes(&self) -> BodyBytes {

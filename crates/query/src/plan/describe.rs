@@ -6,7 +6,7 @@ use crate::plan::operator::{
     By, Chooser, EdgeEnd, Expand, ExpandTo, Group, GroupValue, Operator, Plan, Reducer, RepeatCondition,
     Scan, Sorting, Test,
 };
-use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
+use crate::plan::predicate::{Operand, Predicate, TextTest};
 use crate::plan::scalar::Scalar;
 use crate::value::item::{Item, Token};
 use evergraph_graph::id::Direction;
@@ -291,7 +291,7 @@ impl Names<'_> {
         };
         match predicate {
             Predicate::Compare(comparison, operand) => {
-                format!("{} {}", compared(*comparison), self.operand(operand))
+                format!("{} {}", comparison.sign(), self.operand(operand))
             }
             Predicate::Gathered { elements, rest } => {
                 format!("within {} gathered", elements.len() + rest.len())
@@ -368,17 +368,6 @@ fn tested(test: TextTest, so: bool) -> String {
         TextTest::Matches => "matches",
     };
     format!("{}{test}", if so { "" } else { "not " })
-}
-
-fn compared(comparison: Comparison) -> &'static str {
-    match comparison {
-        Comparison::Equal => "=",
-        Comparison::NotEqual => "!=",
-        Comparison::Less => "<",
-        Comparison::LessOrEqual => "<=",
-        Comparison::Greater => ">",
-        Comparison::GreaterOrEqual => ">=",
-    }
 }
 
 fn token_name(token: Token) -> &'static str {

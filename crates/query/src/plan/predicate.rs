@@ -4,6 +4,7 @@ use crate::value::item::Item;
 use crate::value::relation;
 use crate::value::types::ItemType;
 use evergraph_graph::error::Result;
+use evergraph_graph::filter::Comparison;
 use regex::Regex;
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -69,23 +70,6 @@ pub enum Operand {
     SideEffect(usize),
 }
 
-/// How two items compare.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
-    /// `eq`
-    Equal,
-    /// `neq`
-    NotEqual,
-    /// `lt`
-    Less,
-    /// `lte`
-    LessOrEqual,
-    /// `gt`
-    Greater,
-    /// `gte`
-    GreaterOrEqual,
-}
-
 /// A test on a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TextTest {
@@ -99,18 +83,15 @@ pub enum TextTest {
     Matches,
 }
 
-impl Comparison {
-    /// Whether it holds for `left` and `right`. Items that cannot be compared are neither less nor greater nor equal.
-    #[must_use]
-    pub fn holds(self, left: &Item, right: &Item) -> bool {
-        match self {
-            Self::Equal => relation::equal(left, right),
-            Self::NotEqual => !relation::equal(left, right),
-            Self::Less => relation::compare(left, right).is_some_and(Ordering::is_lt),
-            Self::LessOrEqual => relation::compare(left, right).is_some_and(Ordering::is_le),
-            Self::Greater => relation::compare(left, right).is_some_and(Ordering::is_gt),
-            Self::GreaterOrEqual => relation::compare(left, right).is_some_and(Ordering::is_ge),
-        }
+/// Whether a comparison holds for `left` and `right`. Items that cannot be compared are neither less nor greater nor equal.
+fn compares(comparison: Comparison, left: &Item, right: &Item) -> bool {
+    match comparison {
+        Comparison::Equal => relation::equal(left, right),
+        Comparison::NotEqual => !relation::equal(left, right),
+        Comparison::Less => relation::compare(left, right).is_some_and(Ordering::is_lt),
+        Comparison::LessOrEqual => relation::compare(left, right).is_some_and(Ordering::is_le),
+        Comparison::Greater => relation::compare(left, right).is_some_and(Ordering::is_gt),
+        Comparison::GreaterOrEqual => relation::compare(left, right).is_some_and(Ordering::is_ge),
     }
 }
 
@@ -130,9 +111,9 @@ impl Predicate {
     /// every comparison false.
     pub fn holds(&self, item: &Item, slot: &impl Fn(usize) -> Option<Item>) -> bool {
         match self {
-            Self::Compare(comparison, Operand::Item(other)) => comparison.holds(item, other),
+            Self::Compare(comparison, Operand::Item(other)) => compares(*comparison, item, other),
             Self::Compare(comparison, Operand::Slot(number)) => {
-                slot(*number).is_some_and(|other| comparison.holds(item, &other))
+                slot(*number).is_some_and(|other| compares(*comparison, item, &other))
             }
             // What is asked aside is looked up before: see `Predicate::resolved`.
             Self::Compare(_, Operand::SideEffect(_))

@@ -8,10 +8,11 @@
 
 use crate::execute::context::Context;
 use crate::plan::operator::{Name, Test};
-use crate::plan::predicate::{Comparison, Operand, Predicate, TextTest};
+use crate::plan::predicate::{Operand, Predicate, TextTest};
 use crate::value::item::Item;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::Result;
+use evergraph_graph::filter::Comparison;
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::look_up::{MatchCursor, Matches, OrderedMatches, RangeCursor, ValueRange};

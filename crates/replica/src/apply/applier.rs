@@ -13,6 +13,7 @@ use crate::position::{POSITION_NOTE, Position};
 use crate::translate::loss::LossCounts;
 use crate::translate::rules::Rules;
 use evergraph::ownership::Ownership;
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::timestamp::Timestamp;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,6 +33,8 @@ pub struct Applier {
     noted: CountNote,
     /// What became neither vertex, edge nor property: that, and what the next commit adds to it.
     losses: LossCounts,
+    /// Ends a bulk load before it is installed.
+    pub(super) cancel: CancelFlag,
 }
 
 /// A transaction that is in the graph.
@@ -69,7 +72,21 @@ impl Applier {
         let noted = CountNote::of(&notes)?;
         let rows = KeptRows::read(&rules, &notes, &noted.waiting)?;
         let losses = noted.losses.clone();
-        Ok(Self { rules, schema, rows, noted, losses })
+        Ok(Self { rules, schema, rows, noted, losses, cancel: CancelFlag::default() })
+    }
+
+    /// The same, whose bulk loads end with `cancelled` once the flag is set. Nothing of them is in the graph then.
+    #[must_use]
+    pub fn cancelled_by(self, cancel: CancelFlag) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// Whether what it does may go on.
+    ///
+    /// # Errors
+    /// `cancelled`.
+    pub fn check_cancelled(&self) -> evergraph_graph::error::Result<()> {
+        self.cancel.check()
     }
 
     /// The rules, by the numbers that changes have.
@@ -171,7 +188,7 @@ impl Applier {
         }
         let began = Instant::now();
         transaction.set_note(POSITION_NOTE, &position.encode())?;
-        let counts = self.changed_counts(fold);
+        let counts = self.changed_counts(fold.map(TransactionFold::losses));
         if let Some(counts) = &counts {
             transaction.set_note(COUNT_NOTE, &counts.encode())?;
         }
@@ -188,10 +205,10 @@ impl Applier {
         }
     }
 
-    /// The counts after a transaction that was `fold`, if they are others than the note's.
-    pub(super) fn changed_counts(&self, fold: Option<&TransactionFold>) -> Option<CountNote> {
+    /// The counts after a transaction that lost `more`, if they are others than the note's.
+    pub(super) fn changed_counts(&self, more: Option<&LossCounts>) -> Option<CountNote> {
         let mut losses = self.losses.clone();
-        losses.add(fold.map_or(&LossCounts::default(), TransactionFold::losses));
+        losses.add(more.unwrap_or(&LossCounts::default()));
         let counts = CountNote { losses, waiting: self.rows.waiting_links() };
         (counts != self.noted).then_some(counts)
     }

@@ -15,9 +15,11 @@ use evergraph_graph::column::Column;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::{MatchCursor, Matches};
+use evergraph_graph::properties::PropertyChange;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{GraphView as _, NeighborBatch, NeighborCursor};
+use evergraph_storage::snapshot::holders::FoundVertex;
 use std::collections::HashMap;
 use std::slice::from_ref;
 use std::time::{Duration, Instant};
@@ -78,12 +80,16 @@ pub(super) struct Attempt<'a> {
     pub(super) loosened: Vec<(RuleNumber, VertexId)>,
     pub(super) found: Vec<Option<VertexId>>,
     batch: NeighborBatch,
+    /// Changes of one vertex.
+    pub(super) changes: Vec<PropertyChange>,
 }
 
 /// What the graph has of the keys of one rule: an entry a key.
 #[derive(Default)]
 pub(super) struct RuleState {
     pub(super) vertices: Vec<Option<VertexId>>,
+    /// The first of these with their properties; those of the others are read when they are needed.
+    pub(super) found: Vec<Option<FoundVertex>>,
     pub(super) edges: Vec<Option<EdgeBase>>,
 }
 
@@ -153,7 +159,7 @@ impl<'a> Attempt<'a> {
             fold,
             rows,
             figures: AppliedFigures::default(),
-            states: Vec::new(),
+            states: Vec::with_capacity(fold.touched().len()),
             links: Vec::new(),
             same_links: Vec::new(),
             orphans: Vec::new(),
@@ -162,6 +168,7 @@ impl<'a> Attempt<'a> {
             loosened: Vec::new(),
             found: Vec::new(),
             batch: NeighborBatch::default(),
+            changes: Vec::new(),
         }
     }
 

@@ -4,12 +4,14 @@
 
 use crate::apply::attempt::{Attempt, EdgeBase, RuleState};
 use crate::apply::error::ApplyResult;
-use crate::apply::rule_fold::RuleFold;
+use crate::apply::rule_fold::{KeyFold, RuleFold};
+use crate::translate::row_change::RowKey;
 use crate::translate::rules::{RuleNumber, RulePlan};
 use evergraph_graph::id::{EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
+use evergraph_storage::snapshot::holders::FoundVertex;
 use std::ops::Range;
 
 /// Rows that ask at once, at most: their keys are copied.
@@ -49,11 +51,19 @@ impl Attempt<'_> {
             RulePlan::Vertex(_) => {
                 // A row that is new finds a vertex only where edges create them, or where all rows are replaced.
                 let is_asked_of_new = fold.is_truncated || self.rows.has_created(fold.rule);
-                let asked = fold.keys.iter().map(|key| {
-                    let is_asked = key.is_touched || is_asked_of_new && fold.shown(key).is_some();
-                    is_asked.then_some(&key.key.first)
+                let is_asked = |key: &KeyFold| key.is_touched || is_asked_of_new && fold.shown(key).is_some();
+                state.found = self.read_rows(fold, is_asked)?;
+                let others = fold.keys.iter().enumerate().map(|(number, key)| {
+                    let is_read = number < state.found.len() && fold.shown(key).is_some();
+                    (is_asked(key) && !is_read).then_some(&key.key.first)
                 });
-                state.vertices = self.find_each(fold.rule, asked)?;
+                state.vertices = match others.clone().any(|key| key.is_some()) {
+                    true => self.find_each(fold.rule, others)?,
+                    false => vec![None; others.len()],
+                };
+                for (vertex, found) in state.vertices.iter_mut().zip(&state.found) {
+                    *vertex = found.as_ref().map(FoundVertex::vertex).or(*vertex);
+                }
             }
             RulePlan::Edge(_) => {
                 let asked = |number: &usize| fold.keys[*number].is_touched && !fold.is_truncated;
@@ -84,6 +94,31 @@ impl Attempt<'_> {
             }
         }
         self.find_at(rule, &mut places, &mut asked, &mut vertices)?;
+        Ok(vertices)
+    }
+
+    /// As [`Attempt::find_each`], when all vertices are written: those of the transaction's own rows are not looked up.
+    pub(super) fn find_ends<'k>(
+        &mut self,
+        rule: RuleNumber,
+        keys: impl ExactSizeIterator<Item = Option<&'k Value>> + Clone,
+    ) -> ApplyResult<Vec<Option<VertexId>>> {
+        let Some(place) = self.fold.place_of(rule) else { return self.find_each(rule, keys) };
+        let (fold, state) = (&self.fold.touched()[place], &self.states[place]);
+        let own = |key: &Value| {
+            let number = fold.number_of(&RowKey::one(key.clone()))?;
+            fold.shown(&fold.keys[number])?;
+            state.vertices[number]
+        };
+        let mut vertices: Vec<Option<VertexId>> = keys.clone().map(|key| own(key?)).collect();
+        if keys.clone().zip(&vertices).all(|(key, vertex)| key.is_none() || vertex.is_some()) {
+            return Ok(vertices);
+        }
+        let others = keys.enumerate().map(|(at, key)| key.filter(|_| vertices[at].is_none()));
+        let others = self.find_each(rule, others)?;
+        for (vertex, other) in vertices.iter_mut().zip(others) {
+            *vertex = vertex.or(other);
+        }
         Ok(vertices)
     }
 

@@ -148,8 +148,8 @@ impl Attempt<'_> {
         let cell = |row: &NewEdgeRow, cell| cells.get(touched, row.object, cell).value();
         let (mut starts, mut ends) = (vec![None; rows.len()], vec![None; rows.len()]);
         if schema.key.is_none() {
-            starts = self.find_each(schema.start.rule, rows.iter().map(|row| cell(row, 0)))?;
-            ends = self.find_each(schema.end.rule, rows.iter().map(|row| cell(row, 1)))?;
+            starts = self.find_ends(schema.start.rule, rows.iter().map(|row| cell(row, 0)))?;
+            ends = self.find_ends(schema.end.rule, rows.iter().map(|row| cell(row, 1)))?;
         }
         let mut batch = EdgeBatch::default();
         for ((row, start), end) in rows.iter().zip(starts).zip(ends) {

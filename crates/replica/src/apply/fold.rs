@@ -30,6 +30,13 @@ use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::error::Result;
 use std::sync::Arc;
 
+/// Which rows of a fold were visited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct FoldCursor {
+    touched: usize,
+    object: usize,
+}
+
 /// The net effect of one transaction.
 ///
 /// Memory: some 110 bytes a row and rule, its cells at 24 bytes each, and the texts. Clear it and use it again: small
@@ -165,6 +172,11 @@ impl TransactionFold {
         &self.losses
     }
 
+    /// Counts what rows lost that are not here.
+    pub(super) fn add_losses(&mut self, losses: &LossCounts) {
+        self.losses.add(losses);
+    }
+
     /// Refuses a transaction that takes more memory than it may, and whose rows are therefore not here.
     pub(super) fn check_size(&self) -> ApplyResult<()> {
         if !self.is_too_large {
@@ -198,7 +210,8 @@ impl TransactionFold {
     }
 
     /// Whether a bulk load is the better way, or the only one: it inserts many rows and does nothing else.
-    pub(super) fn is_for_bulk_load(&self) -> bool {
+    #[must_use]
+    pub fn is_for_bulk_load(&self) -> bool {
         self.is_spilled() || self.is_inserts_only && self.heap_bytes() > self.limits.bulk_bytes_min
     }
 
@@ -220,8 +233,12 @@ impl TransactionFold {
 
     /// The effect on the rows of a rule.
     pub(super) fn of_rule(&self, rule: RuleNumber) -> Option<&RuleFold> {
-        let place = self.places[rule].checked_sub(1)?;
-        Some(&self.touched[place as usize])
+        Some(&self.touched[self.place_of(rule)?])
+    }
+
+    /// The place of a rule among the [`TransactionFold::touched`].
+    pub(super) fn place_of(&self, rule: RuleNumber) -> Option<usize> {
+        Some(self.places[rule].checked_sub(1)? as usize)
     }
 
     /// The cell `cell` of a row in the end, as far as changes say.
@@ -247,7 +264,8 @@ impl TransactionFold {
         &mut self.touched[self.places[rule] as usize - 1]
     }
 
-    fn forget_rows(&mut self) {
+    /// Forgets its rows, and keeps what they lost.
+    pub(super) fn forget_rows(&mut self) {
         self.pieces.clear();
         self.pieces_bytes = 0;
         for mut fold in self.touched.drain(..) {
@@ -260,16 +278,39 @@ impl TransactionFold {
     }
 
     fn visit_folded(&self, visit: &mut RowVisitor<'_>) -> Result<()> {
-        for fold in &self.touched {
+        self.visit_some(&mut FoldCursor::default(), usize::MAX, visit).map(drop)
+    }
+
+    /// Visits the next `rows` rows, or all that are left, of a transaction in memory that inserts rows and does nothing else;
+    /// whether these were the last ones.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub(super) fn visit_some(
+        &self,
+        cursor: &mut FoldCursor,
+        rows: usize,
+        visit: &mut RowVisitor<'_>,
+    ) -> Result<bool> {
+        let mut left = rows;
+        while let Some(fold) = self.touched.get(cursor.touched) {
             let width = self.widths[fold.rule];
-            for object in &fold.objects {
+            let objects = &fold.objects[cursor.object..];
+            let objects = &objects[..objects.len().min(left)];
+            for object in objects {
                 let ObjectState::Shown(place) = object.state else { continue };
                 let first = place.first as usize;
                 let cells = &self.pieces[place.piece as usize][first..first + width];
                 visit(fold.rule, &fold.keys[object.key()].key, cells)?;
             }
+            left -= objects.len();
+            cursor.object += objects.len();
+            if cursor.object < fold.objects.len() {
+                return Ok(false);
+            }
+            *cursor = FoldCursor { touched: cursor.touched + 1, object: 0 };
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Moves all rows to a temporary file, if they were inserted; else forgets them.

@@ -158,6 +158,11 @@ impl KeptRows {
         !self.by_end.is_empty() && self.by_end.contains_key(&(rule, key.clone()))
     }
 
+    /// The ends of edges that wait: the rule of each, and its key.
+    pub(super) fn ends_of_waiting(&self) -> impl Iterator<Item = (RuleNumber, &Value)> {
+        self.by_end.keys().map(|(rule, key)| (*rule, key))
+    }
+
     /// Refuses more notes of rows than a rule may have, with those of `notes`, which are new.
     pub(super) fn check_room(&self, notes: &BTreeMap<String, Vec<u8>>) -> ApplyResult<()> {
         let created = self.created.iter().map(HashSet::len);

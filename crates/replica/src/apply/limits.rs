@@ -6,8 +6,8 @@ use std::path::PathBuf;
 pub const TRANSACTION_BYTES_MAX: u64 = 1 << 30;
 
 /// Of the memory of a transaction, the part from which on inserted rows are loaded in bulk: writes one by one would take
-/// several times as much.
-const BULK_PART: usize = 4;
+/// several times as much, and some times longer.
+const BULK_PART: usize = 16;
 
 /// How much memory one transaction of the source may take, and what becomes of more.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ impl Default for TransactionLimits {
 }
 
 impl TransactionLimits {
-    /// `bytes_max` for changed rows, and a quarter of it before rows are loaded in bulk, in `bulk_memory_bytes` and `folder`.
+    /// `bytes_max` for changed rows, and a sixteenth of it before rows are loaded in bulk, in `bulk_memory_bytes` and `folder`.
     #[must_use]
     pub fn new(bytes_max: u64, bulk_memory_bytes: u64, folder: PathBuf) -> Self {
         let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);

@@ -116,7 +116,7 @@ impl<'a> Attempt<'a> {
     fn put_links(&mut self, links: &[PendingLink], cells: Cells<'_>) -> ApplyResult<()> {
         let (link, first) = self.link_of(&links[0]);
         let cell = |pending: &PendingLink, number| cells.get(pending.touched, pending.object, first + number);
-        let others = self.find_each(link.end.rule, links.iter().map(|pending| cell(pending, 0).value()))?;
+        let others = self.find_ends(link.end.rule, links.iter().map(|pending| cell(pending, 0).value()))?;
         let mut batch = EdgeBatch::default();
         for (pending, other) in links.iter().zip(others) {
             let CellChange::Value(key) = cell(pending, 0) else { continue };

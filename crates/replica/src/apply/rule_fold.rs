@@ -105,9 +105,14 @@ impl RuleFold {
 
     /// What was done under `key`.
     pub(super) fn key(&self, key: &RowKey) -> Option<&KeyFold> {
+        Some(&self.keys[self.number_of(key)?])
+    }
+
+    /// The place of a key among the [`RuleFold::keys`].
+    pub(super) fn number_of(&self, key: &RowKey) -> Option<usize> {
         let hash = self.hasher.hash_one(key);
         let found = self.by_key.find(hash, |place| self.keys[*place as usize].key == *key)?;
-        Some(&self.keys[*found as usize])
+        Some(*found as usize)
     }
 
     /// Refuses two rows with one key.

@@ -9,8 +9,8 @@ use crate::translate::row_change::CellChange;
 use crate::translate::rules::{RulePlan, link_cells};
 use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
-use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView as _, VertexCursor};
+use evergraph_storage::snapshot::holders::FoundVertex;
 use std::collections::HashSet;
 
 /// Vertices that are looked at at once where all of a label are.
@@ -71,10 +71,12 @@ impl Attempt<'_> {
                     if self.rows.is_created(fold.rule, key) {
                         self.rows.set_created(self.graph, fold.rule, key, false)?;
                     }
-                    self.change_vertex(vertex, values)?;
+                    let found = self.states[touched].found.get_mut(number).and_then(Option::take);
+                    self.change_vertex(vertex, found, values)?;
                     continue;
                 }
-                let mut properties = vec![(schema.key, key.clone())];
+                let mut properties = Vec::with_capacity(1 + schema.properties.len());
+                properties.push((schema.key, key.clone()));
                 values.visit(&mut |key, cell| {
                     properties.extend(cell.value().map(|value| (key, value.clone())));
                     Ok(())
@@ -82,6 +84,7 @@ impl Attempt<'_> {
                 let added = self.graph.add_vertex(schema.label, &properties);
                 let vertex = added.map_err(|error| self.refused(fold.rule, error))?;
                 self.figures.vertices_added += 1;
+                self.states[touched].vertices[number] = Some(vertex);
                 self.appeared.push(AppearedVertex { rule: fold.rule, key: key.clone(), vertex });
                 for (number, link) in schema.links.iter().enumerate() {
                     if cells.get(touched, object, link_cells(plan, number).start).value().is_some() {
@@ -94,10 +97,19 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Sets and removes the properties that differ.
-    fn change_vertex(&mut self, vertex: VertexId, values: VertexCells<'_>) -> ApplyResult<()> {
-        let current: Vec<(KeyId, Value)> = self.graph.vertex_property_map(vertex)?;
-        let mut is_changed = false;
+    /// Sets and removes the properties that differ from those of the vertex, which was perhaps read before.
+    fn change_vertex(
+        &mut self,
+        vertex: VertexId,
+        found: Option<FoundVertex>,
+        values: VertexCells<'_>,
+    ) -> ApplyResult<()> {
+        let read = match &found {
+            Some(_) => Vec::new(),
+            None => self.graph.vertex_property_map(vertex)?,
+        };
+        let current = found.as_ref().map_or(&read[..], FoundVertex::properties);
+        let mut changes = std::mem::take(&mut self.changes);
         values.visit(&mut |key, cell| {
             let old = current.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
             if !matches!(cell, CellChange::Kept) && old != cell.value() {
@@ -106,12 +118,18 @@ impl Attempt<'_> {
                 {
                     self.count_waiting(link, if old.is_some() { -1 } else { 1 });
                 }
-                self.graph.set_vertex_property(vertex, key, cell.value().cloned())?;
-                is_changed = true;
+                changes.push((key, cell.value().cloned()));
             }
             Ok(())
         })?;
-        self.figures.vertices_changed += u64::from(is_changed);
+        if !changes.is_empty() {
+            match &found {
+                Some(found) => self.graph.set_found_properties(found, &mut changes)?,
+                None => self.graph.set_vertex_properties(vertex, &mut changes)?,
+            }
+            self.figures.vertices_changed += 1;
+        }
+        self.changes = changes;
         Ok(())
     }
 }

@@ -12,13 +12,14 @@
 use crate::copy::missing_ends::MissingEnds;
 use crate::copy::options::CopyOptions;
 use crate::copy::passes::{CopyPass, EdgeEnd, EdgeRule, EdgeSource, kept_cells};
-use crate::copy::row_batch::id_type_of;
+use crate::copy::row_batch::{as_id, id_type_of};
 use crate::mapping::plan::{Plan, VertexPlan};
 use crate::row_note::{CreatedVertex, NOTES_OF_RULE_MAX, WaitingEdge};
 use evergraph_files::import::assembly::batch::{Batch, Columns, EndEntries, Ends, IdPart};
 use evergraph_files::import::assembly::edges::EdgeRule as AssemblyRule;
 use evergraph_files::import::assembly::graph::Assembly;
 use evergraph_files::import::assembly::id_column::IdColumn;
+use evergraph_files::import::assembly::space::kind_of;
 use evergraph_files::import::assembly::waiting_edges::WaitingEdges;
 use evergraph_files::import::existing_graph::ExistingGraph;
 use evergraph_files::import::faults::{FaultCollector, FaultRules, OnBadRow};
@@ -50,6 +51,8 @@ pub struct GraphBuilder<'p> {
     has_all_vertices: bool,
     /// Whether all vertices are there that edges create.
     has_all_created: bool,
+    /// Whether edges are stored as soon as their ends are there.
+    is_eager: bool,
     waiting_bytes_max: u64,
     notes: Notes,
     /// Edges that were left out for a missing end, by the place of the rule in the mapping.
@@ -139,10 +142,33 @@ impl<'p> GraphBuilder<'p> {
             edges,
             has_all_vertices: false,
             has_all_created: false,
+            is_eager: false,
             waiting_bytes_max,
             notes: Notes::default(),
             missing_edges: BTreeMap::new(),
         })
+    }
+
+    /// The same, which stores edges as soon as their ends are there, before it has all vertices: where rows mostly come behind
+    /// those that they refer to.
+    #[must_use]
+    pub fn eager(self) -> Self {
+        Self { is_eager: true, ..self }
+    }
+
+    /// Looks at `known` from here on: a newer state of the same database, or nothing for a while in which no row comes.
+    pub fn renew_known(&mut self, known: ExistingGraph) {
+        self.known = Arc::new(known);
+        self.assembly.renew_known(Arc::clone(&self.known));
+    }
+
+    /// Whether a vertex of `label` with the key `key` was added. `true` also if nobody knows yet, since keys are in a file.
+    #[must_use]
+    pub fn may_have(&self, label: &str, value_type: ValueType, key: &Value) -> bool {
+        let Some((space, _)) = self.labels.get(label) else { return false };
+        let mut ids = IdColumn::new(kind_of(id_type_of(value_type)));
+        ids.push_value(&as_id(key));
+        self.assembly.may_have(*space, &ids, 0)
     }
 
     /// Adds vertices of the rule `vertex`.
@@ -211,6 +237,14 @@ impl<'p> GraphBuilder<'p> {
             return Ok(());
         }
         let edges = &mut self.edges[read][at];
+        let mut batch = batch;
+        if self.is_eager && !self.has_all_vertices && !edges.is_late {
+            match self.store_found((read, at), batch)? {
+                None => return Ok(()),
+                Some(early) => batch = early,
+            }
+        }
+        let edges = &mut self.edges[read][at];
         if !self.has_all_vertices || edges.is_late && !self.has_all_created {
             edges.early.push(Slot::new(batch, &self.staging)?);
             return Ok(());
@@ -226,6 +260,20 @@ impl<'p> GraphBuilder<'p> {
             self.place(largest)?;
         }
         Ok(())
+    }
+
+    /// Stores the edges of `batch` if all of their ends are there; gives it back otherwise.
+    fn store_found(&mut self, (read, at): (usize, usize), batch: Batch<Ends>) -> Result<Option<Batch<Ends>>> {
+        let source = self.edges[read][at].source;
+        let (rule, table) = (rule_of(&source, &self.labels), source.table_name());
+        let Some(entries) = self.assembly.look_up_early(&table, rule, &batch.ids)? else {
+            return Ok(Some(batch));
+        };
+        let (placed, _) = self.assembly.place_edges(&table, rule, (&batch, &entries), self.rules)?;
+        self.assembly.store_edges(&table, placed, batch)?;
+        // Those of ends that the database has came with it.
+        self.assembly.keep_ids_within_memory()?;
+        Ok(None)
     }
 
     /// Everything was added, and [`GraphBuilder::end_vertices`] called.

@@ -13,7 +13,7 @@ use crate::source::contract::Source;
 use crate::translate::loss::LossCounts;
 use evergraph::IndexOptions;
 use evergraph::database::ImportProgress;
-use evergraph::ownership::Ownership;
+use evergraph::ownership::{OwnerChanges, Ownership};
 use evergraph::storage::bulk::load::LoadSummary;
 use evergraph_files::import::existing_graph::ExistingGraph;
 use evergraph_files::import::policy::PolicyCounts;
@@ -197,7 +197,8 @@ impl CopiedGraph {
                 ..self.progress.clone()
             });
         };
-        ownership.load_within(self.sorting_bytes, &self.load, &notes, &tell, cancel)
+        let changes = OwnerChanges { notes: &notes, ..OwnerChanges::default() };
+        ownership.load_within(self.sorting_bytes, &self.load, changes, &tell, cancel)
     }
 }
 
@@ -297,6 +298,7 @@ mod tests {
             name: name.into(),
             kind: TableKind::Plain,
             partition_of: None,
+            child_tables: Vec::new(),
             columns: columns.collect(),
             primary_key: Some(Key { name: "pkey".into(), columns: key.clone(), is_deferrable: false }),
             unique_keys: Vec::new(),

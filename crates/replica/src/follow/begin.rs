@@ -20,10 +20,13 @@ use crate::copy::options::{CopyOptions, CopyProgress};
 use crate::copy::run::{CopiedGraph, copy_tables, estimate_rows};
 use crate::count_note::{COUNT_NOTE, CountNote};
 use crate::follow::connect::{Followed, write_note};
-use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote, FollowingStage, PublicationOrigin};
+use crate::follow::following_note::{
+    FOLLOWING_NOTE, FollowingNote, FollowingStage, KnownChildren, PublicationOrigin,
+};
 use crate::follow::known_tables::known_part;
 use crate::follow::options::{DEFAULT_PUBLICATION, ReplicaOptions, slot_name};
 use crate::follow::progress::SourceNames;
+use crate::follow::unfilled_columns::UnfilledColumns;
 use crate::mapping::check::{Severity, check};
 use crate::mapping::plan::Plan;
 use crate::mapping::resolve::resolve;
@@ -115,7 +118,7 @@ pub fn resume(
     let source = database.source().ok_or_else(|| {
         Error::new(ErrorKind::Corrupt, "the database has a position in a source, and no owner")
     })?;
-    Ok((database.own(&source)?, Followed { origin, note, rules }))
+    Ok((database.own(&source)?, Followed { origin, note, rules, unfilled: UnfilledColumns::default() }))
 }
 
 /// A replica that begins.
@@ -232,6 +235,7 @@ impl NewReplica<'_> {
             slot: slot.clone(),
             publication: publication.clone(),
             publication_origin,
+            children: KnownChildren::None,
             catalogue: Catalogue::default(),
         };
         write_note(ownership, FOLLOWING_NOTE, &note.encode())?;
@@ -259,7 +263,7 @@ impl NewReplica<'_> {
             catalogue: known_part(&catalogue, &plan, &origin.publication),
             ..note
         };
-        let followed = Followed { origin, note, rules: rules.to_vec() };
+        let followed = Followed { origin, note, rules: rules.to_vec(), unfilled: UnfilledColumns::default() };
         self.check_unchanged(&followed, &plan)?;
         let position = self.position(&identity, &exported)?;
         self.load(copied, ownership, &followed, &position, &plan)?;

@@ -4,7 +4,8 @@
 //! system, database     the same, or pause
 //! timeline             the same, or one that went on from behind our position
 //! end of the log       not before our position
-//! slot                 there, with its log, and not confirmed beyond our position: somebody else read from it then
+//! slot                 there, with its log, not confirmed beyond our position: somebody else read from it then; and not
+//!                      less than it was: it is that of an older state then, see slot_note
 //! catalogue            see known_tables
 //! ```
 
@@ -16,16 +17,21 @@ use evergraph_graph::error::{Error, ErrorKind};
 
 use crate::follow::failure::FollowFailure;
 use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote};
-use crate::follow::known_tables::{TakesColumns, compare, known_with_columns, known_with_partitions};
+use crate::follow::known_tables::{
+    TakesColumns, compare, inherited_pause, known_with_columns, known_with_partitions, new_columns,
+};
 use crate::follow::pause::Pause;
+use crate::follow::slot_note::SlotNote;
+use crate::follow::unfilled_columns::UnfilledColumns;
 use crate::mapping::check::STANDBY_VERSION_MIN;
 use crate::mapping::plan::{EndPlan, Plan};
 use crate::mapping::resolve::resolve;
-use crate::pgoutput::relation::Relation;
+use crate::pgoutput::relation::{Oid, Relation};
 use crate::position::{Origin, POSITION_NOTE, Position};
 use crate::source::catalogue::Catalogue;
 use crate::source::contract::{LogicalMessages, SourceIdentity, StreamRequest};
 use crate::source::replica_source::{PartitionOrigin, ReplicaSource};
+use crate::translate::pause::RESYNC;
 
 /// What a database follows, as its notes say.
 #[derive(Clone, Debug)]
@@ -36,6 +42,8 @@ pub struct Followed {
     pub note: FollowingNote,
     /// The rules of its mapping.
     pub rules: Vec<TableRule>,
+    /// New columns that a look has found empty.
+    pub unfilled: UnfilledColumns,
 }
 
 /// A source that was compared, from which a stream may begin.
@@ -80,7 +88,8 @@ impl Followed {
         check_recovery(source, &identity, position)?;
         self.check_identity(&identity, position)?;
         check_timeline(source, &identity, position)?;
-        self.check_slot(source, position)?;
+        let seen = SlotNote::of(&ownership.database().snapshot())?;
+        self.check_slot(source, position, seen, identity.timeline)?;
         let live = source.catalogue()?;
         let plan = self.plan()?;
         let known = self.compare(source, &live, &plan)?;
@@ -106,6 +115,22 @@ impl Followed {
         for partition in &comparison.new_partitions {
             if source.partition_origin(partition.id)? == Some(PartitionOrigin::Attached) {
                 return Err(partition.attached().into());
+            }
+        }
+        for new in &comparison.new_columns {
+            if self.takes_columns(plan, new.table) == TakesColumns::All {
+                let columns = self.unfilled.others(new);
+                let filled = source.filled_columns(new.table, &columns)?;
+                if let Some(pause) = new.pause(&filled) {
+                    return Err(pause.into());
+                }
+                self.unfilled.add(new);
+            }
+        }
+        for planned in &plan.tables {
+            let pause = live.table_of(planned.table).and_then(|now| inherited_pause(now, self.note.children));
+            if let Some(pause) = pause {
+                return Err(pause.into());
             }
         }
         let newer = comparison.known.as_ref().unwrap_or(known);
@@ -142,16 +167,16 @@ impl Followed {
         relation: &Relation,
     ) -> Result<(), FollowFailure> {
         let live = source.catalogue()?;
-        let filled = source.filled_columns(relation.id)?;
         let plan = self.plan()?;
-        let takes = self.takes_columns(&plan, relation);
+        let filled = source.filled_columns(relation.id, &new_columns(&self.note.catalogue, relation))?;
+        let takes = self.takes_columns(&plan, relation.id);
         let known = known_with_columns(&self.note.catalogue, &live, relation, &filled, takes)?;
         self.learn(ownership, known)
     }
 
     /// Whether a rule of the table makes properties of columns that it doesn't name.
-    fn takes_columns(&self, plan: &Plan, relation: &Relation) -> TakesColumns {
-        let Some(table) = plan.table(relation.id) else { return TakesColumns::Named };
+    fn takes_columns(&self, plan: &Plan, table: Oid) -> TakesColumns {
+        let Some(table) = plan.table(table) else { return TakesColumns::Named };
         let rules = table.vertices.iter().map(|vertex| vertex.rule);
         let mut rules = rules.chain(table.edges.iter().map(|edge| edge.rule));
         match rules.any(|rule| self.rules.get(rule).is_some_and(|rule| rule.properties.is_none())) {
@@ -204,7 +229,13 @@ impl Followed {
         Ok(())
     }
 
-    fn check_slot(&self, source: &mut dyn ReplicaSource, position: Position) -> Result<(), FollowFailure> {
+    fn check_slot(
+        &self,
+        source: &mut dyn ReplicaSource,
+        position: Position,
+        seen: Option<SlotNote>,
+        timeline: u32,
+    ) -> Result<(), FollowFailure> {
         let slot = &self.origin.slot;
         let Some(state) = source.slot_state(slot)? else {
             let cause = format!("the replication slot {slot:?} is gone: changes since then are lost");
@@ -213,6 +244,18 @@ impl Followed {
         if let Some(problem) = state.problem(&self.origin.database) {
             return Err(
                 Pause::resync(format!("the replication slot {slot:?} cannot be used: {problem}")).into()
+            );
+        }
+        if let (Some(seen), Some(confirmed)) = (seen, state.confirmed_lsn)
+            && seen.is_ahead_of(timeline, confirmed)
+        {
+            let cause = format!(
+                "the replication slot {slot:?} is confirmed up to {confirmed}, and was up to {} before: the source was restored to \
+                 an older state, or the URL leads to another server that has the same identity",
+                seen.restart
+            );
+            return Err(
+                Pause::new(cause, format!("mend the URL if it leads elsewhere; else {RESYNC}")).into()
             );
         }
         // We confirm what our note says once that is durable. The slot never goes beyond it by itself.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use evergraph::ownership::Ownership;
 
 use crate::apply::applier::Applier;
+use crate::apply::bulk_plan::BulkPlan;
 use crate::follow::back_off::BackOff;
 use crate::follow::connect::Followed;
 use crate::follow::failure::{FollowFailure, NextStep};
@@ -87,7 +88,9 @@ impl Follower {
         }
         let connected = self.followed.connect(&mut *self.source, &mut self.ownership)?;
         shared.set_followed(&self.followed);
-        let mut applier = Applier::open(&mut self.ownership, Arc::clone(&connected.plan))?;
+        let applier = Applier::open(&mut self.ownership, Arc::clone(&connected.plan))?;
+        let mut applier = applier.cancelled_by(shared.progress.cancel.clone());
+        let plan = BulkPlan::new(Arc::clone(&connected.plan));
         let stream = self.source.stream(&self.followed.stream_request(connected.position))?;
         // It is durable since it was read.
         stream.confirm(connected.position.end);
@@ -96,7 +99,7 @@ impl Follower {
         let known = Arc::new(self.followed.note.catalogue.clone());
         let translator = KnownTranslator::new(Arc::clone(&connected.plan), known);
         let ownership = &mut self.ownership;
-        let session = Session::new(&shared, ownership, &mut applier, &connected, translator, stream)?;
+        let session = Session::new(&shared, ownership, &mut applier, &connected, &plan, translator, stream)?;
         let (failure, has_received) = session.run();
         if has_received {
             self.back_off.succeeded();

@@ -1,7 +1,7 @@
 //! The note of following: how far a new replica has come, and what its source was known to have.
 //!
 //! ```text
-//! note "following"   version 1   flags (1: copied, 2: the publication is ours)   slot   publication   catalogue
+//! note "following"   version 1   flags (1: copied, 2: the publication is ours, 4: no children)   slot   publication   catalogue
 //! ```
 //!
 //! Before the slot is made it says which one will be: after a crash during the copy, that slot is ours to drop. From the copy
@@ -17,6 +17,7 @@ use crate::source::catalogue::Catalogue;
 pub const FOLLOWING_NOTE: &str = "following";
 const COPIED: u8 = 1;
 const MADE_PUBLICATION: u8 = 2;
+const NO_CHILDREN: u8 = 4;
 
 /// How far a replica has come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ pub struct FollowingNote {
     pub publication: String,
     /// Whether this replica made it.
     pub publication_origin: PublicationOrigin,
+    /// Whether tables inherited from those of the mapping when they were copied.
+    pub children: KnownChildren,
     /// What the source was known to have, of the tables that the mapping names.
     pub catalogue: Catalogue,
 }
@@ -51,13 +54,23 @@ pub enum PublicationOrigin {
     Found,
 }
 
+/// Whether tables inherited from those of the mapping when they were copied.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KnownChildren {
+    /// None did.
+    None,
+    /// Nobody looked: an older program copied them.
+    Unknown,
+}
+
 impl FollowingNote {
     /// The content of the note.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let copied = if self.stage == FollowingStage::Copied { COPIED } else { 0 };
         let ours = if self.publication_origin == PublicationOrigin::Ours { MADE_PUBLICATION } else { 0 };
-        let mut bytes = vec![VERSION, copied | ours];
+        let no_children = if self.children == KnownChildren::None { NO_CHILDREN } else { 0 };
+        let mut bytes = vec![VERSION, copied | ours | no_children];
         put_bytes(&mut bytes, self.slot.as_bytes());
         put_bytes(&mut bytes, self.publication.as_bytes());
         put_catalogue(&mut bytes, &self.catalogue);
@@ -82,6 +95,10 @@ impl FollowingNote {
                 0 => PublicationOrigin::Found,
                 _ => PublicationOrigin::Ours,
             },
+            children: match flags & NO_CHILDREN {
+                0 => KnownChildren::Unknown,
+                _ => KnownChildren::None,
+            },
             catalogue,
         })
     }
@@ -93,16 +110,17 @@ mod tests {
 
     #[test]
     fn the_note_comes_back_and_a_damaged_one_is_refused() {
-        for (stage, publication_origin) in [
-            (FollowingStage::Copying, PublicationOrigin::Ours),
-            (FollowingStage::Copied, PublicationOrigin::Ours),
-            (FollowingStage::Copied, PublicationOrigin::Found),
+        for (stage, publication_origin, children) in [
+            (FollowingStage::Copying, PublicationOrigin::Ours, KnownChildren::None),
+            (FollowingStage::Copied, PublicationOrigin::Ours, KnownChildren::Unknown),
+            (FollowingStage::Copied, PublicationOrigin::Found, KnownChildren::None),
         ] {
             let note = FollowingNote {
                 stage,
                 slot: "s".into(),
                 publication: "p".into(),
                 publication_origin,
+                children,
                 catalogue: Catalogue::default(),
             };
             let mut bytes = note.encode();

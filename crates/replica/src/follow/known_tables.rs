@@ -5,12 +5,16 @@
 //! | a mapped column is gone, renamed, of another type | pause: such a change rewrites rows, of which the stream says nothing |
 //! | a table is gone, renamed, made again | pause |
 //! | a column is new | nothing yet: it counts from the first row that has it, see [`known_with_columns`] |
+//! | the same, and rows from before may have values in it | pause, if a rule takes it |
+//! | a table inherits from one | pause: its rows are the other's in a query, and its own in the stream |
 //! | a partition is gone, or was attached | pause: its rows went or came without a word |
 //! | a partition was made as one | known from here on |
 //! | a foreign key is gone, or not validated | known from here on; pause, if edges may have to wait for their ends now |
 //! | the publication lacks something | pause |
 
+use crate::follow::following_note::KnownChildren;
 use crate::follow::pause::Pause;
+use crate::mapping::check::disinherit_sql;
 use crate::mapping::plan::{Plan, TablePlan};
 use crate::mapping::scope::{partitions_of, root_of};
 use crate::mapping::sql_name::display_name;
@@ -18,6 +22,7 @@ use crate::pgoutput::relation::{Oid, Relation};
 use crate::source::catalogue::{Catalogue, Column, ForeignKey, Publication, Table, TableRights};
 use crate::source::postgres::publication::{PublicationProblem, problems};
 use crate::translate::binding::are_texts;
+use crate::translate::pause::RESYNC;
 use std::collections::BTreeSet;
 
 /// The part of `catalogue` that `plan` and the publication `publication` build on.
@@ -43,8 +48,7 @@ pub fn known_part(catalogue: &Catalogue, plan: &Plan, publication: &str) -> Cata
         kept.extend(partitions_of(catalogue, root).map(|part| part.id));
     }
     let tables = catalogue.tables.iter().filter(|table| kept.contains(&table.id));
-    let tables =
-        tables.map(|table| Table { rows_estimate: None, rights: TableRights::default(), ..table.clone() });
+    let tables = tables.map(known_table);
     let publications = catalogue.publication(publication).map(|found| {
         let is_planned = |schema: &str, name: &str| {
             plan.tables.iter().any(|table| (&*table.schema, &*table.name) == (schema, name))
@@ -59,6 +63,12 @@ pub fn known_part(catalogue: &Catalogue, plan: &Plan, publication: &str) -> Cata
     }
 }
 
+/// What of a table is known from one look to the next.
+fn known_table(table: &Table) -> Table {
+    let (rights, child_tables) = (TableRights::default(), Vec::new());
+    Table { rows_estimate: None, rights, child_tables, ..table.clone() }
+}
+
 /// What a catalogue that was read now means for a replica.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Comparison {
@@ -68,6 +78,30 @@ pub struct Comparison {
     pub known: Option<Catalogue>,
     /// Partitions that are new: whether they were attached is for the source to say.
     pub new_partitions: Vec<NewPartition>,
+    /// Published columns that are new: whether rows from before have values in them is for the source to say.
+    pub new_columns: Vec<NewColumns>,
+}
+
+/// Columns of a table that were not there before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewColumns {
+    /// The table.
+    pub table: Oid,
+    /// Its name, for people.
+    pub name: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+}
+
+impl NewColumns {
+    /// The pause for the first of them that rows from before have a value in, which `filled` lists.
+    #[must_use]
+    pub fn pause(&self, filled: &[String]) -> Option<Pause> {
+        self.columns
+            .iter()
+            .find(|column| is_filled(column, filled))
+            .map(|column| filled_pause(column, &self.name))
+    }
 }
 
 /// A partition that was not there before.
@@ -109,6 +143,7 @@ pub fn compare(known: &Catalogue, live: &Catalogue, plan: &Plan, publication: &s
             continue;
         };
         of_table(planned, table, now, &mut comparison.pauses);
+        comparison.new_columns.extend(added_columns(table, now, live, publication));
         of_partitions(known, live, table, &mut comparison);
         weaken_foreign_keys(&mut newer, live, table.id);
         for part in partitions_of(known, table) {
@@ -126,7 +161,7 @@ pub fn known_with_partitions(known: &Catalogue, live: &Catalogue, new: &[NewPart
     let mut known = known.clone();
     for partition in new {
         if let Some(table) = live.table_of(partition.id) {
-            known.tables.push(Table { rows_estimate: None, rights: TableRights::default(), ..table.clone() });
+            known.tables.push(known_table(table));
         }
     }
     // As a catalogue lists them.
@@ -155,6 +190,55 @@ fn of_table(planned: &TablePlan, known: &Table, now: &Table, pauses: &mut Vec<Pa
             Some(_) => {}
         }
     }
+}
+
+/// The pause if tables inherit from `now`.
+#[must_use]
+pub fn inherited_pause(now: &Table, children: KnownChildren) -> Option<Pause> {
+    let remedy = disinherit_sql(now)?;
+    let cause = format!(
+        "{} inherits from {} now: its rows are rows of both in a query, and the stream sends them as its own",
+        now.child_tables.join(", "),
+        display_name(now)
+    );
+    let then = match children {
+        KnownChildren::None => "start the replica again",
+        // They may have been copied as rows of the parent.
+        KnownChildren::Unknown => RESYNC,
+    };
+    Some(Pause::new(cause, format!("{remedy}; then {then}")))
+}
+
+/// The columns of `now` that `known` does not have, so far as the publication sends them.
+fn added_columns(known: &Table, now: &Table, live: &Catalogue, publication: &str) -> Option<NewColumns> {
+    let published = live.publication(publication)?;
+    let mut published = published.tables.iter();
+    let published = published.find(|table| (&table.schema, &table.table) == (&now.schema, &now.name))?;
+    let is_new = |column: &&Column| {
+        known.column(&column.name).is_none()
+            && !column.is_generated
+            && published.columns.contains(&column.name)
+    };
+    let columns: Vec<Column> = now.columns.iter().filter(is_new).cloned().collect();
+    (!columns.is_empty()).then(|| NewColumns { table: now.id, name: display_name(now), columns })
+}
+
+fn is_filled(column: &Column, filled: &[String]) -> bool {
+    filled.iter().any(|filled| **filled == *column.name)
+}
+
+fn filled_pause(column: &Column, table: &str) -> Pause {
+    let name = &column.name;
+    let cause = format!(
+        "the column {name} of {table} was added with a default or without nulls: the stream says nothing of the values that rows \
+         from before have in it"
+    );
+    let resync = Pause::resync(cause);
+    let remedy = format!(
+        "{}; or leave the column out: `ignore = [\"{name}\"]` (another mapping begins with a resync, too)",
+        resync.remedy
+    );
+    Pause { remedy, ..resync }
 }
 
 /// Whether the texts of a column may have become others by a change of its type.
@@ -244,18 +328,8 @@ pub fn known_with_columns(
         let Some(found) = now.and_then(|now| now.column(&column)) else {
             return Err(Pause::resync(format!("the column {column} of {name} was added, and is gone again")));
         };
-        let is_filled = !found.is_nullable || filled.iter().any(|filled| **filled == *column);
-        if is_filled && takes_all == TakesColumns::All {
-            let cause = format!(
-                "the column {column} of {name} was added with a default or without nulls: the stream says nothing of the \
-                 values that rows from before have in it"
-            );
-            let resync = Pause::resync(cause);
-            let remedy = format!(
-                "{}; or leave the column out: `ignore = [\"{column}\"]` (another mapping begins with a resync, too)",
-                resync.remedy
-            );
-            return Err(Pause { remedy, ..resync });
+        if takes_all == TakesColumns::All && is_filled(found, filled) {
+            return Err(filled_pause(found, &name));
         }
         table.columns.push(found.clone());
     }
@@ -306,6 +380,7 @@ mod tests {
             name: name.into(),
             kind: TableKind::Plain,
             partition_of: None,
+            child_tables: Vec::new(),
             columns,
             primary_key: Some(Key { name: "k".into(), columns: vec!["id".into()], is_deferrable: false }),
             unique_keys: Vec::new(),
@@ -344,7 +419,7 @@ mod tests {
         let published = |name: &str| PublishedTable {
             schema: "public".into(),
             table: name.into(),
-            columns: Vec::new(),
+            columns: ["id", "owner_id", "name", "price", "note"].map(Box::from).to_vec(),
             row_filter: None,
         };
         let publication = Publication {
@@ -424,11 +499,27 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_inherits_is_a_pause_with_a_copy_where_its_rows_may_have_been_copied() {
+        let mut live = catalogue();
+        assert_eq!(inherited_pause(find(&mut live, "owner"), KnownChildren::Unknown), None);
+        find(&mut live, "owner").child_tables = vec!["public.child".into()];
+        let owner = find(&mut live, "owner");
+        let none = inherited_pause(owner, KnownChildren::None).unwrap();
+        assert!(none.cause.starts_with("public.child inherits from owner now"), "{none}");
+        assert_eq!(
+            none.remedy,
+            "ALTER TABLE public.child NO INHERIT public.owner; then start the replica again"
+        );
+        assert!(inherited_pause(owner, KnownChildren::Unknown).unwrap().remedy.ends_with(RESYNC));
+    }
+
+    #[test]
     fn changes_that_take_nothing_away_go_on() {
         let longer = |live: &mut Catalogue| {
             find(live, "item").columns[2] = column("name", 25, "text");
             find(live, "unused").columns.clear();
-            find(live, "item").columns.push(column("note", 25, "text"));
+            // Nobody sends this one.
+            find(live, "item").columns.push(column("unpublished", 25, "text"));
         };
         assert_eq!(after(longer), Comparison::default());
         let weaker = after(|live| find(live, "item_1").foreign_keys.clear());
@@ -484,6 +575,13 @@ mod tests {
         let pause = learn(&filled, TakesColumns::All).unwrap_err();
         assert!(pause.cause.contains("the column note of item was added with a default"), "{pause}");
         assert!(learn(&filled, TakesColumns::Named).is_ok(), "no rule takes it");
+        // The catalogue alone says as much, before the first row.
+        let looked = compare(&known, &live, &plan(&live), "p").new_columns;
+        assert_eq!(looked.iter().map(|new| (new.table, new.columns.len())).collect::<Vec<_>>(), [(1, 1)]);
+        assert_eq!((looked[0].pause(&[]), looked[0].pause(&filled)), (None, Some(pause)));
+        find(&mut live, "item").columns[1].is_generated = true;
+        assert!(compare(&known, &live, &plan(&live), "p").new_columns.is_empty(), "it is never sent");
+        find(&mut live, "item").columns[1].is_generated = false;
         let gone = relation(&["id", "gone"]);
         let pause = known_with_columns(&known, &live, &gone, &[], TakesColumns::All).unwrap_err();
         assert!(pause.cause.contains("is gone again"), "{pause}");

@@ -35,6 +35,12 @@ impl KnownTranslator {
         Self { translator: Translator::new(plan), known }
     }
 
+    /// As [`Translator::undescribed`].
+    #[must_use]
+    pub fn undescribed(&self) -> Self {
+        Self { translator: self.translator.undescribed(), known: Arc::clone(&self.known) }
+    }
+
     /// The translator itself.
     #[must_use]
     pub fn translator(&self) -> &Translator {
@@ -58,6 +64,10 @@ impl RowTranslator for KnownTranslator {
 
     fn translate(&self, message: &Message<'_>, out: &mut RowChanges) -> Result<(), Halt> {
         self.translator.translate(message, out)
+    }
+
+    fn room(messages: usize) -> RowChanges {
+        RowChanges::with_capacity(messages)
     }
 
     fn heap_bytes(changes: &RowChanges) -> usize {

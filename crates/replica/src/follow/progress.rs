@@ -7,11 +7,12 @@
 //!
 //! # Concurrency
 //! Any thread calls any method. One lock guards all; it is held for moments, and nothing else is locked under it. Whoever
-//! waits for a position is woken when it changes, and nobody else: each commit changes it.
+//! waits for a position is woken when it is reached, or the state changes: each commit changes the position.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::follow::confirmations::Confirmations;
@@ -33,6 +34,8 @@ pub struct Progress {
     stopping: Condvar,
     /// What is measured, for monitoring.
     pub metrics: ReplicaMetrics,
+    /// Set once everybody is to stop.
+    pub cancel: CancelFlag,
 }
 
 #[derive(Default)]
@@ -54,13 +57,19 @@ struct Inner {
     rows: u64,
     transactions: u64,
     restarts: u64,
+    /// Number of the stream.
+    stream: u64,
+    /// From where on the slot needed the log when it was looked at last during this stream.
+    slot_seen: Option<Lsn>,
+    /// From where on it needed it at the look before that, too.
+    slot_settled: Option<Lsn>,
     retained_bytes: Option<u64>,
     retained_alarm: u64,
     last_error: Option<String>,
     request: Option<FollowRequest>,
     is_stopping: bool,
-    /// Who waits for a position.
-    waiting: usize,
+    /// The positions that somebody waits for.
+    awaited: Vec<Lsn>,
 }
 
 /// What the follower is asked for.
@@ -116,9 +125,9 @@ impl Progress {
         self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Wakes who waits for a position, behind the lock.
+    /// Wakes who waits for a position that is reached, behind the lock.
     fn tell(&self, inner: MutexGuard<'_, Inner>) {
-        let is_awaited = inner.waiting > 0;
+        let is_awaited = inner.awaited.iter().any(|position| *position <= inner.reached);
         drop(inner);
         if is_awaited {
             self.changed.notify_all();
@@ -127,9 +136,8 @@ impl Progress {
 
     /// What it does from here on.
     pub fn set_state(&self, state: ReplicaState) {
-        let mut inner = self.lock();
-        inner.state = state;
-        self.tell(inner);
+        self.lock().state = state;
+        self.changed.notify_all();
     }
 
     /// What it does.
@@ -146,6 +154,7 @@ impl Progress {
         inner.confirmed = inner.confirmed.max(position.end);
         inner.source_end = inner.source_end.max(source_end);
         inner.request = None;
+        (inner.stream, inner.slot_seen, inner.slot_settled) = (inner.stream + 1, None, None);
         inner.look_whether_caught_up();
         self.tell(inner);
     }
@@ -245,6 +254,7 @@ impl Progress {
     /// Everybody stops as soon as he may.
     pub fn stop(&self) {
         self.lock().is_stopping = true;
+        self.cancel.cancel();
         self.stopping.notify_all();
     }
 
@@ -289,10 +299,31 @@ impl Progress {
             let Some(left) = time_max.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else {
                 return Ok(false);
             };
-            inner.waiting += 1;
+            inner.awaited.push(position);
             inner = self.changed.wait_timeout(inner, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
-            inner.waiting -= 1;
+            let place = inner.awaited.iter().position(|awaited| *awaited == position);
+            inner.awaited.swap_remove(place.expect("whoever waits takes out what he put in"));
         }
+    }
+
+    /// The number of the stream that runs.
+    #[must_use]
+    pub fn stream(&self) -> u64 {
+        self.lock().stream
+    }
+
+    /// During the stream `stream` somebody saw that the slot needs the log from `restart` on.
+    pub fn saw_slot(&self, stream: u64, restart: Lsn) {
+        let mut inner = self.lock();
+        if inner.stream == stream {
+            inner.slot_settled = inner.slot_seen.replace(restart).map(|before| before.min(restart));
+        }
+    }
+
+    /// From where on the slot needs the log, as two looks during this stream agree.
+    #[must_use]
+    pub fn slot_settled(&self) -> Option<Lsn> {
+        self.lock().slot_settled
     }
 
     /// The source keeps so many bytes of log for us; whether that is more than the alarm allows, and was less before.
@@ -407,6 +438,23 @@ mod tests {
     }
 
     #[test]
+    fn a_slots_position_counts_once_it_was_seen_twice_in_one_stream() {
+        let progress = Progress::new(SourceNames::default(), 100);
+        progress.begin_stream(position(10), Lsn::new(50));
+        let first = progress.stream();
+        progress.saw_slot(first, Lsn::new(5));
+        assert_eq!(progress.slot_settled(), None);
+        progress.saw_slot(first, Lsn::new(8));
+        assert_eq!(progress.slot_settled(), Some(Lsn::new(5)));
+        progress.saw_slot(first, Lsn::new(8));
+        assert_eq!(progress.slot_settled(), Some(Lsn::new(8)));
+        progress.begin_stream(position(10), Lsn::new(50));
+        progress.saw_slot(first, Lsn::new(9));
+        progress.saw_slot(progress.stream(), Lsn::new(3));
+        assert_eq!(progress.slot_settled(), None, "of what was seen before, nothing is true any more");
+    }
+
+    #[test]
     fn a_wait_ends_with_a_pause_and_an_alarm_is_told_once() {
         let progress = Progress::new(SourceNames::default(), 100);
         progress.set_state(Pause::new("gone", "resync").into());
@@ -426,13 +474,13 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| progress.wait(Lsn::new(40), Duration::from_secs(60)));
             let sleeping = scope.spawn(|| progress.sleep(Duration::from_secs(60)));
-            while progress.lock().waiting == 0 {
+            while progress.lock().awaited.is_empty() {
                 std::thread::yield_now();
             }
             let began = Instant::now();
             progress.applied_transaction(Lsn::new(40), Some(rows(1, 40)));
             assert_eq!(waiting.join().unwrap(), Ok(true));
-            assert!(!sleeping.is_finished() && progress.lock().waiting == 0);
+            assert!(!sleeping.is_finished() && progress.lock().awaited.is_empty());
             progress.stop();
             assert!(sleeping.join().unwrap() && began.elapsed() < Duration::from_secs(30));
         });

@@ -9,27 +9,34 @@
 //! One thread does all of it but decoding, which the pipeline's workers do, and the socket, which the source's thread has.
 //! Every step may be the last: what is not committed comes again.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use evergraph::ownership::Ownership;
+use evergraph_graph::error::ErrorKind;
 use evergraph_storage::planted::{Bug, planted};
 
-use crate::apply::applier::{AppliedFigures, Applier};
+use crate::apply::applier::{Applied, AppliedFigures, Applier};
+use crate::apply::bulk_plan::BulkPlan;
+use crate::apply::early_rows::EarlyRows;
+use crate::apply::error::ApplyError;
 use crate::apply::fold::TransactionFold;
-use crate::follow::connect::ConnectedSource;
+use crate::follow::connect::{ConnectedSource, write_note};
+use crate::follow::early_work::{EarlyWork, OpenRows};
 use crate::follow::failure::FollowFailure;
 use crate::follow::known_translator::KnownTranslator;
 use crate::follow::progress::{CommittedRows, FollowRequest};
 use crate::follow::shared::Shared;
+use crate::follow::slot_note::{SLOT_NOTE, SlotNote};
 use crate::lsn::Lsn;
-use crate::metrics::BusyPart;
+use crate::metrics::{BusyPart, EarlyStep};
 use crate::position::Position;
 use crate::source::batch::{Change, ChangeBatch};
 use crate::source::contract::ChangeStream;
 use crate::stream::event::{StreamEvent, TransactionEnd};
 use crate::stream::pipeline::{Pipeline, PipelineOptions};
 use crate::stream::transaction_reader::{ReaderOptions, TransactionReader};
-use crate::stream::translated::Translated;
+use crate::stream::translated::{EarlyTransaction, Translated};
 use crate::translate::row_change::RowChanges;
 
 /// How long a wait for changes takes before it is looked what else there is to do.
@@ -46,12 +53,17 @@ pub struct Session<'a> {
     reader: TransactionReader,
     pipeline: Pipeline<KnownTranslator>,
     fold: TransactionFold,
+    early: EarlyWork<'a>,
+    /// The transaction that commits next, if some of it was done early.
+    early_transaction: Option<EarlyTransaction<KnownTranslator>>,
     /// Rows that were folded.
     rows: u64,
     /// What the note says.
     position: Position,
     /// The source's timeline.
     timeline: u32,
+    /// From where on the slot needs the log, as its note says.
+    slot: Option<Lsn>,
     /// A position beyond the note before which there is nothing for us.
     idle: Option<Lsn>,
     noted_at: Instant,
@@ -76,6 +88,7 @@ impl<'a> Session<'a> {
         ownership: &'a mut Ownership,
         applier: &'a mut Applier,
         connected: &ConnectedSource,
+        plan: &'a BulkPlan,
         translator: KnownTranslator,
         stream: Box<dyn ChangeStream>,
     ) -> Result<Self, FollowFailure> {
@@ -91,10 +104,13 @@ impl<'a> Session<'a> {
             stream,
             reader: TransactionReader::new(reader),
             fold: TransactionFold::of_rules(translator.translator().rules(), options.transaction_limits()),
+            early: EarlyWork::new(plan, &translator, options.transaction_limits(), &shared.progress.metrics),
+            early_transaction: None,
             rows: 0,
             pipeline: Pipeline::new(translator, pipeline)?,
             position: connected.position,
             timeline: connected.identity.timeline,
+            slot: None,
             idle: None,
             noted_at: now,
             counted_at: now,
@@ -148,7 +164,11 @@ impl<'a> Session<'a> {
                     self.take(translated)?;
                 }
                 None => {
-                    self.is_drained = true;
+                    let began = Instant::now();
+                    self.is_drained = !self.early.step(&mut self.reader, self.applier, self.ownership)?;
+                    if !self.is_drained {
+                        self.shared.progress.metrics.busy(BusyPart::Fold, began.elapsed());
+                    }
                     self.shared.advance_epochs();
                 }
             }
@@ -158,6 +178,7 @@ impl<'a> Session<'a> {
         }
         if self.counted_at.elapsed() >= COUNT_INTERVAL {
             self.count();
+            self.note_slot()?;
         }
         self.confirm();
         Ok(())
@@ -200,6 +221,7 @@ impl<'a> Session<'a> {
         }
         self.shared.progress.source_end(log_end, sent_at.unwrap_or_default());
         let read = self.reader.push(batch, &mut self.events);
+        self.early.look(&self.reader, &self.events);
         for event in self.events.drain(..) {
             self.pipeline.push(event);
         }
@@ -209,7 +231,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn take(&mut self, translated: Translated<RowChanges>) -> Result<(), FollowFailure> {
+    fn take(&mut self, translated: Translated<KnownTranslator>) -> Result<(), FollowFailure> {
         match translated {
             Translated::Changes(changes) => {
                 self.rows += changes.len() as u64;
@@ -217,8 +239,12 @@ impl<'a> Session<'a> {
                 self.fold.push(changes)?;
                 self.shared.progress.metrics.busy(BusyPart::Fold, began.elapsed());
             }
+            Translated::Early(transaction) => self.early_transaction = Some(transaction),
             Translated::Commit(end) => {
-                self.commit(end)?;
+                match self.early_transaction.take() {
+                    None => self.commit(end)?,
+                    Some(transaction) => self.commit_early(&transaction)?,
+                }
                 self.rows = 0;
                 self.fold.clear();
             }
@@ -242,15 +268,88 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Whether a transaction is to be applied: it did not come again, and lies before the end.
+    fn is_next(&mut self, end: TransactionEnd) -> bool {
+        let end_lsn = end.commit.end_lsn;
+        if end_lsn <= self.position.end {
+            return false;
+        }
+        if self.shared.options.end.is_some_and(|end| end < end_lsn) {
+            self.reach(end_lsn);
+            return false;
+        }
+        true
+    }
+
+    /// Applies a transaction of which some was done early: as it is, or all of it anew.
+    fn commit_early(&mut self, transaction: &EarlyTransaction<KnownTranslator>) -> Result<(), FollowFailure> {
+        let end = transaction.end;
+        let open = self.early.take(end.xid);
+        if !self.is_next(end) {
+            return Ok(());
+        }
+        let has_begun = open.is_some();
+        if let Some(open) = open
+            && let Some((early, rows)) = self.end_early(open, transaction)?
+        {
+            self.rows = rows;
+            match early.into_fold() {
+                Ok(fold) => {
+                    self.fold = fold;
+                    self.shared.progress.metrics.early(EarlyStep::Folded);
+                    return self.commit(end);
+                }
+                Err(early) => {
+                    let position = self.position_of(end);
+                    let applied = self.applier.apply_early(self.ownership, *early, &position);
+                    if let Some(applied) = applied.map_err(|error| self.not_applied(error, end))? {
+                        self.shared.progress.metrics.early(EarlyStep::Loaded);
+                        self.applied(end, position, &applied);
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        if has_begun {
+            self.shared.progress.metrics.early(EarlyStep::Dropped);
+        }
+        self.fold.clear();
+        let (mut rows, progress) = (0, &self.shared.progress);
+        transaction.changes(0, |changes: RowChanges| {
+            if progress.is_stopping() {
+                return Err(FollowFailure::Stopped);
+            }
+            rows += changes.len() as u64;
+            self.fold.push(changes)?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.rows = rows;
+        self.commit(end)
+    }
+
+    /// Adds to what was done early of `transaction` what was not; `None` if that does not do.
+    fn end_early(
+        &self,
+        mut open: OpenRows<'a>,
+        transaction: &EarlyTransaction<KnownTranslator>,
+    ) -> Result<Option<(EarlyRows<'a>, u64)>, FollowFailure> {
+        let mut is_good = matches!(open.end(self.applier, self.ownership), Ok(true));
+        if is_good {
+            transaction.changes(transaction.early_pieces, |changes: RowChanges| {
+                if self.shared.progress.is_stopping() {
+                    return Err(FollowFailure::Stopped);
+                }
+                is_good = matches!(open.add(self.applier, self.ownership, changes), Ok(true));
+                Ok(if is_good { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            })?;
+        }
+        Ok(is_good.then(|| open.into_rows()))
+    }
+
     /// Applies the transaction whose changes were folded.
     fn commit(&mut self, end: TransactionEnd) -> Result<(), FollowFailure> {
         let commit = end.commit;
-        if commit.end_lsn <= self.position.end {
-            // It came again.
-            return Ok(());
-        }
-        if self.shared.options.end.is_some_and(|end| end < commit.end_lsn) {
-            self.reach(commit.end_lsn);
+        if !self.is_next(end) {
             return Ok(());
         }
         if self.fold.is_empty() {
@@ -259,14 +358,39 @@ impl<'a> Session<'a> {
             self.shared.progress.applied_transaction(commit.end_lsn, None);
             return Ok(());
         }
-        let position = Position {
+        if self.fold.is_for_bulk_load() {
+            self.early.drop_filling(&mut self.reader);
+        }
+        let position = self.position_of(end);
+        let applied = self.applier.apply(self.ownership, &self.fold, &position);
+        let applied = applied.map_err(|error| self.not_applied(error, end))?;
+        self.applied(end, position, &applied);
+        Ok(())
+    }
+
+    fn position_of(&self, end: TransactionEnd) -> Position {
+        let commit = end.commit;
+        Position {
             timeline: self.timeline,
             end: commit.end_lsn,
             xid: end.xid,
             committed_at: commit.commit_time,
-        };
-        let applied = self.applier.apply(self.ownership, &self.fold, &position);
-        let applied = applied.map_err(|error| FollowFailure::of_apply(error, Some(end)))?;
+        }
+    }
+
+    fn not_applied(&self, error: ApplyError, end: TransactionEnd) -> FollowFailure {
+        match error {
+            ApplyError::Graph(error)
+                if error.kind() == ErrorKind::Cancelled && self.shared.progress.is_stopping() =>
+            {
+                FollowFailure::Stopped
+            }
+            error => FollowFailure::of_apply(error, Some(end)),
+        }
+    }
+
+    /// Takes notice of a transaction that was applied.
+    fn applied(&mut self, end: TransactionEnd, position: Position, applied: &Applied) {
         let times = applied.times;
         for (part, time) in [
             (BusyPart::LookUp, times.look_up),
@@ -285,9 +409,8 @@ impl<'a> Session<'a> {
             rows: self.rows,
             changes: changes_count(&applied.figures),
         };
-        self.shared.progress.applied_transaction(commit.end_lsn, Some(committed));
+        self.shared.progress.applied_transaction(end.commit.end_lsn, Some(committed));
         self.shared.advance_epochs();
-        Ok(())
     }
 
     /// Brings the note to the newest position before which there is nothing for us.
@@ -298,6 +421,17 @@ impl<'a> Session<'a> {
         let noted = self.applier.note_position(self.ownership, &position)?;
         self.position = position;
         self.shared.progress.noted_position(noted.timestamp, position);
+        Ok(())
+    }
+
+    /// Notes how far the slot is, so that a source is found out whose slot goes back.
+    fn note_slot(&mut self) -> Result<(), FollowFailure> {
+        let Some(restart) = self.shared.progress.slot_settled() else { return Ok(()) };
+        if self.slot.is_none_or(|slot| slot < restart) {
+            let note = SlotNote { timeline: self.timeline, restart };
+            write_note(self.ownership, SLOT_NOTE, &note.encode())?;
+            self.slot = Some(restart);
+        }
         Ok(())
     }
 

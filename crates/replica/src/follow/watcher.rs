@@ -41,11 +41,12 @@ impl Watcher {
                 self.shared.progress.stop();
             }
             self.sync();
+            // Before a look, which may wait for the source.
+            self.write();
             if looked_at.elapsed() >= interval {
                 looked_at = Instant::now();
                 self.look();
             }
-            self.write();
         }
         // Its panic was told as a pause.
         let _ended = follower.join();
@@ -77,6 +78,8 @@ impl Watcher {
         let status = self.shared.progress.status();
         if let Some(file) = &self.file
             && let Err(error) = file.write(&status)
+            // Why nothing is applied, such as a full disk, says more.
+            && status.state != ReplicaState::Reconnecting
         {
             self.shared.progress.note_error(&error.to_string());
         }
@@ -87,8 +90,12 @@ impl Watcher {
         let shared = Arc::clone(&self.shared);
         let progress = &shared.progress;
         let followed = shared.followed();
+        let stream = progress.stream();
         match self.source.slot_state(&followed.origin.slot) {
             Ok(state) => {
+                if let Some(restart) = state.as_ref().and_then(|state| state.restart_lsn) {
+                    progress.saw_slot(stream, restart);
+                }
                 let kept = state.and_then(|state| state.kept_bytes);
                 if progress.retained(kept) {
                     let kept = kept.unwrap_or_default();

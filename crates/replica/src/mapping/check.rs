@@ -7,6 +7,7 @@
 //! | an identity without the columns that a rule finds its rows by | rows that are deleted could not be found |
 //! | a `where`, and values that may be stored outside the row | a row that enters the filter may come without them: a pause |
 //! | a foreign key that isn't validated | its edges may have to wait for their ends |
+//! | child tables, which inherit from a table and are no partitions | the copy would have their rows, and the stream sends them as the children's |
 //! | row-level security that may hide rows of a table from the role | the graph would lack them |
 //! | tables that belong to other roles, and no publication of them | nothing begins: only their owner can make it |
 //! | rights, settings and publications that lack something | nothing begins, or changes are missing |
@@ -98,6 +99,15 @@ pub fn check(
         let rule = first_rule(planned, rules);
         if let Some(missing) = missing_right(table, &server.role) {
             findings.push(Finding::error(rule.blame("table", missing.cause), Some(missing.remedy)));
+        }
+        if let Some(remedy) = disinherit_sql(table) {
+            let cause = format!(
+                "{} has child tables (INHERITS): {}. A query of it shows their rows, and the stream sends these as rows of the \
+                 children. Let them inherit no more, each with a rule of its own, or make them partitions",
+                display_name(table),
+                table.child_tables.join(", ")
+            );
+            findings.push(Finding::error(rule.blame("table", cause), Some(remedy)));
         }
         for part in rows_of(catalogue, table) {
             of_identity(planned, rules, part, &mut findings);
@@ -259,6 +269,15 @@ pub fn missing_right(table: &Table, role: &str) -> Option<MissingRight> {
             false => format!("ALTER ROLE {quoted} BYPASSRLS"),
         },
     })
+}
+
+/// The SQL after which `table` has no child tables any more; `None` if it has none.
+#[must_use]
+pub fn disinherit_sql(table: &Table) -> Option<String> {
+    let parent = sql_name(table);
+    let statements: Vec<String> =
+        table.child_tables.iter().map(|child| format!("ALTER TABLE {child} NO INHERIT {parent}")).collect();
+    (!statements.is_empty()).then(|| statements.join("; "))
 }
 
 /// The SQL that publishes a table with all rows and columns.

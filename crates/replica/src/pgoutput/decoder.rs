@@ -16,6 +16,8 @@ use crate::postgres_time::PostgresTime;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Decoder {
     block: Block,
+    /// Whether another decoder has read all messages before.
+    is_again: bool,
 }
 
 /// Whether a message lies within a block of a streamed transaction.
@@ -35,10 +37,11 @@ impl Decoder {
         Self::default()
     }
 
-    /// Goes on within or outside of a block, as [`Decoder::block`] of another decoder was.
+    /// Decodes rows that another decoder, whose [`Decoder::block`] was this one, has read before: their cells are left to who
+    /// wants them.
     #[must_use]
-    pub fn resume(block: Block) -> Self {
-        Self { block }
+    pub fn again(block: Block) -> Self {
+        Self { block, is_again: true }
     }
 
     /// Whether the next message lies within a streamed block.
@@ -98,10 +101,16 @@ impl Decoder {
         }
     }
 
+    /// The tuple with which a message ends.
+    #[inline]
+    fn last_tuple<'a>(self, reader: &mut NetworkReader<'a>) -> Decoded<Tuple<'a>> {
+        if self.is_again { Tuple::rest(reader) } else { Tuple::read(reader) }
+    }
+
     fn insert<'a>(self, reader: &mut NetworkReader<'a>) -> Decoded<Message<'a>> {
         let (xid, relation) = (self.xid(reader)?, reader.u32()?);
         match reader.u8()? {
-            b'N' => Ok(Message::Insert { xid, relation, new: Tuple::read(reader)? }),
+            b'N' => Ok(Message::Insert { xid, relation, new: self.last_tuple(reader)? }),
             kind => Err(reader.error(format!("the new row (N) expected, found {kind:#x}"))),
         }
     }
@@ -118,7 +127,7 @@ impl Decoder {
             kind = reader.u8()?;
         }
         match kind {
-            b'N' => Ok(Message::Update { xid, relation, old, new: Tuple::read(reader)? }),
+            b'N' => Ok(Message::Update { xid, relation, old, new: self.last_tuple(reader)? }),
             kind => Err(reader.error(format!("the old or the new row (K, O, N) expected, found {kind:#x}"))),
         }
     }
@@ -126,8 +135,8 @@ impl Decoder {
     fn delete<'a>(self, reader: &mut NetworkReader<'a>) -> Decoded<Message<'a>> {
         let (xid, relation) = (self.xid(reader)?, reader.u32()?);
         let old = match reader.u8()? {
-            b'K' => OldRow::Key(Tuple::read(reader)?),
-            b'O' => OldRow::Whole(Tuple::read(reader)?),
+            b'K' => OldRow::Key(self.last_tuple(reader)?),
+            b'O' => OldRow::Whole(self.last_tuple(reader)?),
             kind => return Err(reader.error(format!("the old row (K, O) expected, found {kind:#x}"))),
         };
         Ok(Message::Delete { xid, relation, old })
@@ -204,11 +213,25 @@ mod tests {
         assert_eq!(start, Message::StreamStart { xid: 8, is_first: true });
         assert!(decoder.decode(insert).is_err());
         assert_eq!(decoder.decode(streamed).unwrap().streamed_xid(), Some(9));
-        assert_eq!(Decoder::resume(decoder.block()), decoder);
+        assert_eq!(decoder.block(), Block::Streamed);
         assert_eq!(decoder.decode(b"E"), Ok(Message::StreamStop));
         assert!(decoder.decode(b"E").is_err());
         let abort = decoder.decode(b"A\0\0\0\x08\0\0\0\x09").unwrap();
         assert_eq!(abort, Message::StreamAbort { xid: 8, subtransaction: 9 });
+    }
+
+    #[test]
+    fn rows_that_are_decoded_again_are_the_same() {
+        let messages: [(&[u8], Block); 4] = [
+            (UPDATE, Block::Outside),
+            (b"I\0\0\0\x09\0\0\0\x07N\0\x02nt\0\0\0\x011", Block::Streamed),
+            (b"D\0\0\0\x07O\0\x02t\0\0\0\x011n", Block::Outside),
+            (b"T\0\0\0\x01\0\0\0\0\x07", Block::Outside),
+        ];
+        for (bytes, block) in messages {
+            let mut first = Decoder { block, ..Decoder::new() };
+            assert_eq!(Decoder::again(block).decode(bytes), first.decode(bytes));
+        }
     }
 
     #[test]
@@ -252,7 +275,7 @@ mod tests {
             ),
         ) {
             let bytes = [&[letter], bytes.as_slice()].concat();
-            let mut decoder = Decoder::resume(block);
+            let mut decoder = Decoder { block, ..Decoder::new() };
             match decoder.decode(&bytes) {
                 Ok(Message::Insert { new, .. } | Message::Update { new, .. }) => {
                     prop_assert_eq!(new.cells().count(), new.len());

@@ -67,6 +67,12 @@ impl<'a> Tuple<'a> {
         let length = start.remaining() - reader.remaining();
         Ok(Self { columns, bytes: start.clone().take(length)? })
     }
+
+    /// Reads a tuple that takes all that is left, whose lengths were checked before.
+    #[inline]
+    pub(super) fn rest(reader: &mut NetworkReader<'a>) -> Decoded<Self> {
+        Ok(Self { columns: reader.u16()?, bytes: reader.rest() })
+    }
 }
 
 #[inline]

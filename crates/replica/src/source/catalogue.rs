@@ -57,6 +57,9 @@ pub struct Table {
     pub kind: TableKind,
     /// The table that this one is a partition of.
     pub partition_of: Option<Oid>,
+    /// Tables that inherit from this one and are no partitions, as SQL has their names. A query of this table shows their rows;
+    /// the stream sends these as the children's.
+    pub child_tables: Vec<Box<str>>,
     /// Its columns, in their order.
     pub columns: Vec<Column>,
     /// Its primary key.

@@ -71,12 +71,14 @@ pub trait ReplicaSource: Source {
     /// If it cannot be asked.
     fn timeline_end(&mut self, timeline: u32, current: u32) -> SourceResult<Option<Lsn>>;
 
-    /// The columns of `table`, by name, that rows from before the column may have a value in, of which the stream said
-    /// nothing: those with a default, or counted by the server.
+    /// Those of `columns` of `table` that rows from before the column have a value in, of which the stream said nothing: by a
+    /// default, or counted by the server.
+    ///
+    /// Cost: up to one pass over the table for each that has a default; if that takes too long, the column counts as one.
     ///
     /// # Errors
     /// If it cannot be asked.
-    fn filled_columns(&mut self, table: Oid) -> SourceResult<Vec<String>>;
+    fn filled_columns(&mut self, table: Oid, columns: &[Box<str>]) -> SourceResult<Vec<String>>;
 
     /// How the partition `partition` came to be one; `None` if it is gone.
     ///

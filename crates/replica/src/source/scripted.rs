@@ -384,7 +384,7 @@ impl ReplicaSource for ScriptedSource {
         Ok(None)
     }
 
-    fn filled_columns(&mut self, _: Oid) -> SourceResult<Vec<String>> {
+    fn filled_columns(&mut self, _: Oid, _: &[Box<str>]) -> SourceResult<Vec<String>> {
         Ok(Vec::new())
     }
 

@@ -25,6 +25,8 @@ pub struct CommittedTransaction {
     pub end: TransactionEnd,
     /// Its rows in their order; none, if it changed no published table.
     pub pieces: Vec<Piece>,
+    /// How many of these, the first ones, were handed out early, and none of their rows was rolled back since.
+    pub early_pieces: usize,
 }
 
 /// Which transaction committed, and where.

@@ -6,7 +6,7 @@ use crate::lsn::Lsn;
 use crate::stream::event::TransactionEnd;
 use crate::stream::piece::Piece;
 use crate::stream::row_translator::RowTranslator;
-use crate::stream::translated::{ErrorOf, OutcomeOf, PipelineError, Translated};
+use crate::stream::translated::{EarlyTransaction, ErrorOf, OutcomeOf, PipelineError, Translated};
 
 /// A step of a job, which has one outcome.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub enum Task<T: RowTranslator> {
         /// The rows.
         piece: Piece,
     },
+    /// A transaction of which some was handed out early, to be given out as it is.
+    Early(Box<EarlyTransaction<T>>),
     /// The transaction ends.
     Commit(TransactionEnd),
     /// Nothing is under way.
@@ -44,6 +46,7 @@ impl<T: RowTranslator> Task<T> {
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::Piece { piece, .. } => piece.size_bytes(),
+            Self::Early(early) => early.pieces.iter().map(Piece::size_bytes).sum(),
             Self::Commit(_) | Self::Idle { .. } | Self::Failure(_) => 0,
         }
     }
@@ -56,13 +59,14 @@ impl<T: RowTranslator> Task<T> {
         match self {
             Self::Piece { end, piece } => {
                 let messages = piece.read().map_err(PipelineError::Source)?;
-                let mut changes = T::Changes::default();
+                let mut changes = T::room(messages.len());
                 for message in messages.decode() {
                     let translated = translator.translate(&message, &mut changes);
                     translated.map_err(|halt| PipelineError::Halt { end, halt })?;
                 }
                 Ok(Translated::Changes(changes))
             }
+            Self::Early(early) => Ok(Translated::Early(*early)),
             Self::Commit(end) => Ok(Translated::Commit(end)),
             Self::Idle { position } => Ok(Translated::Idle { position }),
             Self::Failure(error) => Err(error),

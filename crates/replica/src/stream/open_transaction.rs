@@ -9,25 +9,37 @@
 //! are at the end: what comes behind a subtransaction's first row belongs to it or to its children until it ends, and each child
 //! is rolled back by a message of its own. Others are left out at the commit.
 //!
+//! Whole pieces may be handed out before the commit ([`OpenTransaction::next_early`]); a rollback of what they have makes early
+//! work void, and a piece that was handed out gets nothing more.
+//!
 //! Memory: messages go to a file when the reader says so; 72 bytes a run and the descriptions stay.
 
 use std::collections::HashMap;
+use std::iter::Peekable;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use evergraph_files::import::staging::temporary_file::TemporaryFile;
+use evergraph_graph::byte_strings::ByteStrings;
 use evergraph_graph::error::Result;
 
 use crate::pgoutput::decoder::Block;
 use crate::pgoutput::message::Xid;
+use crate::pgoutput::relation::Relation;
 use crate::stream::finished_piece::{Description, FinishedPiece};
-use crate::stream::piece::PIECE_BYTES;
+use crate::stream::piece::{PIECE_BYTES, PieceMessages};
 use crate::stream::stored_messages::{PURPOSE, StoredMessages};
 
 /// Bytes that a run takes: its own, and those of its entry among the newest.
 const RUN_BYTES: usize = size_of::<Run>() + 2 * size_of::<(Xid, usize)>();
 /// Bytes that a description takes for one of its message: names are texts of their own.
 const DESCRIPTION_FACTOR: usize = 4;
+
+/// Messages of a small transaction, and their bytes.
+const SMALL_MESSAGES: usize = 8;
+/// See [`SMALL_MESSAGES`].
+const SMALL_BYTES: usize = 1 << 10;
 
 /// Messages of a transaction that has not ended yet.
 #[derive(Debug)]
@@ -41,6 +53,16 @@ pub struct OpenTransaction {
     /// Bytes of messages in memory.
     messages_bytes: usize,
     descriptions_bytes: usize,
+    early: EarlyState,
+}
+
+/// What was done with the pieces of an open transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum EarlyState {
+    /// So many pieces were handed out, whole and with nothing that was rolled back since.
+    HandedOut(usize),
+    /// Early work is of no use any more.
+    Void,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +103,7 @@ impl OpenTransaction {
             file: None,
             messages_bytes: 0,
             descriptions_bytes: 0,
+            early: EarlyState::HandedOut(0),
         }
     }
 
@@ -105,14 +128,21 @@ impl OpenTransaction {
 
     /// Keeps a message; `xid` is the (sub)transaction that it names. Cost: a copy of its bytes.
     pub fn append(&mut self, xid: Option<Xid>, message: &[u8]) {
-        let has_room = self.pieces.last().is_some_and(|piece| match &piece.messages {
-            StoredMessages::Memory(messages) => {
-                messages.is_empty() || messages.size_bytes() + message.len() <= PIECE_BYTES
-            }
-            StoredMessages::File { .. } => false,
-        });
+        let has_room = self.is_last_open()
+            && self.pieces.last().is_some_and(|piece| match &piece.messages {
+                StoredMessages::Memory(messages) => {
+                    messages.is_empty() || messages.size_bytes() + message.len() <= PIECE_BYTES
+                }
+                StoredMessages::File { .. } => false,
+            });
         if !has_room {
-            self.pieces.push(OpenPiece::default());
+            // The first one has room for a small transaction.
+            let messages = match self.pieces.is_empty() {
+                true => ByteStrings::with_capacity(SMALL_MESSAGES, SMALL_BYTES),
+                false => ByteStrings::default(),
+            };
+            let messages = StoredMessages::Memory(messages);
+            self.pieces.push(OpenPiece { messages, ..OpenPiece::default() });
         }
         self.enter_run(xid);
         let piece = self.pieces.last_mut().expect("one was added if there was none");
@@ -125,9 +155,10 @@ impl OpenTransaction {
 
     /// Keeps a description, which holds for the rows behind it; `message_bytes` is the length of its message.
     pub fn describe(&mut self, xid: Option<Xid>, description: Description, message_bytes: usize) {
-        let is_at_start = self.pieces.last().is_some_and(
-            |piece| matches!(&piece.messages, StoredMessages::Memory(messages) if messages.is_empty()),
-        );
+        let is_at_start = self.is_last_open()
+            && self.pieces.last().is_some_and(
+                |piece| matches!(&piece.messages, StoredMessages::Memory(messages) if messages.is_empty()),
+            );
         if !is_at_start {
             self.pieces.push(OpenPiece::default());
         }
@@ -140,9 +171,13 @@ impl OpenTransaction {
 
     /// Drops what came of `subtransaction`, and nothing else. Cost: a moment a run of it.
     pub fn roll_back(&mut self, subtransaction: Xid) {
+        let early_pieces = self.early_pieces();
         let mut next = self.newest_runs.remove(&subtransaction);
         while let Some(run) = next.and_then(|number| self.runs.get_mut(number)) {
             run.is_dropped = true;
+            if run.piece < early_pieces {
+                self.early = EarlyState::Void;
+            }
             next = run.previous;
         }
         while self.runs.last().is_some_and(|run| run.is_dropped) {
@@ -169,26 +204,74 @@ impl OpenTransaction {
         Ok(())
     }
 
+    /// How many pieces were handed out early, if what was made of them still holds.
+    #[must_use]
+    pub fn early_pieces(&self) -> usize {
+        match self.early {
+            EarlyState::HandedOut(pieces) => pieces,
+            EarlyState::Void => 0,
+        }
+    }
+
+    /// Whether what was made of its pieces early is of no use, and nothing more is handed out.
+    #[must_use]
+    pub fn is_early_void(&self) -> bool {
+        self.early == EarlyState::Void
+    }
+
+    /// Says that early work is of no use: all of it is done at the commit.
+    pub fn void_early(&mut self) {
+        self.early = EarlyState::Void;
+    }
+
+    /// How many pieces are whole and were not handed out.
+    #[must_use]
+    pub fn whole_pieces(&self) -> usize {
+        match self.early {
+            EarlyState::HandedOut(pieces) => self.pieces.len().saturating_sub(pieces + 1),
+            EarlyState::Void => 0,
+        }
+    }
+
+    /// Hands the next whole piece out: the tables that it describes, and its messages. They stay for the commit.
+    ///
+    /// # Errors
+    /// As [`StoredMessages::load`].
+    pub fn next_early(&mut self) -> Result<Option<(Vec<Arc<Relation>>, PieceMessages)>> {
+        let number = self.early_pieces();
+        if self.whole_pieces() == 0 {
+            return Ok(None);
+        }
+        let piece = &self.pieces[number];
+        let messages = piece.messages.copy()?;
+        let first_run = self.runs.partition_point(|run| run.piece < number);
+        let mut runs = self.runs[first_run..].iter().peekable();
+        let dropped = dropped_of(number, messages.len(), &mut runs);
+        let is_kept = |placed: &&PlacedDescription| is_kept(&self.runs, placed);
+        let relations = piece.descriptions.iter().filter(is_kept);
+        let relations = relations.map(|placed| Arc::clone(&placed.description.relation)).collect();
+        self.early = EarlyState::HandedOut(number + 1);
+        Ok(Some((relations, PieceMessages::new(messages, self.block, dropped))))
+    }
+
     /// What is left when it commits, in order.
     #[must_use]
     pub fn finish(self) -> Vec<FinishedPiece> {
         let runs = &self.runs;
         let mut next_runs = runs.iter().peekable();
         let finish = |(number, piece): (usize, OpenPiece)| {
-            let mut dropped = Vec::new();
-            while let Some(run) = next_runs.next_if(|run| run.piece == number) {
-                let next = next_runs.peek().filter(|next| next.piece == number);
-                let end = next.map_or(piece.messages.len(), |next| next.first);
-                if run.is_dropped && run.first < end {
-                    dropped.push(run.first..end);
-                }
-            }
-            let is_kept = |placed: &PlacedDescription| runs.get(placed.run).is_none_or(|run| !run.is_dropped);
+            let dropped = dropped_of(number, piece.messages.len(), &mut next_runs);
+            let is_kept = |placed: &PlacedDescription| is_kept(runs, placed);
             let descriptions = piece.descriptions.into_iter().filter(is_kept);
             let descriptions = descriptions.map(|placed| placed.description).collect();
             FinishedPiece { descriptions, messages: piece.messages, dropped }
         };
         self.pieces.into_iter().enumerate().map(finish).collect()
+    }
+
+    /// Whether the last piece was not handed out: it may get more.
+    fn is_last_open(&self) -> bool {
+        self.early_pieces() < self.pieces.len()
     }
 
     /// Begins a run of `xid` at the end of the last piece, unless one is there.
@@ -221,6 +304,28 @@ impl OpenTransaction {
     }
 }
 
+/// The messages of the piece `number` that were rolled back, where it has `len`; `runs` go on with its first one.
+fn dropped_of<'r>(
+    number: usize,
+    len: usize,
+    runs: &mut Peekable<impl Iterator<Item = &'r Run>>,
+) -> Vec<Range<usize>> {
+    let mut dropped = Vec::new();
+    while let Some(run) = runs.next_if(|run| run.piece == number) {
+        let next = runs.peek().filter(|next| next.piece == number);
+        let end = next.map_or(len, |next| next.first);
+        if run.is_dropped && run.first < end {
+            dropped.push(run.first..end);
+        }
+    }
+    dropped
+}
+
+/// Whether a description was not rolled back.
+fn is_kept(runs: &[Run], placed: &PlacedDescription) -> bool {
+    runs.get(placed.run).is_none_or(|run| !run.is_dropped)
+}
+
 impl OpenPiece {
     fn is_in_file(&self) -> bool {
         matches!(self.messages, StoredMessages::File { .. })
@@ -230,7 +335,7 @@ impl OpenPiece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pgoutput::relation::{Relation, RelationIdentity};
+    use crate::pgoutput::relation::RelationIdentity;
 
     fn description(id: u32) -> Description {
         let identity = RelationIdentity::PrimaryKey;
@@ -306,6 +411,67 @@ mod tests {
         transaction.append(Some(7), b"z");
         transaction.spill(folder.path()).unwrap();
         assert_eq!(left(transaction), "(1)ab|(2)d|z|");
+    }
+
+    /// The tables and messages of the next whole piece.
+    fn early(transaction: &mut OpenTransaction) -> Option<String> {
+        let (relations, messages) = transaction.next_early().unwrap()?;
+        let mut text: String = relations.iter().map(|relation| format!("({})", relation.id)).collect();
+        messages.iter().for_each(|message| text += std::str::from_utf8(message).unwrap());
+        Some(text)
+    }
+
+    #[test]
+    fn whole_pieces_are_handed_out_once_wherever_they_lie_and_stay_for_the_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_spilled in [false, true] {
+            let mut transaction = streamed();
+            transaction.roll_back(9);
+            transaction.describe(Some(7), description(3), 10);
+            if is_spilled {
+                transaction.spill(folder.path()).unwrap();
+            }
+            assert_eq!(transaction.whole_pieces(), 2);
+            assert_eq!(early(&mut transaction).unwrap(), "(1)ab");
+            assert_eq!(early(&mut transaction).unwrap(), "(2)d");
+            assert_eq!(early(&mut transaction), None, "the last one is not whole");
+            assert_eq!((transaction.early_pieces(), transaction.is_early_void()), (2, false));
+            assert_eq!(left(transaction), "(1)ab|(2)d|(3)|");
+        }
+    }
+
+    #[test]
+    fn a_rollback_of_what_was_handed_out_makes_early_work_void_and_no_other_does() {
+        let mut transaction = streamed();
+        assert_eq!(early(&mut transaction).unwrap(), "(1)abc");
+        transaction.append(Some(10), b"e");
+        transaction.roll_back(10);
+        assert_eq!(transaction.early_pieces(), 1);
+        transaction.roll_back(9);
+        assert!(transaction.is_early_void());
+        assert_eq!(
+            (transaction.early_pieces(), transaction.whole_pieces(), early(&mut transaction)),
+            (0, 0, None)
+        );
+        assert_eq!(left(transaction), "(1)ab|(2)d|");
+    }
+
+    #[test]
+    fn a_piece_that_was_handed_out_gets_nothing_more() {
+        let mut transaction = streamed();
+        assert_eq!(early(&mut transaction).unwrap(), "(1)abc");
+        // The piece behind it goes, so that it is the last one again.
+        transaction.roll_back(8);
+        assert!(transaction.is_early_void(), "the subtransaction has rows in the first piece, too");
+        let mut transaction = OpenTransaction::new(Block::Streamed);
+        transaction.append(Some(7), b"a");
+        transaction.describe(Some(8), description(1), 10);
+        assert_eq!(early(&mut transaction).unwrap(), "a");
+        transaction.roll_back(8);
+        transaction.append(Some(7), b"b");
+        transaction.describe(Some(7), description(2), 10);
+        assert_eq!(early(&mut transaction).unwrap(), "b");
+        assert_eq!(left(transaction), "a|b|(2)|");
     }
 
     #[test]

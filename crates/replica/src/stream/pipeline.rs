@@ -20,11 +20,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::source::error::{SourceError, SourceResult};
-use crate::stream::event::{StreamEvent, TransactionEnd};
+use crate::stream::event::{CommittedTransaction, StreamEvent, TransactionEnd};
 use crate::stream::job::{Job, Task};
 use crate::stream::piece::Piece;
 use crate::stream::row_translator::RowTranslator;
-use crate::stream::translated::{ErrorOf, OutcomeOf, PipelineError, Translated};
+use crate::stream::translated::{EarlyTransaction, ErrorOf, OutcomeOf, PipelineError, Translated};
 use crate::stream::worker_pool::{SubmittedJob, WorkerPool};
 
 /// Bytes of messages of small transactions that make a job: some 200 rows, a quarter of a millisecond of work.
@@ -92,6 +92,15 @@ impl<T: RowTranslator> Pipeline<T> {
             StreamEvent::Transaction(transaction) => {
                 let end = transaction.end;
                 self.tasks_bytes += transaction.size_bytes();
+                if transaction.early_pieces > 0 {
+                    let CommittedTransaction { end, pieces, early_pieces } = transaction;
+                    let translator = Arc::clone(&self.translator);
+                    let early = EarlyTransaction { end, pieces, early_pieces, translator };
+                    self.tasks.push_back(Task::Early(Box::new(early)));
+                    self.tasks.push_back(Task::Commit(end));
+                    self.submit_jobs();
+                    return;
+                }
                 self.tasks.extend(transaction.pieces.into_iter().map(|piece| Task::Piece { end, piece }));
                 self.tasks.push_back(Task::Commit(end));
             }
@@ -120,7 +129,7 @@ impl<T: RowTranslator> Pipeline<T> {
     ///
     /// # Panics
     /// If the translator did.
-    pub fn take_next(&mut self) -> Result<Option<Translated<T::Changes>>, ErrorOf<T>> {
+    pub fn take_next(&mut self) -> Result<Option<Translated<T>>, ErrorOf<T>> {
         if self.is_over {
             return Ok(None);
         }
@@ -166,11 +175,15 @@ impl<T: RowTranslator> Pipeline<T> {
     fn next_tasks(&mut self) -> Vec<Task<T>> {
         let (mut tasks, mut bytes) = (Vec::new(), 0);
         while let Some(next) = self.tasks.front() {
-            if let Task::Piece { piece, .. } = next {
-                bytes += piece.size_bytes();
-                if !tasks.is_empty() && (bytes > JOB_BYTES || !piece.relations().is_empty()) {
-                    break;
+            match next {
+                Task::Piece { piece, .. } => {
+                    bytes += piece.size_bytes();
+                    if !tasks.is_empty() && (bytes > JOB_BYTES || !piece.relations().is_empty()) {
+                        break;
+                    }
                 }
+                Task::Early(_) if !tasks.is_empty() => break,
+                _ => {}
             }
             tasks.extend(self.next_task());
         }
@@ -179,20 +192,23 @@ impl<T: RowTranslator> Pipeline<T> {
 
     /// The next task, when the tables before its rows are described.
     fn next_task(&mut self) -> Option<Task<T>> {
-        let task = self.tasks.pop_front()?;
+        let mut task = self.tasks.pop_front()?;
         self.tasks_bytes -= task.size_bytes();
-        match task {
-            Task::Piece { end, piece } => match self.describe(end, &piece) {
-                Ok(()) => Some(Task::Piece { end, piece }),
-                Err(error) => {
-                    // Nothing behind it will be done.
-                    self.tasks.clear();
-                    self.tasks_bytes = 0;
-                    Some(Task::Failure(error))
-                }
-            },
-            other => Some(other),
+        let described = match &mut task {
+            Task::Piece { end, piece } => self.describe(*end, piece),
+            Task::Early(early) => {
+                early.translator = Arc::clone(&self.translator);
+                early.pieces.iter().try_for_each(|piece| self.describe(early.end, piece))
+            }
+            Task::Commit(_) | Task::Idle { .. } | Task::Failure(_) => Ok(()),
+        };
+        if let Err(error) = described {
+            // Nothing behind it will be done.
+            self.tasks.clear();
+            self.tasks_bytes = 0;
+            return Some(Task::Failure(error));
         }
+        Some(task)
     }
 
     fn describe(&mut self, end: TransactionEnd, piece: &Piece) -> Result<(), ErrorOf<T>> {
@@ -213,7 +229,6 @@ mod tests {
     use crate::pgoutput::relation::{Relation, RelationIdentity};
     use crate::pgoutput::tuple::Cell;
     use crate::postgres_time::PostgresTime;
-    use crate::stream::event::CommittedTransaction;
     use crate::stream::stored_messages::{PURPOSE, StoredMessages};
     use evergraph_files::import::staging::temporary_file::TemporaryFile;
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -252,6 +267,10 @@ mod tests {
             Ok(())
         }
 
+        fn room(messages: usize) -> Self::Changes {
+            Vec::with_capacity(messages)
+        }
+
         fn heap_bytes(changes: &Self::Changes) -> usize {
             changes.len() * 100
         }
@@ -279,7 +298,7 @@ mod tests {
     }
 
     fn transaction(xid: Xid, pieces: Vec<Piece>) -> StreamEvent {
-        StreamEvent::Transaction(CommittedTransaction { end: end(xid), pieces })
+        StreamEvent::Transaction(CommittedTransaction { end: end(xid), pieces, early_pieces: 0 })
     }
 
     /// All that comes out, in a line; the error is the last word.
@@ -291,6 +310,7 @@ mod tests {
                 Ok(Some(Translated::Changes(changes))) => {
                     changes.iter().map(|(text, _)| format!("{text}, ")).collect()
                 }
+                Ok(Some(Translated::Early(_))) => panic!("nothing was handed out"),
                 Ok(Some(Translated::Commit(end))) => format!("commit {}; ", end.xid),
                 Ok(Some(Translated::Idle { position })) => format!("idle {position}; "),
                 Err(PipelineError::Drift { end, drift }) => format!("{drift} in {}", end.xid),

@@ -26,6 +26,10 @@ pub trait RowTranslator: Clone + Debug + Send + Sync + 'static {
     /// The rules do not allow the row.
     fn translate(&self, message: &Message<'_>, out: &mut Self::Changes) -> Result<(), Self::Halt>;
 
+    /// No changes, with room for those of so many messages.
+    #[must_use]
+    fn room(messages: usize) -> Self::Changes;
+
     /// Bytes of memory that `changes` take.
     fn heap_bytes(changes: &Self::Changes) -> usize;
 }

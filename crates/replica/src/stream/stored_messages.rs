@@ -104,9 +104,20 @@ impl StoredMessages {
     /// # Errors
     /// `io`, and `corrupt` if the file holds something else by now; both name the folder.
     pub fn load(self) -> Result<ByteStrings> {
+        match self {
+            Self::Memory(messages) => Ok(messages),
+            Self::File { .. } => self.copy(),
+        }
+    }
+
+    /// The messages in memory; they stay where they are.
+    ///
+    /// # Errors
+    /// As [`StoredMessages::load`].
+    pub fn copy(&self) -> Result<ByteStrings> {
         let (file, span, count) = match self {
-            Self::Memory(messages) => return Ok(messages),
-            Self::File { file, span, count } => (file, span, count),
+            Self::Memory(messages) => return Ok(messages.clone()),
+            Self::File { file, span, count } => (file, *span, *count),
         };
         let mut form = Vec::new();
         file.read(span, &mut form)?;

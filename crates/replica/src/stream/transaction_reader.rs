@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use evergraph_graph::bytes::DecodeError;
 use evergraph_storage::planted::{Bug, planted};
@@ -17,14 +18,30 @@ use evergraph_storage::planted::{Bug, planted};
 use crate::lsn::Lsn;
 use crate::pgoutput::decoder::{Block, Decoder};
 use crate::pgoutput::message::{Begin, Message, Xid};
+use crate::pgoutput::relation::Relation;
 use crate::source::batch::{Change, ChangeBatch};
 use crate::source::error::{SourceError, SourceResult};
 use crate::stream::event::{CommittedTransaction, StreamEvent, TransactionEnd};
 use crate::stream::known_relations::KnownRelations;
 use crate::stream::open_transaction::OpenTransaction;
+use crate::stream::piece::PieceMessages;
 
 /// Bytes of open transactions in memory, unless the options say something else.
 pub const MEMORY_BYTES: usize = 256 << 20;
+
+/// Whole pieces that a transaction in progress has before the first one is handed out early: less is done soon at its commit.
+const EARLY_PIECES_MIN: usize = 4;
+
+/// A piece of a transaction in progress.
+#[derive(Debug)]
+pub struct EarlyPiece {
+    /// The transaction.
+    pub xid: Xid,
+    /// Tables that the transaction described before these rows.
+    pub relations: Vec<Arc<Relation>>,
+    /// The rows, without those that were rolled back so far.
+    pub messages: PieceMessages,
+}
 
 /// How much memory open transactions may take, and what becomes of more.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,6 +125,34 @@ impl TransactionReader {
     #[must_use]
     pub fn is_between_transactions(&self) -> bool {
         self.whole.is_none() && self.streamed.is_empty()
+    }
+
+    /// Hands out the next whole piece of a streamed transaction in progress, of the one that has most of them. Its rows stay for
+    /// the commit, and nothing is handed out twice.
+    ///
+    /// # Errors
+    /// [`SourceError::Local`] if a temporary file cannot be read.
+    pub fn next_early(&mut self) -> SourceResult<Option<EarlyPiece>> {
+        let most = self.streamed.iter_mut().max_by_key(|(_, open)| open.whole_pieces());
+        let Some((xid, open)) = most else { return Ok(None) };
+        if open.early_pieces() == 0 && open.whole_pieces() < EARLY_PIECES_MIN {
+            return Ok(None);
+        }
+        let piece = open.next_early().map_err(SourceError::Local)?;
+        Ok(piece.map(|(relations, messages)| EarlyPiece { xid: *xid, relations, messages }))
+    }
+
+    /// Says that what was made of the transaction's pieces is of no use: all of it is done at the commit.
+    pub fn void_early(&mut self, xid: Xid) {
+        if let Some(open) = self.streamed.get_mut(&xid) {
+            open.void_early();
+        }
+    }
+
+    /// Whether what was made of the transaction's pieces may be of use: it is in progress, and nothing of them was rolled back.
+    #[must_use]
+    pub fn is_early_good(&self, xid: Xid) -> bool {
+        self.streamed.get(&xid).is_some_and(|open| !open.is_early_void())
     }
 
     /// How many streamed transactions are in progress.
@@ -228,9 +273,13 @@ impl TransactionReader {
     /// Gives a transaction out.
     fn commit(&mut self, end: TransactionEnd, transaction: OpenTransaction, events: &mut Vec<StreamEvent>) {
         self.memory_bytes -= transaction.memory_bytes();
-        let block = transaction.block();
-        let pieces = self.relations.commit(transaction.finish(), block);
-        events.push(StreamEvent::Transaction(CommittedTransaction { end, pieces }));
+        let (block, early_pieces) = (transaction.block(), transaction.early_pieces());
+        let finished = transaction.finish();
+        let early_pieces = finished[..early_pieces].iter().filter(|piece| piece.has_messages()).count();
+        let pieces = self.relations.commit(finished, block);
+        // Workers translate the others sooner than they are added one by one.
+        let early_pieces = if 2 * early_pieces >= pieces.len() { early_pieces } else { 0 };
+        events.push(StreamEvent::Transaction(CommittedTransaction { end, pieces, early_pieces }));
     }
 
     /// The transaction that messages belong to.

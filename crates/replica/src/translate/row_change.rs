@@ -85,6 +85,9 @@ pub enum RowContent {
     },
 }
 
+/// Cells of a change, for most tables.
+const CELLS_OF_CHANGE: usize = 4;
+
 /// Changes in the order of the stream.
 ///
 /// Memory: some 200 bytes a change, 24 bytes a cell, and the texts.
@@ -162,6 +165,14 @@ impl RowChanges {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// No changes, and room for so many.
+    #[must_use]
+    pub fn with_capacity(changes: usize) -> Self {
+        let changes = Vec::with_capacity(changes);
+        let cells = Vec::with_capacity(CELLS_OF_CHANGE * changes.capacity());
+        Self { changes, cells, ..Self::default() }
     }
 
     /// The changes, in order.

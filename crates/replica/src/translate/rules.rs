@@ -7,7 +7,7 @@
 
 use crate::mapping::plan::{EdgePlan, Plan, TablePlan, VertexPlan};
 use crate::pgoutput::relation::Oid;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -9,11 +9,11 @@ use crate::translate::pause::{Drift, Halt, RESYNC, Recovery};
 use crate::translate::row_change::{NewRow, RowChanges, RowContent, RowEvent, RowKey};
 use crate::translate::row_reader::RowReader;
 use crate::translate::rules::{RuleNumber, Rules};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::Arc;
 
 /// Columns of a row that are arranged without taking memory.
-const STACK_COLUMNS: usize = 32;
+const STACK_COLUMNS: usize = 16;
 
 /// A plan, bound to the tables that a stream has described so far. A clone shares both.
 #[derive(Clone, Debug)]
@@ -38,6 +38,12 @@ impl Translator {
     #[must_use]
     pub fn new(plan: Arc<Plan>) -> Self {
         Self { rules: Arc::new(Rules::new(plan)), bindings: Arc::default() }
+    }
+
+    /// One with the same rules that knows no description: rows of tables that nobody describes to it are refused.
+    #[must_use]
+    pub fn undescribed(&self) -> Self {
+        Self { rules: Arc::clone(&self.rules), bindings: Arc::default() }
     }
 
     /// The rules, by the numbers that changes have.
@@ -136,30 +142,32 @@ impl Translator {
             return Err(Halt::new(plan, None, cause, "", Recovery::Restart));
         }
         let count = plan.columns.len();
-        let mut stack = [[Cell::Null; STACK_COLUMNS]; 2];
+        let mut stack = [Cell::Null; STACK_COLUMNS];
         let mut heap = Vec::new();
-        let (old_cells, new_cells) = if count <= STACK_COLUMNS {
-            let [old, new] = &mut stack;
-            (&mut old[..count], &mut new[..count])
+        let new_cells = if count <= STACK_COLUMNS {
+            &mut stack[..count]
         } else {
-            heap.resize(2 * count, Cell::Null);
-            heap.split_at_mut(count)
+            heap.resize(count, Cell::Null);
+            &mut heap[..]
         };
+        // Most updates leave the key alone, and come without it.
+        let mut old_cells = Vec::new();
         if let Some(tuple) = old_tuple {
-            binding.arrange(tuple.cells(), old_cells);
+            old_cells.resize(count, Cell::Null);
+            binding.arrange(tuple.cells(), &mut old_cells);
         }
         if let Some(tuple) = new {
             binding.arrange(tuple.cells(), new_cells);
             if old_tuple.is_some() {
-                binding.complete(new_cells, old_cells);
+                binding.complete(new_cells, &old_cells);
             }
         }
         let is_whole = matches!(old, OldRow::Whole(_));
         let pair = RowPair {
-            old: old_tuple.map(|_| &*old_cells),
+            old: old_tuple.map(|_| &old_cells[..]),
             new: new.map(|_| &*new_cells),
             is_insert: kind == Kind::Insert,
-            old_hash: if is_whole { binding.content_hash(old_cells) } else { None },
+            old_hash: if is_whole { binding.content_hash(&old_cells) } else { None },
             new_hash: if new.is_some() { binding.content_hash(new_cells) } else { None },
         };
         rules.into_iter().try_for_each(|rule| self.row_by_rule(plan, rule, pair, out))

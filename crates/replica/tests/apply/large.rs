@@ -4,7 +4,9 @@ use crate::graph::{differences, of_database, of_rows};
 use crate::replica::Replica;
 use crate::source::{Source, row};
 use crate::world::{World, table};
+use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::view::GraphView as _;
+use evergraph_replica::apply::applier::Applier;
 use evergraph_replica::apply::limits::TransactionLimits;
 
 fn world() -> World {
@@ -136,4 +138,60 @@ fn an_inserted_row_that_the_graph_has_already_is_refused() {
     let refusal = replica.apply(&mut source, 100).unwrap_err();
     assert!(refusal.contains("is there already") && refusal.contains("resync"), "{refusal}");
     assert_eq!(replica.database.statistics().unwrap().vertices_count(), 1);
+}
+
+#[test]
+fn a_bulk_load_that_is_cancelled_leaves_nothing_and_can_be_tried_again() {
+    let world = world();
+    let mut source = Source::new(&world);
+    let mut replica = replica(64 << 10, &world, &source);
+    assert!(source.insert(0, row(&["5000", "a person without a boss", "null"])));
+    replica.apply(&mut source, 100).unwrap();
+    let before = (of_database(&world, &replica.database), replica.noted());
+    let cancel = CancelFlag::default();
+    replica.applier =
+        Applier::open(&mut replica.ownership, world.plan.clone()).unwrap().cancelled_by(cancel.clone());
+    insert(&mut source, 0, 3000);
+    let messages = source.messages.clone();
+    cancel.cancel();
+    let refusal = replica.apply(&mut source, 100).unwrap_err();
+    assert!(refusal.contains("cancel"), "{refusal}");
+    assert_eq!((of_database(&world, &replica.database), replica.noted()), before);
+    replica.reopen(&world);
+    source.messages = messages;
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
+}
+
+#[test]
+fn what_a_bulk_load_refuses_of_rows_in_memory_is_told_by_its_row() {
+    let world = world();
+    let mut source = Source::new(&world);
+    let limits = TransactionLimits { bulk_bytes_min: 0, ..TransactionLimits::default() };
+    let mut replica = Replica::within(limits, &world, &source);
+    assert!(source.insert(0, row(&["7", "a person without a boss", "null"])));
+    replica.apply(&mut source, 100).unwrap();
+    source.rows.iter_mut().for_each(Vec::clear);
+    insert(&mut source, 0, 300);
+    let refusal = replica.apply(&mut source, 100).unwrap_err();
+    assert!(
+        refusal.contains("a new row doesn't fit what the graph has") && refusal.contains("person"),
+        "{refusal}"
+    );
+    assert_eq!(replica.database.statistics().unwrap().vertices_count(), 1);
+}
+
+#[test]
+fn rows_beyond_the_limit_are_loaded_though_others_wait_for_other_rows_of_their_label() {
+    let world = world();
+    let mut source = Source::new(&world);
+    // Keys of the rows go to a file, too.
+    let limits = TransactionLimits::new(64 << 10, 1 << 10, std::env::temp_dir());
+    let mut replica = Replica::within(limits, &world, &source);
+    assert!(source.insert(1, row(&["100000", "100001", "1"])));
+    assert!(source.insert(0, row(&["100002", "whose boss is not there", "100003"])));
+    replica.apply(&mut source, 100).unwrap();
+    insert(&mut source, 0, 1500);
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
 }

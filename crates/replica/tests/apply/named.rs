@@ -120,6 +120,27 @@ fn a_value_that_an_update_left_alone_stays_also_under_another_key() {
 }
 
 #[test]
+fn more_rows_change_than_are_read_at_once_and_some_of_them_are_wide() {
+    const ROWS: usize = 700;
+    let mut case = Case::new(everything());
+    for id in 0..ROWS {
+        case.insert("person", &[&id.to_string(), "a", "null", "0", "null", "null"]);
+    }
+    case.commit();
+    let wide = "w".repeat(300_000);
+    for id in 0..ROWS {
+        case.update("person", &id.to_string(), "name", if id % 100 == 50 { &wide } else { "b" });
+    }
+    assert_eq!(case.commit().figures.vertices_changed, ROWS as u64);
+    // Wide ones are read now: those behind the first few later than these.
+    case.delete("person", "0").delete("person", "51");
+    for id in (1..ROWS).filter(|id| *id != 51) {
+        case.update("person", &id.to_string(), "flag", "1");
+    }
+    assert_eq!(case.commit().figures.vertices_changed, ROWS as u64 - 2);
+}
+
+#[test]
 fn rows_that_swap_keys_keep_their_values_and_others_refer_to_keys() {
     let mut case = Case::new(everything());
     case.insert("pair", &["1", "x", "Long one"]).insert("pair", &["2", "x", "Long two"]);

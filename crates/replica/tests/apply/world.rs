@@ -129,6 +129,7 @@ fn catalogue(tables: &[TableSpec]) -> Catalogue {
         name: spec.name.into(),
         kind: TableKind::Plain,
         partition_of: None,
+        child_tables: Vec::new(),
         columns: spec
             .columns
             .iter()

@@ -8,16 +8,15 @@ use crate::random::schema::Schema;
 use crate::random::session::{Session, SessionLogs, Tally};
 use crate::server::{TestDatabase, TestServer};
 use crate::shop::below;
-use crate::sql_graph::{assert_equal_lines, lines_of_graph, lines_of_sql};
+use crate::sql_graph::{assert_equal_lines, lines_of_graph, lines_of_sql, verify_with};
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::mapping::resolve::resolve;
 use evergraph_replica::source::contract::Source as _;
 use evergraph_replica::source::postgres::server::PostgresSource;
-use evergraph_replica::source::postgres::shared_snapshot::SharedSnapshot;
 use evergraph_replica::status::ReplicaState;
-use evergraph_replica::verify::run::{VerifyOptions, verify};
+use evergraph_replica::verify::run::VerifyOptions;
 use std::path::Path;
 
 /// Sessions that write at the same time.
@@ -42,8 +41,7 @@ fn follow_changes(there: &TestDatabase, mapping: &str) {
     let changes = number("EVERGRAPH_REPLICA_CHANGES", CHANGES);
     let rounds = ROUNDS.max(changes.div_ceil(ROUND_CHANGES_MAX));
     let rules = Mapping::parse("m.toml", mapping, Path::new(".")).unwrap().tables;
-    let mut source = PostgresSource::new(there.settings(), CancelFlag::default());
-    let catalogue = source.catalogue().unwrap();
+    let catalogue = PostgresSource::new(there.settings(), CancelFlag::default()).catalogue().unwrap();
     let plan = resolve(&rules, &catalogue).unwrap_or_else(|problems| panic!("{problems}"));
     let schema = Schema::read(there, &catalogue, &plan);
     let logs = SessionLogs::new(seed);
@@ -81,11 +79,7 @@ fn follow_changes(there: &TestDatabase, mapping: &str) {
         tally.changes >= changes / rounds / SESSIONS * SESSIONS * rounds && tally.statements.len() > 6,
         "{tally:?}"
     );
-    let at = SharedSnapshot::export(&there.settings(), &CancelFlag::default()).unwrap();
-    let source = (&mut source as &mut dyn evergraph_replica::source::contract::Source, Some(at.name()));
-    let options = VerifyOptions::default();
-    let report =
-        verify(&database.snapshot(), source, &plan, &options, &|_| {}, &CancelFlag::default()).unwrap();
+    let report = verify_with(&database.snapshot(), there, &plan, &VerifyOptions::default());
     assert!(report.is_equal(), "{report}");
     replica.take().map_or(Ok(()), Replica::stop).unwrap();
 }

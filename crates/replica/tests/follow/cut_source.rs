@@ -1,4 +1,5 @@
-//! A source that is cut off from its reader at one moment: nothing that the reader does later reaches it.
+//! A source that is cut off from its reader at one moment, so that nothing that the reader does later reaches it; or that makes its
+//! reader wait.
 
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::lsn::Lsn;
@@ -10,7 +11,6 @@ use evergraph_replica::source::contract::{
 };
 use evergraph_replica::source::error::{SourceError, SourceResult};
 use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
-use evergraph_replica::source::scripted::ScriptedSource;
 use evergraph_replica::source::slot_state::SlotState;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct Cut(Arc<Mutex<bool>>);
 
 pub struct CutSource {
-    inner: ScriptedSource,
+    inner: Box<dyn ReplicaSource>,
     cut: Cut,
 }
 
@@ -38,6 +38,12 @@ impl Cut {
         work()
     }
 
+    /// Makes the reader wait, whatever it does next with the source, while `work` is done.
+    pub fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _held = self.0.lock().unwrap();
+        work()
+    }
+
     /// Does `work`, unless the reader is cut off; not while somebody cuts.
     fn joined<T>(&self, work: impl FnOnce() -> SourceResult<T>) -> SourceResult<T> {
         let is_cut = self.0.lock().unwrap();
@@ -49,8 +55,8 @@ impl Cut {
 }
 
 impl CutSource {
-    pub fn new(inner: &ScriptedSource, cut: &Cut) -> Self {
-        Self { inner: inner.clone(), cut: cut.clone() }
+    pub fn new(inner: impl ReplicaSource + 'static, cut: &Cut) -> Self {
+        Self { inner: Box::new(inner), cut: cut.clone() }
     }
 }
 
@@ -105,8 +111,8 @@ impl ReplicaSource for CutSource {
         self.inner.place()
     }
 
-    fn another(&self, _: &CancelFlag) -> Box<dyn ReplicaSource> {
-        Box::new(Self::new(&self.inner, &self.cut))
+    fn another(&self, cancel: &CancelFlag) -> Box<dyn ReplicaSource> {
+        Box::new(Self { inner: self.inner.another(cancel), cut: self.cut.clone() })
     }
 
     fn server_state(&mut self) -> SourceResult<ServerState> {
@@ -141,8 +147,8 @@ impl ReplicaSource for CutSource {
         self.cut.joined(|| self.inner.timeline_end(timeline, current))
     }
 
-    fn filled_columns(&mut self, table: u32) -> SourceResult<Vec<String>> {
-        self.cut.joined(|| self.inner.filled_columns(table))
+    fn filled_columns(&mut self, table: u32, columns: &[Box<str>]) -> SourceResult<Vec<String>> {
+        self.cut.joined(|| self.inner.filled_columns(table, columns))
     }
 
     fn partition_origin(&mut self, partition: u32) -> SourceResult<Option<PartitionOrigin>> {

@@ -6,8 +6,10 @@ use crate::scenario::{Faults, Scenario, follow, open, options, pause};
 use crate::shop::{self, ITEM, ITEM_COLUMNS, OWNER, OWNER_COLUMNS};
 use evergraph::{Database, Durability, ErrorKind, Options, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_replica::follow::connect::write_note;
 use evergraph_replica::follow::detach::detach;
 use evergraph_replica::follow::replica::Replica;
+use evergraph_replica::follow::slot_note::{SLOT_NOTE, SlotNote};
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::source::catalogue::Catalogue;
 use evergraph_replica::source::contract::{LogicalMessages, Source as _, SourceIdentity, StreamRequest};
@@ -105,6 +107,32 @@ fn a_slot_that_is_gone_or_was_read_by_somebody_else_is_a_pause() {
     let replica = start(&database, &scenario);
     let pause = self::pause(&replica);
     assert!(pause.cause.contains("somebody else"), "{pause}");
+}
+
+/// Servers before 15.10 may take `restart_lsn` back, which is no older state.
+#[test]
+fn a_slot_that_was_confirmed_up_to_more_is_a_pause_and_one_that_only_needs_older_log_is_none() {
+    let mut scenario = Scenario::new(&mut 2, 3, Faults::None);
+    let database = database();
+    let replica = start(&database, &scenario);
+    wait(&replica, scenario.end());
+    replica.stop().unwrap();
+    let slot = scenario.source.slot_state("shop").unwrap().unwrap();
+    let confirmed = slot.confirmed_lsn.unwrap();
+    assert!(slot.restart_lsn < Some(confirmed), "{slot:?}");
+    let note = |restart| {
+        let mut ownership = database.own(&database.source().unwrap()).unwrap();
+        write_note(&mut ownership, SLOT_NOTE, &SlotNote { timeline: 1, restart }.encode()).unwrap();
+    };
+    note(confirmed);
+    scenario.source.go_on([transaction(1, 50_000, vec![messages::truncate(None, ITEM)])]);
+    let replica = start(&database, &scenario);
+    wait(&replica, Lsn::new(50_000));
+    replica.stop().unwrap();
+    note(Lsn::new(50_001));
+    let replica = start(&database, &scenario);
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("restored to an older state") && pause.remedy.contains("resync"), "{pause}");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, Replic
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::settings::ConnectionSettings;
+use evergraph_replica::source::replica_source::ReplicaSource;
+use std::path::Path;
 use std::time::Duration;
 
 /// What ends a wait that a test does not expect to end.
@@ -19,26 +21,45 @@ pub struct Follower {
     mapping: String,
     pub slot: String,
     pub slot_alarm_bytes: u64,
+    pub memory_bytes: u64,
 }
 
 impl Follower {
     pub fn new(settings: ConnectionSettings, mapping: &str) -> Self {
+        Self::within(&std::env::temp_dir(), settings, mapping)
+    }
+
+    /// With its database and its temporary files in a folder of its own within `parent`.
+    pub fn within(parent: &Path, settings: ConnectionSettings, mapping: &str) -> Self {
         let slot = format!("follow_{}", settings.database);
-        let (folder, mapping) = (tempfile::tempdir().unwrap(), mapping.to_owned());
-        Self { folder, settings, mapping, slot, slot_alarm_bytes: 1 << 30 }
+        let (folder, mapping) = (tempfile::tempdir_in(parent).unwrap(), mapping.to_owned());
+        Self { folder, settings, mapping, slot, slot_alarm_bytes: 1 << 30, memory_bytes: 1 << 30 }
     }
 
     pub fn open(&self) -> Database {
-        let options =
-            Options { durability: Durability::Interval(Duration::from_millis(10)), ..Options::default() };
+        self.open_with(Options::default())
+    }
+
+    pub fn open_with(&self, options: Options) -> Database {
+        let options = Options { durability: Durability::Interval(Duration::from_millis(10)), ..options };
         Database::open_with(self.folder.path().join("db"), &options).unwrap()
     }
 
     pub fn try_start(&self, database: &Database) -> evergraph::Result<Replica> {
+        self.try_start_by(database, |source| Box::new(source))
+    }
+
+    /// By way of what `wrap` makes of the source.
+    pub fn try_start_by(
+        &self,
+        database: &Database,
+        wrap: impl FnOnce(PostgresSource) -> Box<dyn ReplicaSource>,
+    ) -> evergraph::Result<Replica> {
         let mapping = ReplicaMapping { name: "shop.toml".into(), text: self.mapping.clone() };
         let mut options = ReplicaOptions::new(mapping);
         options.slot = Some(self.slot.clone());
         options.slot_alarm_bytes = self.slot_alarm_bytes;
+        options.memory_bytes = self.memory_bytes;
         options.temporary = self.folder.path().to_owned();
         options.intervals = FollowIntervals {
             watch: Duration::from_millis(300),
@@ -46,7 +67,7 @@ impl Follower {
             ..FollowIntervals::default()
         };
         let source = PostgresSource::new(self.settings.clone(), CancelFlag::default());
-        Replica::start(database.clone(), Box::new(source), options, &|_| (), &CancelFlag::default())
+        Replica::start(database.clone(), wrap(source), options, &|_| (), &CancelFlag::default())
     }
 
     pub fn start(&self, database: &Database) -> Replica {

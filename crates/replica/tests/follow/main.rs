@@ -9,8 +9,11 @@ mod cut_source;
 #[path = "../postgres/data_sets.rs"]
 #[allow(dead_code, reason = "other tests use more of it")]
 mod data_sets;
+mod early;
 mod failures;
 mod follower;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod graph;
 mod messages;
 mod postgres;

@@ -1,5 +1,6 @@
 //! With a real PostgreSQL: changes follow, whatever is killed, dropped or altered, and the graph equals SQL's rows.
 
+use crate::cut_source::{Cut, CutSource};
 use crate::follower::{Follower, WAIT_MAX, catch_up, follow};
 use crate::graph::Graph;
 use crate::scenario::pause;
@@ -16,9 +17,12 @@ use evergraph_replica::status::ReplicaState;
 use evergraph_replica::status_file::{self, ReplicaLife};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const TABLES: &str = "CREATE TABLE owner (id int PRIMARY KEY, name text);
+pub const TABLES: &str = "CREATE TABLE owner (id int PRIMARY KEY, name text);
     CREATE TABLE item (id int PRIMARY KEY, owner_id int, title text)";
 
 /// What SQL has.
@@ -35,7 +39,7 @@ fn rows(connection: &mut Connection) -> Shop {
     }
 }
 
-fn assert_equal(replica: &Replica, connection: &mut Connection) {
+pub fn assert_equal(replica: &Replica, connection: &mut Connection) {
     catch_up(replica);
     assert_eq!(Graph::read(&replica.database().snapshot()), Graph::of(&rows(connection)));
 }
@@ -269,6 +273,96 @@ fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
     }
     let commits = database.store().statistics().commits - before;
     assert!(commits < 100, "{commits} commits for 40,000 rows of others");
+    replica.stop().unwrap();
+}
+
+/// Writes into a table of its own, one small transaction after the other, until it is dropped.
+struct BusyNeighbour {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl BusyNeighbour {
+    fn begin(database: &TestDatabase) -> Self {
+        database.run("CREATE TABLE t (id int)");
+        let is_over = Arc::new(AtomicBool::new(false));
+        let begin = |_| {
+            let (is_over, mut connection) = (Arc::clone(&is_over), database.connect());
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    run_sql(&mut connection, "INSERT INTO t VALUES (1)");
+                }
+            })
+        };
+        Self { threads: (0..3).map(begin).collect(), is_over }
+    }
+}
+
+impl Drop for BusyNeighbour {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+#[test]
+fn an_idle_replica_reaches_now_and_its_slot_advances_beside_a_database_that_never_rests() {
+    let Some(server) = TestServer::shared() else { return };
+    let (there, busy) = (server.database(), server.database());
+    there.run(TABLES);
+    let (follower, _database, replica) = follow(&there, shop::MAPPING);
+    let neighbour = BusyNeighbour::begin(&busy);
+    let mut watcher = there.connect();
+    for _ in 0..3 {
+        // What `--until now` waits for.
+        let now = replica.source_position().unwrap();
+        assert!(replica.wait(now, WAIT_MAX).unwrap(), "{now} is not here: {:?}", replica.status());
+        let began = Instant::now();
+        while slot::state(&mut watcher, &follower.slot).unwrap().unwrap().confirmed_lsn < Some(now) {
+            assert!(began.elapsed() < WAIT_MAX, "{now} is not confirmed: {:?}", replica.status());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+    drop(neighbour);
+    let status = replica.status();
+    assert_eq!((status.restarts, status.transactions, status.last_error), (0, 0, None));
+    replica.stop().unwrap();
+}
+
+/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 8 seconds.
+fn pause_time() -> Duration {
+    let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
+        .map_or(8, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and_loses_nothing() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(TABLES);
+    let pause = pause_time();
+    // The server's own default, if the pause exceeds it.
+    let time_max = if pause > Duration::from_secs(60) { 60 } else { 3 };
+    let mut settings = there.settings();
+    settings.options = Some(format!("-c wal_sender_timeout={time_max}s"));
+    let follower = Follower::new(settings, shop::MAPPING);
+    let (database, gate) = (follower.open(), Cut::default());
+    let replica = follower.try_start_by(&database, |source| Box::new(CutSource::new(source, &gate))).unwrap();
+    catch_up(&replica);
+    gate.hold(|| {
+        // Several times what the queue and the system's buffers hold.
+        let rows = "INSERT INTO item SELECT n, n, repeat('x', 10000) FROM generate_series";
+        let mut writer = there.connect();
+        for part in 0..40 {
+            run_sql(&mut writer, &format!("{rows}({}, {}) n", 100 * part + 1, 100 * (part + 1)));
+        }
+        std::thread::sleep(pause);
+        assert_eq!(database.snapshot().vertices(Some("Item")).unwrap().len(), 0, "it pauses");
+    });
+    assert_equal(&replica, &mut there.connect());
+    let status = replica.status();
+    assert_eq!((status.restarts, status.last_error, status.rows), (0, None, 4000));
     replica.stop().unwrap();
 }
 

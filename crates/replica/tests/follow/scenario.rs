@@ -172,7 +172,7 @@ pub fn follow(database: &Database, source: Box<dyn ReplicaSource>) -> evergraph:
 /// Follows a source that can be cut off.
 pub fn follow_until_cut(database: &Database, scenario: &Scenario, cut: &Cut) -> evergraph::Result<Replica> {
     let options = ReplicaOptions { bulk_bytes_min: scenario.loads_in_bulk.then_some(0), ..options() };
-    let source = Box::new(CutSource::new(&scenario.source, cut));
+    let source = Box::new(CutSource::new(scenario.source.clone(), cut));
     Replica::start(database.clone(), source, options, &|_| (), &CancelFlag::default())
 }
 

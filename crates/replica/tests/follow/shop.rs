@@ -61,6 +61,7 @@ pub fn table(id: u32, name: &str, columns: &[(&str, u32)]) -> Table {
         name: name.into(),
         kind: TableKind::Plain,
         partition_of: None,
+        child_tables: Vec::new(),
         columns: columns.iter().map(column).collect(),
         primary_key: Some(Key { name: "key".into(), columns: vec!["id".into()], is_deferrable: false }),
         unique_keys: Vec::new(),

@@ -8,12 +8,9 @@ use crate::data_sets::DataSet;
 use crate::follower::{Follower, catch_up};
 use crate::server::{TestServer, run_sql};
 use crate::snb_updates::{Operation, operations};
-use crate::sql_graph::assert_equal_lines;
-use evergraph::graph::id::VertexId;
-use evergraph::graph::view::{EdgeCursor, VertexCursor};
+use crate::sql_graph::{assert_equal_lines, lines_of_snapshot};
 use evergraph::import::options::{ImportOptions, InputFile};
-use evergraph::{Database, GraphView as _, Snapshot};
-use std::collections::{BTreeMap, HashMap};
+use evergraph::{Database, Snapshot};
 use std::path::Path;
 use std::process::Command;
 
@@ -134,54 +131,26 @@ fn sql(operation: &Operation) -> String {
 
 /// Lines of vertices and edges, sorted, with the types of values.
 fn lines(snapshot: &Snapshot) -> Vec<String> {
-    let catalogue = snapshot.catalogue();
-    let (mut lines, mut names) = (Vec::new(), HashMap::<VertexId, String>::new());
-    let mut cursor = VertexCursor::default();
-    while !cursor.done {
-        let (mut vertices, mut labels) = (Vec::new(), Vec::new());
-        snapshot.scan_vertices(None, &mut cursor, 1000, &mut vertices).unwrap();
-        snapshot.labels(&vertices, &mut labels).unwrap();
-        for (vertex, label) in vertices.iter().zip(labels) {
-            let label = catalogue.label_name(label.unwrap()).to_lowercase();
-            let mut values: BTreeMap<String, String> = snapshot
-                .vertex_property_map(*vertex)
-                .unwrap()
-                .into_iter()
-                .map(|(key, value)| (catalogue.key_name(key).to_string(), format!("{value:?}")))
-                // What rows keep of their edges.
-                .filter(|(name, _)| !name.contains("->") && !name.contains("<-"))
-                .collect();
+    lines_of_snapshot(
+        snapshot,
+        |value| format!("{value:?}"),
+        |label, mut values| {
+            let label = label.to_lowercase();
             if label == "person" {
                 values.remove("language");
                 values.remove("email");
             }
-            names.insert(*vertex, format!("{label} {}", values["id"]));
-            lines.push(format!("{label} {values:?}"));
-        }
-    }
-    let mut cursor = EdgeCursor::default();
-    while !cursor.done {
-        let mut edges = Vec::new();
-        snapshot.scan_edges(None, &mut cursor, 1000, &mut edges).unwrap();
-        for edge in edges {
-            let edge_type = catalogue.edge_type_name(edge.edge_type).to_string();
-            let mut values: BTreeMap<String, String> = snapshot
-                .edge_property_map(edge)
-                .unwrap()
-                .into_iter()
-                .map(|(key, value)| (catalogue.key_name(key).to_string(), format!("{value:?}")))
-                .collect();
-            let mut ends = [&names[&edge.source], &names[&edge.target]];
+            (format!("{label} {}", values["id"]), format!("{label} {values:?}"))
+        },
+        |edge_type, mut ends, mut values| {
             if edge_type == "KNOWS" {
                 // Without direction: a replica begins at the smaller key, and identifies the edge by both.
                 ends.sort();
                 values.remove("key");
             }
-            lines.push(format!("{edge_type} {ends:?} {values:?}"));
-        }
-    }
-    lines.sort();
-    lines
+            format!("{edge_type} {ends:?} {values:?}")
+        },
+    )
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! With a real PostgreSQL: DDL of every kind, slots that are invalidated or grow, a source that was restored to an older state.
 
 use crate::follower::{Follower, WAIT_MAX, catch_up};
+use crate::graph::position;
 use crate::scenario::pause;
 use crate::server::{TestServer, connect, run_sql};
 use evergraph::{Database, ReadByName as _};
+use evergraph_replica::follow::slot_note::{SLOT_NOTE, SlotNote};
+use evergraph_replica::lsn::Lsn;
 use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::slot;
 use evergraph_replica::status::ReplicaState;
@@ -22,7 +25,7 @@ const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\nproperties =
     edge = [{ type = 'OF', column = 'owner_id', space = 'Owner' }]\n";
 
 /// Statements that take nothing away from the graph, and change nothing of it that the stream does not say.
-const HARMLESS: [&str; 19] = [
+const HARMLESS: [&str; 22] = [
     "CREATE TABLE fresh (id int PRIMARY KEY)",
     "DROP TABLE other",
     "CREATE INDEX ON owner (name)",
@@ -32,6 +35,9 @@ const HARMLESS: [&str; 19] = [
     "VACUUM FULL owner",
     "CLUSTER item USING item_pkey",
     "ALTER TABLE owner ADD note text DEFAULT 'not in the mapping'",
+    "ALTER TABLE item ADD nothing text",
+    "ALTER TABLE item ADD computed int GENERATED ALWAYS AS (7) STORED",
+    "CREATE TABLE child () INHERITS (fresh)",
     "ALTER TABLE owner RENAME unused TO unused_2",
     "ALTER TABLE owner ALTER spare TYPE bigint",
     "ALTER TABLE owner DROP spare",
@@ -45,7 +51,7 @@ const HARMLESS: [&str; 19] = [
 ];
 
 /// Statements after which following cannot go on, and what the pause says.
-const PAUSES: [(&str, &str); 16] = [
+const PAUSES: [(&str, &str); 18] = [
     ("DROP TABLE item", "the table item was dropped"),
     (
         "DROP TABLE item; CREATE TABLE item (id int PRIMARY KEY, owner_id int, title varchar(20))",
@@ -61,6 +67,12 @@ const PAUSES: [(&str, &str); 16] = [
         // The first row that has it tells of it.
         "ALTER TABLE item ADD n int DEFAULT 7; INSERT INTO item VALUES (2, 1, 'x')",
         "the column n of item was added with a default",
+    ),
+    // The catalogue alone tells of it.
+    ("ALTER TABLE item ADD n int DEFAULT 7", "the column n of item was added with a default"),
+    (
+        "CREATE TABLE child () INHERITS (owner); INSERT INTO child VALUES (7)",
+        "public.child inherits from owner now",
     ),
     ("ALTER TABLE owner DROP CONSTRAINT owner_pkey", "owner"),
     ("ALTER TABLE owner REPLICA IDENTITY NOTHING", "owner"),
@@ -193,16 +205,27 @@ fn a_source_that_was_restored_to_an_older_state_is_a_pause() {
     let replica = follower.start(&database);
     catch_up(&replica);
     replica.stop().unwrap();
+    let mut writer = connect(&server.settings("postgres"));
+    let before = slot::state(&mut writer, &follower.slot).unwrap().unwrap().restart_lsn.unwrap();
     let (data, older) = (server.folder().join("data"), server.folder().join("older"));
     server.kill();
     let copied = Command::new("cp").arg("-a").args([&data, &older]).status().unwrap();
     assert!(copied.success());
     server.start_again();
     let replica = follower.start(&database);
-    run_sql(
-        &mut connect(&server.settings("postgres")),
-        "INSERT INTO owner SELECT n, repeat('x', 1000) FROM generate_series(2, 2000) n",
-    );
+    let mut writer = connect(&server.settings("postgres"));
+    run_sql(&mut writer, "INSERT INTO owner SELECT n, repeat('x', 1000) FROM generate_series(2, 2000) n");
+    let began = Instant::now();
+    // Until the slot has moved, and the replica has seen that.
+    while database
+        .snapshot()
+        .note(SLOT_NOTE)
+        .is_none_or(|note| SlotNote::decode(&note).unwrap().restart <= before)
+    {
+        assert!(began.elapsed() < WAIT_MAX, "{:?}", slot::state(&mut writer, &follower.slot));
+        run_sql(&mut writer, "CHECKPOINT");
+        std::thread::sleep(Duration::from_millis(200));
+    }
     catch_up(&replica);
     replica.stop().unwrap();
     server.kill();
@@ -213,5 +236,118 @@ fn a_source_that_was_restored_to_an_older_state_is_a_pause() {
     let pause = pause(&replica);
     assert!(pause.cause.contains("the source's log ends at"), "{pause}");
     assert_eq!(count(&database, "Owner"), 2000, "it stays as it was");
+    replica.stop().unwrap();
+    // Its log grows beyond what is here before anybody looks: the slot tells.
+    let mut writer = connect(&server.settings("postgres"));
+    run_sql(&mut writer, "INSERT INTO owner SELECT n, repeat('y', 1000) FROM generate_series(5001, 8000) n");
+    let end = run_sql(&mut writer, "SELECT pg_current_wal_lsn()")[0][0].clone().unwrap();
+    assert!(end.parse::<Lsn>().unwrap() > position(&database.snapshot()).unwrap().end, "{end}");
+    let replica = follower.start(&database);
+    let pause = self::pause(&replica);
+    assert!(pause.cause.contains("is confirmed up to") && pause.cause.contains("an older state"), "{pause}");
+    assert!(pause.remedy.contains("replica resync"), "{pause}");
+    assert_eq!(count(&database, "Owner"), 2000, "it stays as it was");
+    replica.stop().unwrap();
+}
+
+/// New columns that no row from before has a value in, of the tables `owner`, which has rows, and `empty`, which has none.
+const EMPTY_COLUMNS: [&str; 5] = [
+    "ALTER TABLE owner ADD n int; ALTER TABLE owner ALTER n SET DEFAULT 7",
+    "ALTER TABLE owner ADD n int DEFAULT NULL",
+    "ALTER TABLE empty ADD n int NOT NULL DEFAULT 7; ALTER TABLE empty ALTER n DROP DEFAULT",
+    "ALTER TABLE empty ADD n int GENERATED ALWAYS AS IDENTITY",
+    "ALTER TABLE parts ADD n int; ALTER TABLE parts ALTER n SET DEFAULT 7",
+];
+
+/// New columns that rows from before have values in.
+const FILLED_COLUMNS: [&str; 5] = [
+    "ALTER TABLE owner ADD n int DEFAULT 7; ALTER TABLE owner ALTER n DROP DEFAULT",
+    "ALTER TABLE owner ADD n float8 DEFAULT random()",
+    "ALTER TABLE owner ADD n seven",
+    "ALTER TABLE owner ADD n int GENERATED ALWAYS AS IDENTITY",
+    "ALTER TABLE parts ADD n int DEFAULT 7; ALTER TABLE parts ALTER n DROP DEFAULT",
+];
+
+#[test]
+fn a_new_column_is_a_pause_only_if_rows_from_before_have_values_in_it() {
+    let Some(server) = TestServer::shared() else { return };
+    const TABLES: &str = "CREATE DOMAIN seven AS int DEFAULT 7; CREATE TABLE owner (id int PRIMARY KEY);
+        CREATE TABLE empty (id int PRIMARY KEY); CREATE TABLE parts (id int PRIMARY KEY) PARTITION BY RANGE (id);
+        CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (100);
+        INSERT INTO owner VALUES (1); INSERT INTO parts VALUES (1)";
+    const MAPPING: &str = "[[table]]\ntable = 'owner'\nlabel = 'Owner'\n[[table]]\ntable = 'empty'\nlabel = 'Empty'\n\
+        [[table]]\ntable = 'parts'\nlabel = 'Part'\n";
+    let check = |statement: &str, is_filled: bool| {
+        let there = server.database();
+        there.run(TABLES);
+        let follower = Follower::new(there.settings(), MAPPING);
+        let database = follower.open();
+        let replica = follower.start(&database);
+        catch_up(&replica);
+        there.run(statement);
+        if is_filled {
+            let pause = pause(&replica);
+            assert!(
+                pause.cause.contains("was added with a default or without nulls"),
+                "{statement}: {pause}"
+            );
+        } else {
+            // Until the catalogue was looked at twice, and then by the first row.
+            std::thread::sleep(Duration::from_millis(800));
+            let table = statement.split(' ').nth(2).unwrap();
+            let column =
+                if statement.contains("DROP DEFAULT") { "(id, n) VALUES (9, 5)" } else { "(id) VALUES (9)" };
+            there.run(&format!("INSERT INTO {table} {column}"));
+            catch_up(&replica);
+            std::thread::sleep(Duration::from_millis(400));
+            assert_eq!(replica.status().state, ReplicaState::Following, "{statement}");
+            let expected = there.run(&format!("SELECT n FROM {table} WHERE id = 9"))[0][0].clone();
+            let found = database.gremlin("g.V().has('id', 9).values('n')").values::<i64>().unwrap();
+            assert_eq!(found.first().map(i64::to_string), expected, "{statement}");
+        }
+        replica.stop().unwrap();
+    };
+    for (statements, is_filled) in [(EMPTY_COLUMNS, false), (FILLED_COLUMNS, true)] {
+        std::thread::scope(|scope| {
+            for statement in statements {
+                let named = std::thread::Builder::new().name(statement.to_owned());
+                named.spawn_scoped(scope, move || check(statement, is_filled)).unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn a_table_that_others_inherit_from_is_refused_until_they_do_no_more() {
+    let Some(server) = TestServer::shared() else { return };
+    let there = server.database();
+    there.run(TABLES);
+    there.run(
+        "CREATE TABLE elsewhere.child (more int) INHERITS (owner); CREATE TABLE \"Odd\" () INHERITS (owner);
+         INSERT INTO elsewhere.child VALUES (7, 'of the child')",
+    );
+    let follower = Follower::new(there.settings(), MAPPING);
+    let database = follower.open();
+    let refused = follower.try_start(&database).err().unwrap().to_string();
+    assert!(
+        refused.contains("owner has child tables (INHERITS): elsewhere.child, public.\"Odd\""),
+        "{refused}"
+    );
+    let mends = "ALTER TABLE elsewhere.child NO INHERIT public.owner; ALTER TABLE public.\"Odd\" NO INHERIT public.owner";
+    assert!(refused.contains(mends), "{refused}");
+    there.run(mends);
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    assert_eq!(count(&database, "Owner"), 1);
+    // One that comes later is a pause, which the SQL that it prints ends: nothing has to be copied anew.
+    there.run("ALTER TABLE \"Odd\" INHERIT owner; INSERT INTO \"Odd\" VALUES (8)");
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("public.\"Odd\" inherits from owner now"), "{pause}");
+    replica.stop().unwrap();
+    there.run("INSERT INTO owner VALUES (9, 'later')");
+    there.run(pause.remedy.split(';').next().unwrap());
+    let replica = follower.start(&database);
+    catch_up(&replica);
+    assert_eq!(count(&database, "Owner"), 2);
     replica.stop().unwrap();
 }

@@ -3,9 +3,9 @@
 
 use crate::data_sets::DataSet;
 use crate::server::{TestDatabase, TestServer};
-use crate::sql_graph::{assert_equal_lines, lines_of_graph, lines_of_sql};
+use crate::sql_graph::{assert_equal_lines, lines_of_graph, lines_of_sql, verify_with};
 use evergraph::ownership::Ownership;
-use evergraph::{Database, ErrorKind, Snapshot};
+use evergraph::{Database, ErrorKind};
 use evergraph_files::import::mapping::document::Mapping;
 use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::cancel::CancelFlag;
@@ -24,8 +24,8 @@ use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::shared_snapshot::SharedSnapshot;
 use evergraph_replica::source::table_cuts::PageRange;
 use evergraph_replica::translate::loss::LossCause;
-use evergraph_replica::verify::difference::{DifferenceKind, VerifyReport};
-use evergraph_replica::verify::run::{VerifyOptions, verify};
+use evergraph_replica::verify::difference::DifferenceKind;
+use evergraph_replica::verify::run::VerifyOptions;
 use std::cell::Cell;
 use std::path::Path;
 
@@ -90,17 +90,6 @@ impl Copied {
         transaction.gremlin(gremlin).run().unwrap_or_else(|error| panic!("{gremlin}: {error}"));
         transaction.commit().unwrap();
     }
-}
-
-fn verify_with(
-    snapshot: &Snapshot,
-    database: &TestDatabase,
-    plan: &Plan,
-    options: &VerifyOptions,
-) -> VerifyReport {
-    let at = SharedSnapshot::export(&database.settings(), &CancelFlag::default()).unwrap();
-    let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
-    verify(snapshot, (&mut source, Some(at.name())), plan, options, &|_| {}, &CancelFlag::default()).unwrap()
 }
 
 fn assert_verified(copied: &Copied, database: &TestDatabase, plan: &Plan) {

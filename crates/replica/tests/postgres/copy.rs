@@ -3,6 +3,7 @@
 use crate::follower::{END, Follower, slot_name};
 use crate::server::{TestDatabase, TestServer};
 use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_replica::lsn::Lsn;
 use evergraph_replica::source::batch::RowBatch;
 use evergraph_replica::source::contract::{CopyRequest, Source as _};
@@ -12,6 +13,7 @@ use evergraph_replica::source::postgres::slot::{self, SlotLifetime};
 use evergraph_replica::source::table_cuts::{CutRules, PageRange};
 use evergraph_replica::wire::copy_text::read_row;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 fn request(table: &str, columns: &[&str], snapshot: Option<&str>) -> CopyRequest {
     CopyRequest {
@@ -152,6 +154,42 @@ fn parts_of_a_table_have_each_of_its_rows_once() {
          AND state = 'idle in transaction'",
     );
     assert!(cuts.end().is_err());
+}
+
+#[test]
+fn a_part_whose_table_somebody_waits_to_change_is_refused_and_nobody_waits_for_ever() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run(PARTS);
+    let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
+    let cuts =
+        source.cut(&[request("plain", &["id"], None)], CutRules { parts_max: 4, part_pages_min: 1 }).unwrap();
+    let part = CopyRequest { pages: cuts.ranges[0][1], ..request("plain", &["id"], None) };
+    std::thread::scope(|scope| {
+        // It waits for the lock that keeps the rows, and who comes later waits behind it.
+        let changed = scope.spawn(|| database.run("ALTER TABLE plain ADD COLUMN later int"));
+        let waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND database = \
+                     (SELECT oid FROM pg_database WHERE datname = current_database())";
+        let began = Instant::now();
+        while database.run(waits).is_empty() {
+            assert!(began.elapsed() < Duration::from_secs(30), "nobody waits for the table");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let began = Instant::now();
+        let refused = Error::from(rows_of(&database, &part).unwrap_err());
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert_eq!(refused.kind(), ErrorKind::Busy, "{refused}");
+        let text = refused.to_string();
+        assert!(
+            text.contains("copy public.plain of") && text.contains("somebody changes the table"),
+            "{text}"
+        );
+        assert!(text.contains("copy again when that is done"), "{text}");
+        cuts.end().unwrap();
+        changed.join().unwrap();
+    });
+    // As it says.
+    assert!(!rows_of(&database, &part).unwrap().is_empty());
 }
 
 #[test]

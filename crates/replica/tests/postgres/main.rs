@@ -11,6 +11,7 @@ mod copy;
 mod data_sets;
 #[path = "../recorded/describer.rs"]
 mod describer;
+mod fake_server;
 mod faults;
 mod follower;
 mod logins;
@@ -21,5 +22,6 @@ mod recording;
 mod server;
 mod slots;
 mod sql_graph;
+mod streams;
 mod traps;
 mod values;

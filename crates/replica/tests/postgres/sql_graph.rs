@@ -1,16 +1,21 @@
 //! The graph that SQL says there must be: plain queries with joins, and lines of text; and the same lines of a snapshot.
 //!
-//! Of the code under test it takes the plan's names alone.
+//! Of the code under test these lines take the plan's names alone. Beside them stands our own comparison.
 
 use crate::server::TestDatabase;
 use evergraph::{GraphView as _, Snapshot};
 use evergraph_files::import::mapping::table::TableRule;
-use evergraph_graph::id::VertexId;
+use evergraph_graph::cancel::CancelFlag;
+use evergraph_graph::id::{KeyId, VertexId};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{EdgeCursor, VertexCursor};
 use evergraph_replica::mapping::key::KeyPlan;
 use evergraph_replica::mapping::plan::{EdgeIdentity, Plan, PlannedColumn, PropertyPlan, TablePlan};
+use evergraph_replica::source::postgres::server::PostgresSource;
+use evergraph_replica::source::postgres::shared_snapshot::SharedSnapshot;
 use evergraph_replica::value::column_type::ColumnType;
+use evergraph_replica::verify::difference::VerifyReport;
+use evergraph_replica::verify::run::{VerifyOptions, verify};
 use std::collections::{BTreeMap, HashMap};
 
 /// Lines of vertices and edges, sorted.
@@ -76,53 +81,72 @@ pub fn lines_of_sql(database: &TestDatabase, plan: &Plan, rules: &[TableRule]) -
 
 /// The same of what `snapshot` has; what vertices keep of edges that may wait is left out.
 pub fn lines_of_graph(snapshot: &Snapshot, plan: &Plan) -> Vec<String> {
-    let catalogue = snapshot.catalogue();
-    let is_kept = |name: &str| name.contains("->") || name.contains("<-");
     let keys: HashMap<&str, &str> = plan
         .tables
         .iter()
         .flat_map(|table| &table.vertices)
         .map(|vertex| (vertex.label.as_str(), vertex.key.property.as_str()))
         .collect();
-    let mut lines = Vec::new();
-    let mut names: HashMap<VertexId, (String, String)> = HashMap::new();
+    lines_of_snapshot(
+        snapshot,
+        text,
+        |label, values| ((label.to_owned(), values[keys[label]].clone()), format!("{label} {values:?}")),
+        |edge_type, [(start, start_key), (end, end_key)], mut values| {
+            values.insert("start".to_owned(), start_key.clone());
+            values.insert("end".to_owned(), end_key.clone());
+            format!("{start} {edge_type} {end} {values:?}")
+        },
+    )
+}
+
+/// Lines of vertices and edges, sorted. `vertex` gives a vertex's name and its line, by its label and its properties without what it
+/// keeps of edges that may wait; `edge` gives an edge's line, by its type, the names of its ends, and its properties.
+pub fn lines_of_snapshot<Name>(
+    snapshot: &Snapshot,
+    text: impl Fn(&Value) -> String,
+    vertex: impl Fn(&str, BTreeMap<String, String>) -> (Name, String),
+    edge: impl Fn(&str, [&Name; 2], BTreeMap<String, String>) -> String,
+) -> Vec<String> {
+    let catalogue = snapshot.catalogue();
+    let texts = |(key, value): (KeyId, Value)| (catalogue.key_name(key).to_string(), text(&value));
+    let (mut lines, mut names) = (Vec::new(), HashMap::<VertexId, Name>::new());
     let mut cursor = VertexCursor::default();
     while !cursor.done {
         let (mut vertices, mut labels) = (Vec::new(), Vec::new());
         snapshot.scan_vertices(None, &mut cursor, 1000, &mut vertices).unwrap();
         snapshot.labels(&vertices, &mut labels).unwrap();
-        for (vertex, label) in vertices.iter().zip(labels) {
-            let label = catalogue.label_name(label.unwrap()).to_string();
-            let values: BTreeMap<String, String> = snapshot
-                .vertex_property_map(*vertex)
-                .unwrap()
-                .into_iter()
-                .map(|(key, value)| (catalogue.key_name(key).to_string(), text(&value)))
-                .filter(|(name, _)| !is_kept(name))
-                .collect();
-            names.insert(*vertex, (label.clone(), values[keys[&*label]].clone()));
-            lines.push(format!("{label} {values:?}"));
+        for (id, label) in vertices.iter().zip(labels) {
+            let values = snapshot.vertex_property_map(*id).unwrap().into_iter().map(texts);
+            let values = values.filter(|(name, _)| !name.contains("->") && !name.contains("<-"));
+            let (name, line) = vertex(&catalogue.label_name(label.unwrap()), values.collect());
+            names.insert(*id, name);
+            lines.push(line);
         }
     }
     let mut cursor = EdgeCursor::default();
     while !cursor.done {
         let mut edges = Vec::new();
         snapshot.scan_edges(None, &mut cursor, 1000, &mut edges).unwrap();
-        for edge in edges {
-            let ((start, start_key), (end, end_key)) = (&names[&edge.source], &names[&edge.target]);
-            let mut values: BTreeMap<String, String> = snapshot
-                .edge_property_map(edge)
-                .unwrap()
-                .into_iter()
-                .map(|(key, value)| (catalogue.key_name(key).to_string(), text(&value)))
-                .collect();
-            values.insert("start".to_owned(), start_key.clone());
-            values.insert("end".to_owned(), end_key.clone());
-            lines.push(format!("{start} {} {end} {values:?}", catalogue.edge_type_name(edge.edge_type)));
+        for id in edges {
+            let values = snapshot.edge_property_map(id).unwrap().into_iter().map(texts).collect();
+            let ends = [&names[&id.source], &names[&id.target]];
+            lines.push(edge(&catalogue.edge_type_name(id.edge_type), ends, values));
         }
     }
     lines.sort();
     lines
+}
+
+/// What differs between `snapshot` and the rows of `database` now.
+pub fn verify_with(
+    snapshot: &Snapshot,
+    database: &TestDatabase,
+    plan: &Plan,
+    options: &VerifyOptions,
+) -> VerifyReport {
+    let at = SharedSnapshot::export(&database.settings(), &CancelFlag::default()).unwrap();
+    let mut source = PostgresSource::new(database.settings(), CancelFlag::default());
+    verify(snapshot, (&mut source, Some(at.name())), plan, options, &|_| {}, &CancelFlag::default()).unwrap()
 }
 
 /// Panics with the first lines that only one side has.

@@ -48,6 +48,10 @@ impl RowTranslator for Naming {
         Ok(())
     }
 
+    fn room(messages: usize) -> Vec<String> {
+        Vec::with_capacity(messages)
+    }
+
     fn heap_bytes(changes: &Vec<String>) -> usize {
         changes.iter().map(String::len).sum()
     }
@@ -104,6 +108,7 @@ fn piped(events: Vec<StreamEvent>, options: PipelineOptions) -> Vec<Found> {
     while let Some(next) = pipeline.take_next().unwrap() {
         match next {
             Translated::Changes(changes) => rows.extend(changes),
+            Translated::Early(_) => panic!("nothing was handed out"),
             Translated::Commit(end) => {
                 let rows = std::mem::take(&mut rows);
                 found.push(Found::Transaction { xid: end.xid, end: end.commit.end_lsn.get(), rows });

@@ -94,6 +94,19 @@ async fn a_user_has_so_many_connections_and_requests_at_once() {
     eventually("a place is free", async || again.ask_as("reader", PASSWORD, count()).await.code == 200).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_read_an_answer_may_ask_again_at_once() {
+    let mut site = SecuredSite::new();
+    site.options.user_requests_max = 1;
+    let server = site.serve();
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.ask_as("reader", PASSWORD, count()).await.code, 200);
+    for asked in 0..2000 {
+        let answer = client.ask(count()).await;
+        assert_eq!(answer.code, 200, "request {asked}: {}", answer.message);
+    }
+}
+
 #[tokio::test]
 async fn idle_clients_are_disconnected_and_those_whose_query_runs_are_not() {
     let mut site = SecuredSite::new();

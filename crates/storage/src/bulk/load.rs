@@ -11,6 +11,8 @@
 //! make durable      a checkpoint: the load is in its files before its manifest names them
 //! ```
 //!
+//! A load of the owner may also change properties of vertices that are there, where no index has them.
+//!
 //! Snapshots older than the load read what was there before it; a writer that is older gets a conflict
 //! where it wrote what the load touched, for the load has no records that could tell more.
 //!
@@ -19,6 +21,7 @@
 //! a crash would undo; reopening gives the database from before the load, or all of it if what failed was
 //! the renaming, or a checkpoint beside this one had been quicker.
 
+use crate::bulk::load_indexes::LoadIndexes;
 use crate::bulk::numbers::Numbers;
 use crate::bulk::shape::check_shape;
 use crate::durable_engine::{DurableEngine, LoadPlan};
@@ -36,7 +39,8 @@ use evergraph_graph::catalogue::Owner;
 use evergraph_graph::error::{Error, Result};
 use evergraph_graph::id::{GroupId, LabelId, VertexId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
-use evergraph_graph::load::{Load, VertexTable};
+use evergraph_graph::load::{Load, VertexChange, VertexTable};
+use evergraph_graph::properties::Properties;
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use std::collections::BTreeSet;
@@ -79,7 +83,8 @@ impl<E: DurableEngine> Store<E> {
     }
 
     /// Adds a whole graph. Sorting takes at most `memory_bytes` beside the blocks and the finished bodies,
-    /// but for a group of vertices whose edges of one type need more. `progress` is told after each edge
+    /// but for a group of vertices whose edges of one type need more, and for some 20 to 40 bytes for each item that a unique
+    /// index in memory takes in. `progress` is told after each edge
     /// type and may fail to cancel; `make_durable` writes a checkpoint.
     ///
     /// Cost: two counting sorts of each type's edges, and three passes over the blocks if about 20 bytes an
@@ -98,13 +103,15 @@ impl<E: DurableEngine> Store<E> {
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
         make_durable: &mut dyn FnMut() -> Result<()>,
     ) -> Result<LoadSummary> {
-        self.load_as(&Authorship::new(Author::User), memory_bytes, load, progress, make_durable)
+        self.load_as(&Authorship::new(Author::User), &[], memory_bytes, load, progress, make_durable)
     }
 
-    /// As [`Store::load_within`], on behalf of somebody, with the notes that he changes.
+    /// As [`Store::load_within`], on behalf of somebody, with the notes that he changes and `changes` of vertices that are
+    /// there.
     pub(crate) fn load_as(
         &self,
         authorship: &Authorship,
+        changes: &[VertexChange],
         memory_bytes: u64,
         load: &Load,
         progress: &mut dyn FnMut(LoadProgress) -> Result<()>,
@@ -129,6 +136,7 @@ impl<E: DurableEngine> Store<E> {
         for (table, (label, _)) in load.vertices.iter().zip(&numbers.tables) {
             self.check_existing(table, *label)?;
         }
+        let changes = self.check_changes(changes, &mut schema)?;
         for (table, (label, first)) in load.vertices.iter().zip(&mut numbers.tables) {
             *first = front.ids.take_groups(*label, table.rows)?;
         }
@@ -138,18 +146,19 @@ impl<E: DurableEngine> Store<E> {
             Owner::EdgeType(edge_type) => Some(edge_type),
             Owner::Label(_) => None,
         });
-        let plan = LoadPlan { load, numbers: &numbers, memory_bytes, indexed: edge_types.collect() };
+        let plan = LoadPlan { load, numbers: &numbers, memory_bytes, indexed: edge_types.collect(), changes };
         let built = front.engine.build_load(&plan, &mut |done| {
             edges += done;
             progress(LoadProgress { edges, edges_total })
         })?;
         let staged = front.engine.view_load(&built, timestamp);
-        let indexes = self.index_load(&staged, &indexed, schema.current(), &|index| {
-            front.engine.fill_load(&built, index, timestamp)
-        })?;
+        let LoadIndexes { new: indexes, entering } =
+            self.index_load(&staged, &indexed, schema.current(), &|index| {
+                front.engine.fill_load(&built, index, timestamp)
+            })?;
 
         let space = front.log.reserve(0).map_err(Error::from)?;
-        self.enter_load(&staged, &indexed)?;
+        self.enter_load(&staged, &indexed, entering)?;
         drop(staged);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
         let held = HeldSnapshots::back(&front.timeline, newest);
@@ -234,6 +243,48 @@ impl<E: DurableEngine> Store<E> {
             labels.chain(numbers.types.iter().map(|edge_type| Owner::EdgeType(*edge_type))).collect();
         let known = schema.base().indexes().filter(|index| owners.contains(&index.id.owner));
         Ok(known.chain(asked_for).collect())
+    }
+
+    /// `changes` by vertex, with values as the types of their properties want them.
+    fn check_changes(
+        &self,
+        changes: &[VertexChange],
+        schema: &mut SchemaWrites,
+    ) -> Result<Vec<VertexChange>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let front = self.front();
+        if !front.engine.takes_vertex_changes() {
+            return Err(Error::invalid("a load into this engine changes no vertex that is there"));
+        }
+        let mut changes = changes.to_vec();
+        changes.sort_unstable_by_key(|change| change.vertex);
+        if let Some(pair) = changes.windows(2).find(|pair| pair[0].vertex == pair[1].vertex) {
+            let text = format!("a load changes the vertex {} twice", pair[0].vertex);
+            return Err(Error::invalid(text));
+        }
+        let vertices: Vec<VertexId> = changes.iter().map(|change| change.vertex).collect();
+        let mut labels = vec![None; vertices.len()];
+        Session::begin(front, Access::Read).view().labels(&vertices, &mut labels)?;
+        for (change, label) in changes.iter_mut().zip(labels) {
+            let Some(label) = label else {
+                let text = format!("a load changes the vertex {}, which isn't there", change.vertex);
+                return Err(Error::invalid(text));
+            };
+            let owner = Owner::Label(label);
+            let mut given = change.properties.as_slice().to_vec();
+            schema.current().add_meta_removals(label, &mut given);
+            change.properties = schema.fit(owner, Properties::new(given))?;
+            let mut keys = change.properties.as_slice().iter().map(|(key, _)| *key);
+            let is_indexed =
+                |key| schema.current().indexes().any(|index| (index.id.owner, index.id.key) == (owner, key));
+            if let Some(key) = keys.find(|key| is_indexed(*key)) {
+                let property = schema.current().property_name(owner, key);
+                return Err(Error::invalid(format!("a load changes {property}, which has an index")));
+            }
+        }
+        Ok(changes)
     }
 
     /// Checks that the vertices that the load found in the database are there still.

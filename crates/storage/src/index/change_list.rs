@@ -95,6 +95,16 @@ impl<I: Item> ChangeList<I> {
         }
     }
 
+    /// Notes that all of `hashes` gained holders at `at`, in an index without an order. More than it may keep are forgotten at once.
+    pub fn push_all(&mut self, at: Timestamp, hashes: impl ExactSizeIterator<Item = u32>) {
+        if hashes.len() > self.entries_max {
+            self.forget_through(at);
+            self.floor = at;
+            return;
+        }
+        hashes.for_each(|hash| self.push(at, hash, None));
+    }
+
     /// Forgets what no writer asks about any more: changes visible at `oldest`.
     pub fn forget_through(&mut self, oldest: Timestamp) {
         while self.order.front().is_some_and(|(at, _)| at.visible_at(oldest)) {
@@ -155,6 +165,17 @@ mod tests {
             (list.newer(1, T(5)), list.newer(2, T(5)), list.newer(2, T(6))),
             (ChangedSince::No, ChangedSince::Yes, ChangedSince::No)
         );
+    }
+
+    #[test]
+    fn many_changes_at_once_are_known_or_forgotten_and_never_denied() {
+        for (hashes, known) in [(vec![1, 2], ChangedSince::Yes), (vec![1, 2, 3], ChangedSince::Forgotten)] {
+            let mut list = ChangeList::<VertexId>::new(T(3), 2);
+            list.push(T(5), 9, None);
+            list.push_all(T(8), hashes.into_iter());
+            assert_eq!((list.newer(1, T(7)), list.newer(1, T(8))), (known, ChangedSince::No));
+            assert_ne!(list.newer(9, T(4)), ChangedSince::No);
+        }
     }
 
     proptest! {

@@ -23,7 +23,7 @@
 use crate::engine::ChangedSince;
 use crate::index::change_list::ChangeList;
 use crate::index::entry_bound::EntryBound;
-use crate::index::hash_entries::HashEntries;
+use crate::index::hash_entries::{HashEntries, Meeting};
 use crate::index::item::Item;
 use crate::index::ordered_entries::OrderedEntries;
 use crate::index::removals::{EntryKey, Removals};
@@ -303,6 +303,32 @@ impl<I: Item> PropertyIndex<I> {
         let mut removals = self.removals.lock();
         removals.call_off(key.hash, item);
         self.enter(key, item);
+    }
+
+    /// Whether it files items under the hashes of their values alone, in memory.
+    #[must_use]
+    pub fn is_hashed(&self) -> bool {
+        matches!(self.entries, Entries::Hash(_))
+    }
+
+    /// As [`HashEntries::meetings`]; none in an index that is not hashed.
+    #[must_use]
+    pub fn meetings(&self, entries: &[(u32, I)]) -> Vec<Meeting<I>> {
+        match &self.entries {
+            Entries::Hash(known) => known.meetings(entries),
+            Entries::Ordered(_) | Entries::Engine => Vec::new(),
+        }
+    }
+
+    /// Items have values of these hashes from commit `at` on, as [`PropertyIndex::insert`] each, in a hashed index that is ready.
+    pub fn insert_all(&self, at: Timestamp, entries: &[(u32, I)]) {
+        debug_assert!(self.is_ready(), "builds and loads refuse each other");
+        self.changes.lock().push_all(at, entries.iter().map(|(hash, _)| *hash));
+        let mut removals = self.removals.lock();
+        entries.iter().for_each(|(hash, item)| removals.call_off(*hash, *item));
+        if let Entries::Hash(known) = &self.entries {
+            known.insert_all(entries);
+        }
     }
 
     /// `item` doesn't have this value from commit `at` on. Under the latch. Not where the engine keeps the entries.

@@ -62,6 +62,9 @@ impl<I: Item> Removals<I> {
 
     /// The pair is back.
     pub fn call_off(&mut self, hash: u32, item: I) {
+        if self.leaving.is_empty() {
+            return;
+        }
         let same = |entry: &(u32, I, Timestamp)| (entry.0, entry.1) == (hash, item);
         if let Ok(entry) = self.leaving.find_entry(place(hash, item), same) {
             entry.remove();

@@ -24,6 +24,9 @@ use evergraph_graph::timestamp::Timestamp;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// Older notes beyond which it is looked at each fold which of them are needed.
+const OLDER_MAX: usize = 32;
+
 /// The changes of one commit, by name, each name once.
 pub type NoteChanges = Arc<[NoteChange]>;
 
@@ -38,7 +41,7 @@ pub struct NoteVersions {
 
 #[derive(Debug, Default)]
 struct Versions {
-    /// Ascending; what no open snapshot sees any more goes with the next fold.
+    /// Ascending; what no open snapshot sees any more goes with a later fold.
     older: Vec<OlderNotes>,
     base: Notes,
     since: Timestamp,
@@ -119,7 +122,12 @@ impl NoteVersions {
                 is_needed.push(registry.needs(from, *timestamp));
                 from = *timestamp;
             }
-            gone.extend(versions.older.extract_if(.., |older| !registry.needs(older.from, older.to)));
+            // Snapshots mostly end in the order in which they began.
+            if versions.older.first().is_some_and(|oldest| !registry.needs(oldest.from, oldest.to))
+                || versions.older.len() > OLDER_MAX
+            {
+                gone.extend(versions.older.extract_if(.., |older| !registry.needs(older.from, older.to)));
+            }
         }
         let mut replaced = Vec::new();
         for is_needed in is_needed {

@@ -33,10 +33,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// A property: whose, and which.
-type Property = (Owner, KeyId);
+pub(super) type Property = (Owner, KeyId);
 
 /// Candidates asked for at once, at least and at most.
-const BATCH: (usize, usize) = (16, 256);
+pub(super) const BATCH: (usize, usize) = (16, 256);
 /// Items read at once where everything is read.
 const SCAN_BATCH: usize = 4096;
 
@@ -133,11 +133,11 @@ impl ReadItem for EdgeId {
 
 /// What is said of a batch of candidates.
 #[derive(Clone, Copy)]
-struct CandidateBatch {
+pub(super) struct CandidateBatch {
     /// There are no more.
-    is_last: bool,
+    pub(super) is_last: bool,
     /// All are the engine's, and each has the value, unless own writes say otherwise.
-    is_exact: bool,
+    pub(super) is_exact: bool,
 }
 
 /// The item of an own write's place, and its value.
@@ -149,69 +149,6 @@ fn noted_pair<I: Copy>(place: &EntryBound<I>) -> Option<(&Value, I)> {
 }
 
 impl<V: View> Reader<'_, V> {
-    /// The item other than `item` that holds `value` of a unique property.
-    pub(crate) fn holder<I: ReadItem>(
-        &self,
-        (owner, key): Property,
-        value: &Value,
-        item: Option<I>,
-    ) -> Result<Option<I>> {
-        let mut cursor = MatchCursor::default();
-        let mut found = Matches::default();
-        while !cursor.done {
-            self.matches((owner, key), std::slice::from_ref(value), &mut cursor, 2, &mut found)?;
-            if let Some(other) = found.items.iter().find(|other| Some(**other) != item) {
-                return Ok(Some(*other));
-            }
-        }
-        Ok(None)
-    }
-
-    /// As [`GraphView::look_up`], for any item.
-    pub(crate) fn holders<I: ReadItem>(
-        &self,
-        (owner, key): Property,
-        values: &[Value],
-        holders: &mut Vec<Option<I>>,
-    ) -> Result<()> {
-        if !self.catalogue.is_unique(owner, key) {
-            let property = self.catalogue.property_name(owner, key);
-            let text = format!("there is no unique index on {property}: create it, then look up");
-            return Err(Error::invalid(text));
-        }
-        let Some(index) = self.index_on::<I>((owner, key), None)? else {
-            let (mut cursor, mut found) = (MatchCursor::default(), Matches::default());
-            self.scan_matches((owner, key), values, &mut cursor, usize::MAX, &mut found)?;
-            let start = holders.len();
-            holders.resize(start + values.len(), None);
-            let rows = found.rows.into_iter().zip(found.items);
-            rows.for_each(|(row, item)| holders[start + row as usize] = Some(item));
-            return Ok(());
-        };
-        let mut candidates = Vec::with_capacity(BATCH.0);
-        for value in values {
-            let value = self.fitting((owner, key), value);
-            let mut after = None;
-            holders.push(loop {
-                candidates.clear();
-                let count = self.batch(&index, 1);
-                let batch = self.candidates((owner, key), &index, &value, after, count, &mut candidates)?;
-                after = candidates.last().copied();
-                let mut found = None;
-                for item in &candidates {
-                    if self.has_value(*item, key, &value, batch.is_exact)? {
-                        found = Some(*item);
-                        break;
-                    }
-                }
-                if found.is_some() || batch.is_last {
-                    break found;
-                }
-            });
-        }
-        Ok(())
-    }
-
     /// As [`GraphView::look_up_vertices`], for any item.
     pub(crate) fn matches<I: ReadItem>(
         &self,
@@ -263,7 +200,7 @@ impl<V: View> Reader<'_, V> {
     /// How many entries are asked for at once, where `room` are wanted. No more than that of an engine, by a serialisable
     /// transaction: what an engine answers exactly counts as read, all of it.
     #[inline]
-    fn batch<I: Indexed>(&self, index: &PropertyIndex<I>, room: usize) -> usize {
+    pub(super) fn batch<I: Indexed>(&self, index: &PropertyIndex<I>, room: usize) -> usize {
         let least = if self.reads.is_some() && index.is_kept_by_engine() { 1 } else { BATCH.0 };
         room.clamp(least, BATCH.1)
     }
@@ -271,13 +208,19 @@ impl<V: View> Reader<'_, V> {
     /// Whether `item`, a candidate, has `value`: read, unless the engine said so and own writes don't touch it. What this
     /// transaction added and deleted again has no write, but is a candidate still.
     #[inline]
-    fn has_value<I: ReadItem>(&self, item: I, key: KeyId, value: &Value, is_exact: bool) -> Result<bool> {
+    pub(super) fn has_value<I: ReadItem>(
+        &self,
+        item: I,
+        key: KeyId,
+        value: &Value,
+        is_exact: bool,
+    ) -> Result<bool> {
         Ok(is_exact && !item.is_written(self.writes) || item.read(self, key)?.as_ref() == Some(value))
     }
 
     /// Appends the next items that may have `value`, ascending, at least `batch` of them unless there are
     /// fewer.
-    fn candidates<I: ReadItem>(
+    pub(super) fn candidates<I: ReadItem>(
         &self,
         (owner, key): Property,
         index: &Arc<PropertyIndex<I>>,
@@ -429,7 +372,7 @@ impl<V: View> Reader<'_, V> {
 
     /// The index that answers this view, preferably by hash; `None` where the property has to be read off
     /// every item, since the view is older than what is there.
-    fn index_on<I: Indexed>(
+    pub(super) fn index_on<I: Indexed>(
         &self,
         (owner, key): Property,
         kind: Option<IndexKind>,
@@ -454,7 +397,7 @@ impl<V: View> Reader<'_, V> {
     }
 
     /// `value` in the property's type, if that is another one that holds it.
-    fn fitting<'v>(&self, (owner, key): Property, value: &'v Value) -> Cow<'v, Value> {
+    pub(super) fn fitting<'v>(&self, (owner, key): Property, value: &'v Value) -> Cow<'v, Value> {
         let declared = self.catalogue.property_type(owner, key);
         let fitting = declared.and_then(|declared| fitted(value, declared));
         fitting.map_or(Cow::Borrowed(value), Cow::Owned)
@@ -479,7 +422,7 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
-    fn scan_matches<I: ReadItem>(
+    pub(super) fn scan_matches<I: ReadItem>(
         &self,
         property: Property,
         values: &[Value],

@@ -321,7 +321,9 @@ impl<V: View> GraphView for Reader<'_, V> {
             Some(VertexWrite::Set(changes)) => changed(self.view.vertex_property_map(vertex)?, changes),
             None => self.view.vertex_property_map(vertex)?,
         };
-        all.retain(|(key, _)| !self.catalogue.is_meta_key(*key));
+        if self.catalogue.has_meta_keys() {
+            all.retain(|(key, _)| !self.catalogue.is_meta_key(*key));
+        }
         Ok(all)
     }
 

@@ -5,6 +5,7 @@ use crate::index::property_index::Completion;
 use crate::notes::owning::{Author, Authorship};
 use crate::planted::{Bug, planted};
 use crate::snapshot::forwarding::view_through_reader;
+use crate::snapshot::holders::FoundVertex;
 use crate::snapshot::look_up::ReadItem;
 use crate::snapshot::reader::Reader;
 use crate::snapshot::session::Session;
@@ -25,7 +26,7 @@ use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
-use evergraph_graph::properties::Properties;
+use evergraph_graph::properties::{Properties, PropertyChange};
 use evergraph_graph::transaction::{Committed, Isolation, NewEdge};
 use evergraph_graph::value::shortened::Shortened;
 use evergraph_graph::value::{Value, ValueType};
@@ -250,10 +251,11 @@ impl<E: Engine> Transaction<E> {
         item: Option<I>,
     ) -> Result<()> {
         let catalogue = self.schema.current();
-        for (key, value) in properties.as_slice() {
-            let Some(value) = value.as_ref().filter(|_| catalogue.is_unique(owner, *key)) else { continue };
-            if let Some(holder) = self.reader().holder((owner, *key), value, item)? {
-                return Err(self.taken_value(owner, *key, value, holder));
+        let unique = catalogue.indexed_keys(owner).filter(|(_, is_unique)| *is_unique);
+        for (key, _) in unique {
+            let Some(value) = properties.get(key).flatten() else { continue };
+            if let Some(holder) = self.reader().holder((owner, key), value, item)? {
+                return Err(self.taken_value(owner, key, value, holder));
             }
         }
         Ok(())
@@ -290,17 +292,84 @@ impl<E: Engine> Transaction<E> {
 
 /// The values of indexed properties.
 fn indexed(catalogue: &Catalogue, owner: Owner, properties: &Properties) -> Vec<(KeyId, Value)> {
-    let is_indexed = |key| catalogue.indexes_on(owner, key).next().is_some();
-    let values = properties.as_slice().iter().filter_map(|(key, value)| Some((*key, value.clone()?)));
-    if !catalogue.has_indexes() {
-        return Vec::new();
-    }
-    values.filter(|(key, _)| is_indexed(*key)).collect()
+    let keys = catalogue.indexed_keys(owner).map(|(key, _)| key);
+    keys.filter_map(|key| Some((key, properties.get(key).flatten()?.clone()))).collect()
 }
 
 /// What an item has from now on.
 pub(super) fn owned(properties: &[(KeyId, Value)]) -> Properties {
     properties.iter().map(|(key, value)| (*key, Some(value.clone()))).collect()
+}
+
+impl<E: Engine> Transaction<E> {
+    /// The vertex of `label` that has each of `values` of a unique property, with all of its properties, own writes included.
+    ///
+    /// Cost: as [`GraphView::look_up`](evergraph_graph::view::GraphView::look_up): each vertex is read once.
+    ///
+    /// # Errors
+    /// As [`GraphView::look_up`](evergraph_graph::view::GraphView::look_up).
+    pub fn find_vertices(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: &[Value],
+        found: &mut Vec<Option<FoundVertex>>,
+    ) -> Result<()> {
+        self.reader().found_holders(label, key, values, found)
+    }
+
+    /// Sets and removes properties of a vertex, and empties `changes`; of two for one key the later counts. Nothing, if there are none.
+    ///
+    /// # Errors
+    /// As [`set_vertex_property`](evergraph_graph::transaction::Transaction::set_vertex_property).
+    pub fn set_vertex_properties(
+        &mut self,
+        vertex: VertexId,
+        changes: &mut Vec<PropertyChange>,
+    ) -> Result<()> {
+        self.check_author()?;
+        let label = self.label_of(vertex)?;
+        self.change_vertex(vertex, label, changes)
+    }
+
+    /// As [`Transaction::set_vertex_properties`], of a vertex that this transaction has found: it is not read again.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_vertex_properties`].
+    pub fn set_found_properties(
+        &mut self,
+        found: &FoundVertex,
+        changes: &mut Vec<PropertyChange>,
+    ) -> Result<()> {
+        self.check_author()?;
+        let vertex = found.vertex();
+        let is_deleted = matches!(self.writes.vertex(vertex), Some(VertexWrite::Delete));
+        let label = found.label_at(self.session.timestamp()).filter(|_| !is_deleted);
+        let label = label.map_or_else(|| self.label_of(vertex), Ok)?;
+        self.change_vertex(vertex, label, changes)
+    }
+
+    /// Changes properties of a vertex of `label`, which is there.
+    fn change_vertex(
+        &mut self,
+        vertex: VertexId,
+        label: LabelId,
+        changes: &mut Vec<PropertyChange>,
+    ) -> Result<()> {
+        // A record of no changes would conflict with nobody, not even with who deletes the vertex.
+        if changes.is_empty() {
+            return Ok(());
+        }
+        // Written even if nothing was known, so that it is a conflict if somebody else writes it meanwhile.
+        self.schema.current().add_meta_removals(label, changes);
+        let changes = self.schema.fit(Owner::Label(label), Properties::drained(changes))?;
+        let bytes = self.check_room(1, changes.heap_bytes())?;
+        self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
+        self.writes.set_vertex(vertex, &changes);
+        self.written_bytes += bytes;
+        self.note_vertex(label, vertex, &changes);
+        Ok(())
+    }
 }
 
 impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
@@ -389,19 +458,7 @@ impl<E: Engine> evergraph_graph::transaction::Transaction for Transaction<E> {
     }
 
     fn set_vertex_property(&mut self, vertex: VertexId, key: KeyId, value: Option<Value>) -> Result<()> {
-        self.check_author()?;
-        let label = self.label_of(vertex)?;
-        let mut changes = vec![(key, value)];
-        // Another value is another property: what was known of the one before goes. Written even if nothing was known, so
-        // that it is a conflict if somebody else writes it meanwhile.
-        changes.extend(self.schema.current().meta_key(label, key).map(|meta| (meta, None)));
-        let changes = self.schema.fit(Owner::Label(label), Properties::new(changes))?;
-        let bytes = self.check_room(1, changes.heap_bytes())?;
-        self.check_unique(Owner::Label(label), &changes, Some(vertex))?;
-        self.writes.set_vertex(vertex, &changes);
-        self.written_bytes += bytes;
-        self.note_vertex(label, vertex, &changes);
-        Ok(())
+        self.set_vertex_properties(vertex, &mut vec![(key, value)])
     }
 
     fn add_edge(

@@ -5,11 +5,15 @@ use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
 
+/// Bytes of properties and notes that a payload has room for from the beginning.
+const ROOM_BYTES: usize = 256;
+
 /// The stable binary form of a commit.
 #[must_use]
 pub fn encode(mutations: &[Mutation]) -> Vec<u8> {
-    // An insertion without properties takes 13 bytes; more grow the vector.
-    let mut payload = Vec::with_capacity(16 * mutations.len());
+    // An insertion without properties takes 13 bytes. A few mutations have room for some properties at once; of many, more
+    // grow the vector.
+    let mut payload = Vec::with_capacity(16 * mutations.len() + ROOM_BYTES);
     for mutation in mutations {
         mutation.encode(&mut payload);
     }

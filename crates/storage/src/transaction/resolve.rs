@@ -116,8 +116,16 @@ impl Resolved {
 
     fn vertex_entries<E: Engine>(&mut self, view: &E::View<'_>, writes: &Writes) -> Result<()> {
         let indexes = Arc::clone(&self.indexes);
+        // Vertices of a label are neighbours, mostly.
+        let (mut known, mut of_label) = (None, Vec::new());
         for (vertex, write) in writes.vertices() {
-            for index in indexes.of_owner(Owner::Label(label_of(view, vertex))) {
+            let label = label_of(view, vertex);
+            if known != Some(label) {
+                of_label.clear();
+                of_label.extend(indexes.of_owner(Owner::Label(label)));
+                known = Some(label);
+            }
+            for index in of_label.iter().copied() {
                 let key = index.definition().id.key;
                 let (old, new) = match write {
                     VertexWrite::Insert { properties, .. } => (None, value(properties, key)),

@@ -189,10 +189,16 @@ impl SchemaWrites {
         let mut learned = Vec::new();
         let mut other: Vec<(KeyId, ValueType)> = Vec::new();
         for (key, value) in properties.as_slice() {
-            self.check_key(*key)?;
-            let Some(value) = value else { continue };
+            let Some(value) = value else {
+                self.check_key(*key)?;
+                continue;
+            };
+            // What has a type has a name.
             match self.current.property_type(owner, *key) {
-                None => learned.push((*key, value.value_type())),
+                None => {
+                    self.check_key(*key)?;
+                    learned.push((*key, value.value_type()));
+                }
                 Some(declared) if declared.accepts(value) => {}
                 Some(declared) if fitted(value, declared).is_some() => other.push((*key, declared)),
                 Some(declared) => {

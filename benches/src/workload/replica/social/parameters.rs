@@ -139,7 +139,7 @@ impl Pools {
                 vec![person, self.countries[at(self.countries.len())].as_str().into(), 2010_i64.into()]
             }
             "ic_12" => vec![person, self.classes[at(self.classes.len())].as_str().into()],
-            "ic_13" => vec![person, self.persons[at(self.persons.len())].into()],
+            "ic_13" | "ic_14" => vec![person, self.persons[at(self.persons.len())].into()],
             "is_1" | "is_2" | "is_3" | "ic_7" | "ic_8" => vec![person],
             _ => unreachable!("{name} is no read"),
         }

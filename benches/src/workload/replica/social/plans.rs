@@ -1,4 +1,4 @@
-//! Plans: LDBC's seven short reads and thirteen of its fourteen complex reads as fixed plans on a snapshot.
+//! Plans: LDBC's seven short reads and fourteen complex reads as fixed plans on a snapshot.
 //!
 //! A plan is what an application would write: steps over lists, batches of properties, a sort. Rows and their order are those of the
 //! SQL in [`sql`](crate::workload::replica::social::sql); of ties the smaller id comes first.
@@ -12,6 +12,7 @@ use evergraph_graph::id::{Direction, VertexId};
 use evergraph_graph::value::ValueType;
 use evergraph_graph::view::GraphView as _;
 use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A plan: the rows of the answer to a read that is asked with these values.
@@ -458,4 +459,103 @@ pub fn ic_13(graph: &Graph<'_>, asked: &[Value]) -> Result<Rows> {
         waves[side] = next;
     }
     Ok(vec![vec!["-1".to_owned()]])
+}
+
+pub fn ic_14(graph: &Graph<'_>, asked: &[Value]) -> Result<Rows> {
+    let ends = [graph.person(&asked[0])?, graph.person(&asked[1])?];
+    let [Some(one), Some(other)] = ends else { return Ok(Vec::new()) };
+    let paths = shortest_paths(graph, one, other)?;
+    let on_paths: HashSet<VertexId> = paths.iter().flatten().copied().collect();
+    let persons: Vec<VertexId> = on_paths.into_iter().collect();
+    let ids: HashMap<VertexId, i64> = persons.iter().copied().zip(graph.ids(&persons)?).collect();
+    // Twice the weight that each person's replies to another one's messages have.
+    let mut doubled: HashMap<(VertexId, VertexId), i64> = HashMap::new();
+    let written = graph.step(&persons, graph.types.creator, Direction::In)?;
+    let parents = graph.step(&written.neighbors, graph.types.reply, Direction::Out)?;
+    let posts = posts_among(graph, &parents.neighbors)?;
+    let authors = graph.each_out(&parents.neighbors, graph.types.creator)?;
+    for at in 0..parents.len() {
+        let replier = persons[written.rows[parents.rows[at] as usize] as usize];
+        let weight = if posts.contains(&parents.neighbors[at]) { 2 } else { 1 };
+        *doubled.entry((replier, authors[at])).or_default() += weight;
+    }
+    let between = |one, other| doubled.get(&(one, other)).copied().unwrap_or(0);
+    let found = paths.iter().map(|path| {
+        let weight: i64 =
+            path.windows(2).map(|pair| between(pair[0], pair[1]) + between(pair[1], pair[0])).sum();
+        let ids: Vec<i64> = path.iter().map(|person| ids[person]).collect();
+        ((Reverse(weight), ids), ())
+    });
+    first(found.collect(), usize::MAX, |(Reverse(weight), ids), ()| {
+        let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+        Ok(vec![ids.join(" "), format!("{}.{}", weight / 2, weight % 2 * 5)])
+    })
+}
+
+/// All shortest paths between two persons, each with both ends.
+fn shortest_paths(graph: &Graph<'_>, one: VertexId, other: VertexId) -> Result<Vec<Vec<VertexId>>> {
+    // From both ends in turn, as in `ic_13`: how far each person is that a search has reached.
+    let mut distances = [HashMap::from([(one, 0)]), HashMap::from([(other, 0)])];
+    let (mut waves, mut side) = ([vec![one], vec![other]], 0);
+    loop {
+        let is_met = |person: &&VertexId| distances[1 - side].contains_key(*person);
+        let middle: Vec<VertexId> = waves[side].iter().filter(is_met).copied().collect();
+        if !middle.is_empty() || waves[side].is_empty() {
+            let [front, back] = distances.each_ref().map(|of| earlier_persons(graph, of, &middle));
+            let (front, back) = (front?, back?);
+            return Ok(middle.iter().flat_map(|person| paths_through(&front, &back, *person)).collect());
+        }
+        side = usize::from(waves[1].len() < waves[0].len());
+        let mut next = graph.step(&waves[side], graph.types.knows, Direction::Both)?.neighbors;
+        let distance = distances[side][&waves[side][0]] + 1;
+        next.retain(|person| match distances[side].entry(*person) {
+            Entry::Vacant(place) => {
+                place.insert(distance);
+                true
+            }
+            Entry::Occupied(_) => false,
+        });
+        waves[side] = next;
+    }
+}
+
+/// Persons on shortest paths, each with those who come before; where a search began nobody does.
+type Earlier = HashMap<VertexId, Vec<VertexId>>;
+
+/// Those on the way from where a search began to `last`.
+fn earlier_persons(
+    graph: &Graph<'_>,
+    distances: &HashMap<VertexId, u32>,
+    last: &[VertexId],
+) -> Result<Earlier> {
+    let (mut earlier, mut wave) = (Earlier::new(), last.to_vec());
+    while !wave.is_empty() {
+        let batch = graph.step(&wave, graph.types.knows, Direction::Both)?;
+        let mut next = HashSet::new();
+        for (row, person) in batch.rows.iter().zip(&batch.neighbors) {
+            let of = wave[*row as usize];
+            if distances.get(person).is_some_and(|distance| distance + 1 == distances[&of]) {
+                earlier.entry(of).or_default().push(*person);
+                next.insert(*person);
+            }
+        }
+        wave = next.into_iter().collect();
+    }
+    Ok(earlier)
+}
+
+/// The shortest paths on which both searches met at `person`.
+fn paths_through(front: &Earlier, back: &Earlier, person: VertexId) -> Vec<Vec<VertexId>> {
+    let (fronts, backs) = (paths_to(front, person), paths_to(back, person));
+    let with_backs = |front: &Vec<VertexId>| -> Vec<Vec<VertexId>> {
+        backs.iter().map(|back| front.iter().chain(back.iter().rev().skip(1)).copied().collect()).collect()
+    };
+    fronts.iter().flat_map(with_backs).collect()
+}
+
+/// The paths from where a search began to `person`.
+fn paths_to(earlier: &Earlier, person: VertexId) -> Vec<Vec<VertexId>> {
+    let Some(before) = earlier.get(&person) else { return vec![vec![person]] };
+    let paths = before.iter().flat_map(|before| paths_to(earlier, *before));
+    paths.map(|path| path.into_iter().chain([person]).collect()).collect()
 }

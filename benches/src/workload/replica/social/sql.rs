@@ -143,6 +143,23 @@ const IC_12: &str = r#"WITH RECURSIVE classes AS (SELECT id FROM tagclass WHERE 
 const IC_13: &str = r#"WITH RECURSIVE near(id, distance) AS (SELECT $1, 0
         UNION SELECT k.b, n.distance + 1 FROM near n JOIN knows k ON k.a = n.id WHERE n.distance < 12)
     SELECT coalesce((SELECT distance FROM near WHERE id = $2 LIMIT 1), -1)"#;
+// The wave that has the other person is the last one; paths go back from there, a wave at a time.
+const IC_14: &str = r#"WITH RECURSIVE near(id, distance, is_last) AS (SELECT $1, 0, $1 = $2
+        UNION SELECT k.b, n.distance + 1, bool_or(k.b = $2) OVER () FROM near n JOIN knows k ON k.a = n.id
+        WHERE NOT n.is_last AND n.distance < 12),
+    wave AS (SELECT id, min(distance) AS distance FROM near GROUP BY id),
+    path(ids, id, distance) AS (SELECT ARRAY[id], id, distance FROM wave WHERE id = $2
+        UNION ALL SELECT k.b || p.ids, k.b, w.distance FROM path p JOIN knows k ON k.a = p.id
+        JOIN wave w ON w.id = k.b AND w.distance = p.distance - 1),
+    step AS (SELECT p.ids, p.ids[n] AS a, p.ids[n + 1] AS b FROM path p
+        LEFT JOIN LATERAL generate_series(1, array_length(p.ids, 1) - 1) n ON true WHERE p.distance = 0),
+    doubled AS (SELECT a, b, 2 * (SELECT count(*) FROM comment c JOIN post m ON m.id = c."replyOfPost"
+                WHERE (c.creator, m.creator) IN ((a, b), (b, a)))
+            + (SELECT count(*) FROM comment c JOIN comment m ON m.id = c."replyOfComment"
+                WHERE (c.creator, m.creator) IN ((a, b), (b, a))) AS weight
+        FROM (SELECT DISTINCT a, b FROM step) pair)
+    SELECT array_to_string(s.ids, ' '), round(coalesce(sum(d.weight), 0) / 2.0, 1) FROM step s
+    LEFT JOIN doubled d ON d.a = s.a AND d.b = s.b GROUP BY s.ids ORDER BY 2 DESC, s.ids"#;
 
 /// The short reads.
 pub const SHORT: [Read; 7] = [
@@ -156,7 +173,7 @@ pub const SHORT: [Read; 7] = [
 ];
 
 /// The complex reads.
-pub const COMPLEX: [Read; 13] = [
+pub const COMPLEX: [Read; 14] = [
     read("ic_1", "IC1: persons of a name within three hops", "bigint, text", IC_1, plans::ic_1),
     read("ic_2", "IC2: the newest messages of friends", "bigint, timestamptz", IC_2, plans::ic_2),
     read(
@@ -176,6 +193,7 @@ pub const COMPLEX: [Read; 13] = [
     read("ic_11", "IC11: who works in a country", "bigint, text, bigint", IC_11, plans::ic_11),
     read("ic_12", "IC12: who replies to posts of a class", "bigint, text", IC_12, plans::ic_12),
     read("ic_13", "IC13: how far two persons are apart", "bigint, bigint", IC_13, plans::ic_13),
+    read("ic_14", "IC14: shortest paths by weight", "bigint, bigint", IC_14, plans::ic_14),
 ];
 
 const fn read(

@@ -68,7 +68,7 @@ When it ends:
   While nothing runs, the source KEEPS ITS LOG: run again, or `replica detach`.
 
 Durability:
-  The log here is synced ten times a second and not at each commit, for what a power cut
+  The log here is synced twice a second and not at each commit, for what a power cut
   takes is sent again: the source hears of nothing that is not on disk here.";
 
 /// How often the status is looked at.

@@ -60,6 +60,20 @@ pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
             figure: Figure::Counter(seconds),
         });
     }
+    samples.push(DatabaseSample {
+        name: "replica_early_rows",
+        help: "Changes of rows that were worked on before their commits",
+        labels: Vec::new(),
+        figure: Figure::Counter(metrics.early_rows() as f64),
+    });
+    for (step, count) in metrics.early_transactions() {
+        samples.push(DatabaseSample {
+            name: "replica_early_transactions",
+            help: "Streamed transactions by what was done with them before their commits",
+            labels: vec![("step", step.name().to_owned())],
+            figure: Figure::Counter(count as f64),
+        });
+    }
     for state in ReplicaState::NAMES {
         samples.push(DatabaseSample {
             name: "replica_state",

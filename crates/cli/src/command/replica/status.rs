@@ -35,6 +35,8 @@ Exit codes:
 
 /// The exit code if the database does not follow now.
 const NOT_FOLLOWING: u8 = 1;
+/// Age of a status that its process would have renewed several times.
+const STATUS_SECONDS_MAX: f64 = 10.0;
 
 /// Arguments of `evergraph replica status`.
 #[derive(Args, Debug)]
@@ -87,18 +89,52 @@ struct StatusReport {
     status: ReplicaStatus,
 }
 
+impl StatusReport {
+    /// What is known of the process that follows.
+    fn process(&self) -> String {
+        let (pid, since) = (self.pid, time(Duration::from_secs_f64(self.seconds_since_written)));
+        match self.running {
+            false => format!("{pid} is gone; what follows is {since} old; `evergraph replica run` goes on"),
+            true if self.seconds_since_written > STATUS_SECONDS_MAX => format!(
+                "{pid}; what follows has not been renewed for {since}: the disk is full, or the source does not answer"
+            ),
+            true => pid.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since = time(Duration::from_secs_f64(self.seconds_since_written));
         writeln!(f, "{:<13} {}", "database", visible(&self.database))?;
-        match self.running {
-            true => writeln!(f, "{:<13} {}", "process", self.pid)?,
-            false => writeln!(
-                f,
-                "{:<13} {} is gone; what follows is {since} old; `evergraph replica run` goes on",
-                "process", self.pid
-            )?,
-        }
+        writeln!(f, "{:<13} {}", "process", self.process())?;
         write!(f, "{}", StatusText(&self.status))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_that_its_process_no_longer_renews_is_told_as_old() {
+        let status = r#"{"state": "following", "source": "", "slot": "", "publication": "", "position": "0/0",
+            "committed_at": null, "source_position": "0/0", "confirmed": "0/0", "lag_bytes": 0, "lag_ms": 0, "rows_per_second": 0.0,
+            "rows": 0, "transactions": 0, "waiting_rows": 0, "losses": [], "restarts": 0, "retained_bytes": null,
+            "is_retained_alarm": false, "last_error": null}"#;
+        let status: ReplicaStatus = serde_json::from_str(status).unwrap();
+        let report = |running, seconds_since_written| {
+            StatusReport {
+                database: "shop.eg".into(),
+                running,
+                pid: 7,
+                seconds_since_written,
+                status: status.clone(),
+            }
+            .to_string()
+        };
+        assert!(report(true, 1.0).contains("process       7\n"));
+        let old = report(true, 60.0);
+        assert!(old.contains("process       7; what follows has not been renewed for"), "{old}");
+        assert!(report(false, 60.0).contains("process       7 is gone; what follows is"));
     }
 }

@@ -79,7 +79,8 @@ impl Database {
         (memory_bytes, limits): (u64, LoadFileLimits),
         done: &mut dyn FnMut(u64) -> Result<()>,
     ) -> Result<BuiltLoad<CsrFile>> {
-        let plan = LoadPlan { load, numbers, memory_bytes, indexed: HashSet::from([TYPES[0]]) };
+        let plan =
+            LoadPlan { load, numbers, memory_bytes, indexed: HashSet::from([TYPES[0]]), changes: Vec::new() };
         let context = LoadContext {
             directory: &self.directory,
             next_number: &|| FileNumber(self.next.replace(self.next.get() + 1)),

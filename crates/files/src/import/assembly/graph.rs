@@ -86,6 +86,12 @@ impl Assembly {
         }
     }
 
+    /// Looks at `known` from here on: a newer state of the same database, or nothing for a while in which no row comes.
+    pub fn renew_known(&mut self, known: Arc<ExistingGraph>) {
+        self.declared.renew_known(Arc::clone(&known));
+        self.known = known;
+    }
+
     /// The number of the space `name`, if there is one.
     #[must_use]
     pub fn find_space(&self, name: &str) -> Option<usize> {

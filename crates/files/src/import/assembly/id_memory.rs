@@ -10,6 +10,8 @@ use crate::import::assembly::batch::{EndEntries, Ends};
 use crate::import::assembly::edges::EdgeRule;
 use crate::import::assembly::graph::Assembly;
 use crate::import::assembly::id_column::IdColumn;
+use crate::import::assembly::space::VertexLocation;
+use crate::import::identity::VACANT;
 use crate::import::policy::OnDuplicate;
 use crate::import::spilled_ids::KeptRow;
 use evergraph_graph::error::{Error, Result};
@@ -17,7 +19,10 @@ use evergraph_graph::error::{Error, Result};
 impl Assembly {
     /// Moves ids into a file until the others fit into the memory for them, the largest space first. Pairs of vertices are
     /// forgotten before that: they cost less then.
-    pub(super) fn keep_ids_within_memory(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// What the file meets.
+    pub fn keep_ids_within_memory(&mut self) -> Result<()> {
         if self.id_bytes() + self.undirected.heap_bytes() > self.id_bytes_max {
             self.undirected.forget();
         }
@@ -61,6 +66,38 @@ impl Assembly {
             .zip(targets)
             .map(|(sources, targets)| EndEntries { sources, targets })
             .collect())
+    }
+
+    /// Whether a new vertex with the id at `row` of `ids` came to `space`. `true` also where ids are spilled, and nobody knows
+    /// yet.
+    #[must_use]
+    pub fn may_have(&self, space: usize, ids: &IdColumn, row: usize) -> bool {
+        // Those of the database are numbered from above.
+        let is_new = |place: VertexLocation| u64::from(place.row) < self.vertices[place.table].stage.rows();
+        self.spaces[space].is_spilled() || self.spaces[space].find(ids, row).is_some_and(is_new)
+    }
+
+    /// The entries of the ends of a batch that comes before all vertices are there, if all ends of its edges are there already;
+    /// `None` otherwise, and where ids are spilled.
+    ///
+    /// # Errors
+    /// What reading the database meets; `limit` beyond 4,294,967,295 vertices.
+    pub fn look_up_early(&mut self, file: &str, rule: EdgeRule, ends: &Ends) -> Result<Option<EndEntries>> {
+        if self.looks_up_many(rule) {
+            return Ok(None);
+        }
+        let mut found = Vec::with_capacity(2);
+        for (space, ids) in [(rule.source_space, &ends.sources), (rule.target_space, &ends.targets)] {
+            let entries = self.spaces[space].entries(&[ids])?.pop().unwrap_or_default();
+            for row in (0..entries.len()).filter(|row| entries[*row] == VACANT) {
+                if self.find_vertex(file, space, ids, row)?.is_none() {
+                    return Ok(None);
+                }
+            }
+            found.push(entries);
+        }
+        let [sources, targets] = found.try_into().expect("an edge has two ends");
+        Ok(Some(EndEntries { sources, targets }))
     }
 
     /// Settles ids that came twice, once all vertices are there.

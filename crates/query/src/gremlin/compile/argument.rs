@@ -7,7 +7,7 @@ use crate::gremlin::token::{Cardinality, Column, Direction, Operator as Operator
 use crate::plan::function;
 use crate::plan::merge;
 use crate::plan::operator::{By, Name, Operator, Sorting, Traversal};
-use crate::plan::predicate::{Comparison, Operand, Pattern, Predicate, TextTest};
+use crate::plan::predicate::{Operand, Pattern, Predicate, TextTest};
 use crate::randomness::Chance;
 use crate::stack::deeper;
 use crate::value::combine::Combine;
@@ -15,6 +15,7 @@ use crate::value::item::{self, Item};
 use crate::value::list;
 use crate::value::number::Arithmetic;
 use crate::value::types::ItemType;
+use evergraph_graph::filter::Comparison;
 use std::sync::Arc;
 
 /// What the texts of a predicate are.

@@ -9,8 +9,9 @@ use crate::gremlin::compile::compiler::{
 use crate::gremlin::token::Token;
 use crate::plan::function::{Function, Pop, Selected};
 use crate::plan::operator::{Operator, Test, Traversal};
-use crate::plan::predicate::{Comparison, Operand, Predicate};
+use crate::plan::predicate::{Operand, Predicate};
 use crate::value::item::{self, Item};
+use evergraph_graph::filter::Comparison;
 
 pub(super) const METHODS: &[NamedMethod] = &[
     one("has", Compiler::has),

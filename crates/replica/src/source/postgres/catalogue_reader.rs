@@ -1,4 +1,7 @@
-//! Reads the catalogue of a server: tables, keys, types and publications, all in one snapshot.
+//! Reads the catalogue of a server: publications first, then tables, keys and types in one snapshot.
+//!
+//! The server's functions about publications see what is newest, whatever the snapshot. Read before it, they cannot lack a table
+//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -24,6 +27,11 @@ const HIDES_ROWS: &str = "SELECT count(*) FILTER (WHERE p.polpermissive AND pg_g
     OR count(*) FILTER (WHERE NOT p.polpermissive) > 0 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polcmd IN ('r', '*') \
     AND EXISTS (SELECT FROM unnest(p.polroles) r(id) WHERE CASE WHEN r.id = 0 THEN true ELSE pg_has_role(r.id, 'USAGE') END)";
 
+/// The tables that inherit from a table and are no partitions.
+const CHILD_TABLES: &str = "SELECT array_agg(format('%I.%I', hn.nspname, h.relname) ORDER BY hn.nspname, h.relname) \
+    FROM pg_inherits hi JOIN pg_class h ON h.oid = hi.inhrelid JOIN pg_namespace hn ON hn.oid = h.relnamespace \
+    WHERE hi.inhparent = c.oid AND NOT h.relispartition";
+
 /// The catalogue of the database that `connection` is connected to.
 ///
 /// Cost: seven queries, in proportion to the columns of all tables.
@@ -31,8 +39,9 @@ const HIDES_ROWS: &str = "SELECT count(*) FILTER (WHERE p.polpermissive AND pg_g
 /// # Errors
 /// If the server cannot be asked, or answers what is no catalogue.
 pub fn read(connection: &mut Connection) -> SourceResult<Catalogue> {
+    let publications = publications(connection)?;
     connection.query("read the catalogue of", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-    let catalogue = read_in_transaction(connection);
+    let catalogue = read_in_transaction(connection, publications);
     // After an error this is a rollback.
     let ended = connection.query("read the catalogue of", "COMMIT");
     let catalogue = catalogue?;
@@ -40,8 +49,11 @@ pub fn read(connection: &mut Connection) -> SourceResult<Catalogue> {
     Ok(catalogue)
 }
 
-fn read_in_transaction(connection: &mut Connection) -> SourceResult<Catalogue> {
-    let mut catalogue = Catalogue { tables: tables(connection)?, ..Catalogue::default() };
+fn read_in_transaction(
+    connection: &mut Connection,
+    publications: Vec<Publication>,
+) -> SourceResult<Catalogue> {
+    let mut catalogue = Catalogue { tables: tables(connection)?, publications, ..Catalogue::default() };
     let places: BTreeMap<Oid, usize> =
         catalogue.tables.iter().enumerate().map(|(at, table)| (table.id, at)).collect();
     let mut tables = Tables { tables: &mut catalogue.tables, places };
@@ -49,7 +61,6 @@ fn read_in_transaction(connection: &mut Connection) -> SourceResult<Catalogue> {
     keys(connection, &mut tables)?;
     foreign_keys(connection, &mut tables)?;
     catalogue.types = types(connection)?;
-    catalogue.publications = publications(connection)?;
     Ok(catalogue)
 }
 
@@ -128,7 +139,8 @@ fn texts(array: &str) -> Option<Vec<Box<str>>> {
 
 fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
     let sql = format!(
-        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relreplident, i.inhparent, c.reltuples::bigint, \
+        "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relreplident, i.inhparent, ({CHILD_TABLES}), \
+         c.reltuples::bigint, \
          has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), \
          pg_has_role(c.relowner, 'USAGE'), row_security_active(c.oid) AND ({HIDES_ROWS}) \
          FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
@@ -149,6 +161,7 @@ fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
                 None => None,
                 Some(parent) => Some(parent.parse().ok()?),
             },
+            child_tables: cells.optional()?.map_or(Some(Vec::new()), texts)?,
             rows_estimate: u64::try_from(cells.number::<i64>()?).ok(),
             rights: TableRights {
                 may_read: cells.truth()?,

@@ -8,8 +8,12 @@
 //! A server sends every message by itself, so that a small transaction is half a dozen of them, microseconds apart. Waking
 //! two threads for each would cost the source more than its transaction. So a batch is handed over when it holds the end of a
 //! transaction, when it is large, or when nothing more comes; and once a transaction has begun, its rest is given a moment
-//! to arrive. Where more than 500 a second come, they are read each millisecond: several transactions then share the wake-ups,
-//! and the server, whose messages wait in the socket, wakes nobody.
+//! to arrive.
+//!
+//! Where more than 500 transactions a second come, the socket is left alone for a while behind each batch: a millisecond, at
+//! 1,000 a second two, from 2,000 on four; less where so much comes that the socket would be full. Several transactions then share the wake-ups, and the server, whose messages wait in
+//! the socket, wakes nobody. They share the processor's caches, too: where it has other work, a transaction alone costs three
+//! times as much as one behind another.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -37,12 +41,14 @@ use crate::wire::startup::Purpose;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// What the rest of a transaction is given to arrive, before each look.
 const GATHER_TIME: Duration = Duration::from_micros(30);
-/// How long the socket is left alone while many transactions come: what they are later by, at most.
+/// How long the socket is left alone at the rate from which on it is.
 const REST: Duration = Duration::from_millis(1);
+/// How many times that it is left alone at most: what transactions are later by.
+const RESTS_MAX: u32 = 4;
+/// Time between two transactions from which on it is not.
+const CLOSE: Duration = Duration::from_millis(2);
 /// Bytes of a transaction without its end that are handed over: with them the next thread has something to do.
 const PART_BYTES: usize = 32 << 10;
-/// Bytes at once that say that the socket is empty now. TLS gives 4 KiB at once, and more may be behind them.
-const FEW_BYTES: usize = 2 << 10;
 /// How long a server may take to end a stream.
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 const DOING: &str = "follow";
@@ -150,18 +156,18 @@ struct Follower<'a> {
     shared: &'a Shared,
     feedback: Feedback,
     batch: ChangeBatch,
-    /// Whether the batch holds the end of a transaction.
-    has_end: bool,
+    /// Ends of transactions in the batch.
+    ends: u32,
     /// Whether a transaction has begun whose rest follows at once.
     is_within: bool,
     /// Whether the last wait for the server was in vain.
     is_quiet: bool,
-    /// When the socket was read empty, and a batch was handed over.
+    /// When a batch was handed over last.
     handed_at: Option<Instant>,
     /// When the first bytes came after the last batch was handed over.
     filled_at: Option<Instant>,
-    /// How many bytes the last wait brought: many say that there are more.
-    received: usize,
+    /// Whether the last wait brought all that there was.
+    is_emptied: bool,
 }
 
 /// What the server sent last.
@@ -183,12 +189,12 @@ impl<'a> Follower<'a> {
             shared,
             feedback: Feedback::default(),
             batch: ChangeBatch::default(),
-            has_end: false,
+            ends: 0,
             is_within: false,
             is_quiet: false,
             handed_at: None,
             filled_at: None,
-            received: 0,
+            is_emptied: false,
         }
     }
 
@@ -209,8 +215,9 @@ impl<'a> Follower<'a> {
                     return Err(ended(doing));
                 }
                 Step::Waiting if self.is_due() => {
+                    let gathered = Gathered { ends: self.ends, bytes: self.batch.size_bytes() };
                     self.hand_over();
-                    self.rest();
+                    self.rest(gathered);
                 }
                 Step::Waiting => {
                     if self.is_within {
@@ -238,7 +245,7 @@ impl<'a> Follower<'a> {
         // Of a neighbour that writes all the time, keepalives alone come all the time.
         let is_old = || self.filled_at.is_some_and(|filled| filled.elapsed() >= POLL_INTERVAL);
         let is_large = self.batch.size_bytes() >= PART_BYTES;
-        !self.batch.is_empty() && (self.has_end || self.is_quiet || is_large || is_old())
+        !self.batch.is_empty() && (self.ends > 0 || self.is_quiet || is_large || is_old())
     }
 
     /// Gives the batch away, or keeps it if the queue stays full until there is something else to do.
@@ -246,31 +253,35 @@ impl<'a> Follower<'a> {
         let now = Instant::now();
         let deadline = self.feedback.due_at(now).min(now + POLL_INTERVAL);
         match self.shared.queue.push(std::mem::take(&mut self.batch), deadline) {
-            Ok(()) => (self.has_end, self.is_quiet, self.filled_at) = (false, false, None),
+            Ok(()) => (self.ends, self.is_quiet, self.filled_at) = (0, false, None),
             Err(batch) => self.batch = batch,
         }
     }
 
-    /// Leaves the socket alone for a while, if batches follow each other closely.
-    fn rest(&mut self) {
+    /// Leaves the socket alone for a while behind a batch that was handed over, if transactions follow each other closely.
+    fn rest(&mut self, gathered: Gathered) {
         let now = Instant::now();
         let before = self.handed_at.replace(now);
-        let is_close = |before: Instant| now.saturating_duration_since(before) < 2 * REST;
-        if self.received < FEW_BYTES && before.is_some_and(is_close) {
-            thread::sleep(REST);
+        if self.is_emptied
+            && let Some(before) = before
+            && let Some(rest) = gathered.rest(now.saturating_duration_since(before))
+        {
+            thread::sleep(rest);
         }
     }
 
     fn receive(&mut self) -> SourceResult<()> {
         let (session, socket) = self.connection.parts();
-        let received = socket.receive_within(session.space(), POLL_INTERVAL);
+        let space = session.space();
+        let space_bytes = space.len();
+        let received = socket.receive_within(space, POLL_INTERVAL);
         self.is_quiet = matches!(received, Ok(None));
         match received {
             Ok(None) => Ok(()),
             Ok(Some(0)) => Err(ended(format!("{DOING} {}", self.place))),
             Ok(Some(count)) => {
                 session.filled(count);
-                self.received = count;
+                self.is_emptied = socket.is_emptied_by(count, space_bytes);
                 self.filled_at.get_or_insert_with(Instant::now);
                 Ok(())
             }
@@ -294,7 +305,10 @@ impl<'a> Follower<'a> {
                         match TransactionEdge::of(data.message) {
                             Some(TransactionEdge::Beginning) => self.is_within = true,
                             Some(TransactionEdge::Pause) => self.is_within = false,
-                            Some(TransactionEdge::End) => (self.has_end, self.is_within) = (true, false),
+                            Some(TransactionEdge::End) => {
+                                self.ends += 1;
+                                self.is_within = false;
+                            }
                             None => {}
                         }
                         self.batch.push_message(data.start, data.log_end, data.sent_at, data.message);
@@ -356,6 +370,30 @@ impl<'a> Follower<'a> {
     }
 }
 
+/// What came between two moments at which batches were handed over.
+#[derive(Clone, Copy)]
+struct Gathered {
+    /// Ends of transactions.
+    ends: u32,
+    bytes: usize,
+}
+
+impl Gathered {
+    /// How long the socket is left alone when this came within `time`; `None` if transactions are far from each other, or as
+    /// much comes as would fill the socket meanwhile.
+    fn rest(self, time: Duration) -> Option<Duration> {
+        let time_each = time.checked_div(self.ends)?;
+        if time_each >= CLOSE {
+            return None;
+        }
+        let by_transactions = CLOSE.as_micros() / time_each.as_micros().max(1);
+        let bytes_of_rest = self.bytes as u128 * REST.as_micros() / time.as_micros().max(1);
+        let by_bytes = PART_BYTES as u128 / bytes_of_rest.max(1);
+        let rests = u32::try_from(by_transactions.min(by_bytes)).unwrap_or(RESTS_MAX).min(RESTS_MAX);
+        (rests > 0).then(|| REST * rests)
+    }
+}
+
 /// The command that begins a stream. Its grammar is not that of SQL: it knows no `E'...'`.
 fn command(request: &StreamRequest) -> SourceResult<String> {
     if request.publications.is_empty() {
@@ -383,6 +421,28 @@ pub(super) fn quoted(text: &str, quote: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_socket_is_left_alone_the_longer_the_more_transactions_come_and_never_for_few() {
+        let rest = |ends: u32, time: u64| {
+            Gathered { ends, bytes: 500 * ends as usize }.rest(Duration::from_millis(time))
+        };
+        assert_eq!(rest(0, 10), None, "keepalives alone");
+        assert_eq!((rest(1, 2), rest(50, 100)), (None, None));
+        assert_eq!(rest(16, 30), Some(REST));
+        assert_eq!(rest(1, 1), Some(2 * REST));
+        assert_eq!((rest(8, 4), rest(40, 4)), (Some(4 * REST), Some(4 * REST)));
+    }
+
+    #[test]
+    fn the_socket_is_not_left_alone_until_it_is_full() {
+        let rest = |bytes| Gathered { ends: 100, bytes }.rest(Duration::from_millis(4));
+        assert_eq!(rest(0), Some(4 * REST));
+        assert_eq!(rest(PART_BYTES), Some(4 * REST));
+        assert_eq!(rest(4 * PART_BYTES), Some(REST));
+        assert_eq!(rest(5 * PART_BYTES), None);
+        assert_eq!(Gathered { ends: u32::MAX, bytes: usize::MAX }.rest(Duration::ZERO), None);
+    }
 
     #[test]
     fn the_command_quotes_every_name() {

@@ -1,8 +1,10 @@
 //! What following a PostgreSQL server needs beyond rows and changes: its slots, publications, timelines, and its catalogue's
 //! answers about columns and partitions.
 
+use std::time::Duration;
+
 use evergraph_graph::cancel::CancelFlag;
-use postgres_protocol::escape::escape_literal;
+use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use crate::lsn::Lsn;
 use crate::mapping::server_state::ServerState;
@@ -18,6 +20,12 @@ use crate::wire::startup::Purpose;
 
 /// Attribute number of the system column `tableoid`, whose row in the catalogue is as old as its table.
 const TABLE_OID_COLUMN: i32 = -6;
+
+const FILLED_COLUMNS: &str = "look at values of new columns of";
+/// How long a look for values in one column takes.
+const SCAN_TIME_MAX: Duration = Duration::from_secs(60);
+/// What a server says of a statement that took too long.
+const QUERY_CANCELED: &str = "57014";
 
 impl PostgresSource {
     fn queries(&self) -> SourceResult<Connection> {
@@ -96,14 +104,33 @@ impl ReplicaSource for PostgresSource {
         Ok(history.and_then(|history| end_of(&history, timeline)))
     }
 
-    fn filled_columns(&mut self, table: Oid) -> SourceResult<Vec<String>> {
-        self.ask_texts(
-            "look at defaults of columns of",
-            &format!(
-                "SELECT attname FROM pg_attribute WHERE attrelid = {table} AND attnum > 0 AND NOT attisdropped \
-                 AND (atthasdef OR atthasmissing OR attidentity <> '')"
-            ),
-        )
+    fn filled_columns(&mut self, table: Oid, columns: &[Box<str>]) -> SourceResult<Vec<String>> {
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut connection = self.queries()?;
+        let names: Vec<String> = columns.iter().map(|name| escape_literal(name)).collect();
+        let names = names.join(", ");
+        // A default that was given with the column is noted at each partition (atthasmissing), also when it was taken back.
+        let sql = format!(
+            "WITH RECURSIVE part(id) AS (SELECT {table}::oid UNION SELECT i.inhrelid FROM part JOIN pg_inherits i ON i.inhparent = part.id) \
+             SELECT a.attname, format('%I.%I', n.nspname, c.relname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+             JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_type t ON t.oid = a.atttypid \
+             WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped AND a.attname IN ({names}) AND (t.typtype = 'd' \
+             OR EXISTS (SELECT FROM part JOIN pg_attribute p ON p.attrelid = part.id AND p.attname = a.attname \
+             WHERE p.atthasdef OR p.atthasmissing OR p.attnotnull OR p.attidentity <> ''))"
+        );
+        let candidates = connection.query(FILLED_COLUMNS, &sql)?;
+        connection
+            .query(FILLED_COLUMNS, &format!("SET statement_timeout = '{}s'", SCAN_TIME_MAX.as_secs()))?;
+        let mut filled = Vec::new();
+        for row in candidates {
+            let Ok([Some(column), Some(table)]) = <[_; 2]>::try_from(row) else { continue };
+            if has_old_values(&mut connection, &table, &column)? {
+                filled.push(column);
+            }
+        }
+        Ok(filled)
     }
 
     fn partition_origin(&mut self, partition: Oid) -> SourceResult<Option<PartitionOrigin>> {
@@ -119,6 +146,23 @@ impl ReplicaSource for PostgresSource {
             "true" => PartitionOrigin::Created,
             _ => PartitionOrigin::Attached,
         }))
+    }
+}
+
+/// Whether rows of `table` that are as old as the column, or as the table's newest definition, have a value in it. Younger ones are
+/// in the stream.
+fn has_old_values(connection: &mut Connection, table: &str, column: &str) -> SourceResult<bool> {
+    let (name, literal) = (escape_identifier(column), escape_literal(column));
+    // A negative age is that of a row from so long before that the numbers of transactions came round.
+    let sql = format!(
+        "SELECT EXISTS (SELECT FROM {table} r JOIN pg_class c ON c.oid = r.tableoid JOIN pg_attribute a ON a.attrelid = c.oid \
+         AND a.attname = {literal} WHERE r.{name} IS NOT NULL AND (age(r.xmin) < 0 \
+         OR age(r.xmin) >= least(age(a.xmin), age(c.xmin))))"
+    );
+    match connection.query(FILLED_COLUMNS, &sql) {
+        Ok(rows) => Ok(rows.first().and_then(|row| row.first()?.as_deref()) != Some("f")),
+        Err(error) if error.sqlstate() == Some(QUERY_CANCELED) => Ok(true),
+        Err(error) => Err(error),
     }
 }
 

@@ -21,6 +21,8 @@ use crate::wire::startup::{Binding, ClearText};
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a server may leave a small message of ours unread.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(30);
+/// Bytes of TLS at once behind which there may be more: it gives 4 KiB at once, with what encrypts them.
+const TLS_BYTES: usize = 2 << 10;
 
 /// A connection's bytes.
 #[derive(Debug)]
@@ -151,6 +153,16 @@ impl Socket {
             // Servers close without TLS's good-bye; the protocol has its own ends.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(0)),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether nothing more was there when `count` bytes were received into a space of `space_bytes`. With TLS more may be said
+    /// to be there than is.
+    #[must_use]
+    pub fn is_emptied_by(&self, count: usize, space_bytes: usize) -> bool {
+        match &self.bytes {
+            Bytes::Plain(_) => count < space_bytes,
+            Bytes::Tls(_) => count < TLS_BYTES,
         }
     }
 
@@ -374,6 +386,23 @@ impl Write for Transport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_socket_is_emptied_by_less_than_there_was_space_for_and_tls_by_less_than_it_gives_at_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let transport = || Transport::Tcp(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let socket = |bytes| Socket { bytes, binding: Binding::None, read_timeout: None };
+        let plain = socket(Bytes::Plain(transport()));
+        assert!(plain.is_emptied_by(65_535, 65_536) && !plain.is_emptied_by(65_536, 65_536));
+        let settings =
+            ConnectionSettings::from_url_and("postgres://a@h/d?sslmode=require", &|_| None).unwrap();
+        let name = ServerName::try_from("h").unwrap();
+        let connection = ClientConnection::new(tls::config(&settings.tls).unwrap(), name).unwrap();
+        let encrypted = socket(Bytes::Tls(Box::new(StreamOwned::new(connection, transport()))));
+        // 4 KiB of the socket, less what encrypts them.
+        assert!(!encrypted.is_emptied_by(3000, 65_536) && encrypted.is_emptied_by(1000, 65_536));
+    }
 
     #[test]
     fn a_password_leaves_the_machine_only_by_tls() {

@@ -15,6 +15,10 @@ final class EdgeFile {
         this.ends = numbers(path);
     }
 
+    int count() {
+        return ends.limit() / 2;
+    }
+
     int source(int edge) {
         return ends.get(2 * edge);
     }

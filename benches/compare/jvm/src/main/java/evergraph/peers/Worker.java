@@ -11,6 +11,7 @@ import java.nio.IntBuffer;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.ToLongFunction;
 
 /**
@@ -27,7 +28,7 @@ final class Worker {
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
 
     /** What is asked for; each kind of run has the fields that it needs. */
-    record Request(String run, int vertices, int from, int to, int batch, int source, String answer,
+    record Request(String run, int vertices, int from, int to, int batch, int interval, int source, String answer,
             String text, List<Integer> starts) {}
 
     /** How much of everything a run took, in seconds. */
@@ -38,6 +39,8 @@ final class Worker {
     private final IntBuffer asked;
     /** The copy that the last request for one made. */
     private SparseRows copy;
+    /** Who inserts edges by itself; null while nobody does. */
+    private Writer writer;
 
     private Worker(Engine engine, Path folder) throws IOException {
         this.engine = engine;
@@ -95,6 +98,12 @@ final class Worker {
                 }
                 yield (long) request.to() - request.from();
             }
+            case "write" -> {
+                writer = new Writer(request.batch(), request.interval());
+                writer.start();
+                yield 0L;
+            }
+            case "rest" -> writer.end();
             case "bytes" -> engine.bytes();
             case "neighbors" -> counted(this::neighborsSum);
             case "query" -> request.starts().stream().mapToLong(start -> engine.query(request.text(), start)).sum();
@@ -119,6 +128,51 @@ final class Worker {
             }
             default -> throw new IllegalArgumentException("no run " + request.run());
         };
+    }
+
+    /** Inserts the edges again from the first one on, a transaction each so many milliseconds, beside requests. */
+    private final class Writer extends Thread {
+        private final int batch;
+        private final int interval;
+        private volatile boolean over;
+        private volatile RuntimeException failure;
+        private long inserted;
+
+        Writer(int batch, int interval) {
+            this.batch = batch;
+            this.interval = interval;
+        }
+
+        @Override
+        public void run() {
+            int from = 0;
+            long due = System.nanoTime();
+            try {
+                while (!over) {
+                    engine.insert(edges, from, from + batch);
+                    inserted += batch;
+                    from = from + 2 * batch <= edges.count() ? from + batch : 0;
+                    due += interval * 1_000_000L;
+                    LockSupport.parkNanos(due - System.nanoTime());
+                }
+            } catch (RuntimeException error) {
+                failure = error;
+            }
+        }
+
+        /** Ends it; how many edges it inserted. */
+        long end() {
+            over = true;
+            try {
+                join();
+            } catch (InterruptedException error) {
+                throw new IllegalStateException(error);
+            }
+            if (failure != null) {
+                throw failure;
+            }
+            return inserted;
+        }
     }
 
     private Long counted(ToLongFunction<Adjacency> body) {

@@ -43,6 +43,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const GATHER_TIME: Duration = Duration::from_micros(30);
 /// How long the socket is left alone at the rate from which on it is.
 const REST: Duration = Duration::from_millis(1);
+/// Bytes that may come meanwhile. More come of a backlog, whose sender would wait for who rests: what is measured then is its own rest.
+const REST_BYTES_MAX: usize = 16 << 10;
 /// How many times that it is left alone at most: what transactions are later by.
 const RESTS_MAX: u32 = 4;
 /// Time between two transactions from which on it is not.
@@ -388,7 +390,7 @@ impl Gathered {
         }
         let by_transactions = CLOSE.as_micros() / time_each.as_micros().max(1);
         let bytes_of_rest = self.bytes as u128 * REST.as_micros() / time.as_micros().max(1);
-        let by_bytes = PART_BYTES as u128 / bytes_of_rest.max(1);
+        let by_bytes = REST_BYTES_MAX as u128 / bytes_of_rest.max(1);
         let rests = u32::try_from(by_transactions.min(by_bytes)).unwrap_or(RESTS_MAX).min(RESTS_MAX);
         (rests > 0).then(|| REST * rests)
     }
@@ -431,16 +433,16 @@ mod tests {
         assert_eq!((rest(1, 2), rest(50, 100)), (None, None));
         assert_eq!(rest(16, 30), Some(REST));
         assert_eq!(rest(1, 1), Some(2 * REST));
-        assert_eq!((rest(8, 4), rest(40, 4)), (Some(4 * REST), Some(4 * REST)));
+        assert_eq!((rest(8, 4), rest(32, 4)), (Some(4 * REST), Some(4 * REST)));
     }
 
     #[test]
     fn the_socket_is_not_left_alone_until_it_is_full() {
         let rest = |bytes| Gathered { ends: 100, bytes }.rest(Duration::from_millis(4));
         assert_eq!(rest(0), Some(4 * REST));
-        assert_eq!(rest(PART_BYTES), Some(4 * REST));
-        assert_eq!(rest(4 * PART_BYTES), Some(REST));
-        assert_eq!(rest(5 * PART_BYTES), None);
+        assert_eq!(rest(REST_BYTES_MAX), Some(4 * REST));
+        assert_eq!(rest(4 * REST_BYTES_MAX), Some(REST));
+        assert_eq!(rest(5 * REST_BYTES_MAX), None);
         assert_eq!(Gathered { ends: u32::MAX, bytes: usize::MAX }.rest(Duration::ZERO), None);
     }
 

@@ -21,6 +21,8 @@
 #   REPLICA_PARTS     of `make bench-replica`: freshness, large, sustained, applying, source, analytics, split, copy, orders, network, interactive (default: all)
 #   REPLICA_FLAGS     of `make bench-replica`: --replica-quick, --replica-rounds 5, --replica-accounts 1000000, --replica-rates 100,5000,
 #                     --replica-unsynced (PostgreSQL with fsync=off); --interactive FOLDER of LDBC's interactive workload, for the parts network and interactive
+#   MAPPED_DIR        folder on persistent memory for `make bench-mapped` (default: /dev/shm, with --emulate-dax); ENGINES_FLAGS go to it, too:
+#                     --scale 20, --rounds 9, --mapped-degrees 16
 #   GAPBS_DIR         folder of GAPBS' built programs (pr, bfs, sssp, cc, bc, tc, converter), to run beside our kernels
 #   DEMO_FLAGS        passed to tools/demo-disk: --scale 21, --memory-limit 96MiB, --dir /disk/demo, --keep
 #   BENCH_FLAGS       passed to `evergraph bench transactions`: --quick, --minutes 10, --only recovery, ...
@@ -57,7 +59,7 @@ SCHEDULES := $(wildcard crates/*/tests/schedules_*.rs)
 # engines beside us are the one thing that `make bench-smoke` adds.
 WORKSPACE := --workspace --exclude evergraph-benches
 # Our crates as they are built for a test that runs them for a moment only.
-UNOPTIMISED := $(foreach crate,algorithms analysis engines graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
+UNOPTIMISED := $(foreach crate,algorithms analysis bodies engines graph memory-engine query storage,--config profile.dev.package.evergraph-$(crate).opt-level=0)
 PLANTED = CARGO_FLAGS="$(CARGO_FLAGS)" $(CARGO) test $(CARGO_FLAGS) $(QUIET) --workspace --test planted --
 
 ifdef V
@@ -85,7 +87,7 @@ NATIVE := PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1
 
 .DEFAULT_GOAL := help
 .PHONY: compare help demo demo-disk test check docs planted-bugs sanitizers crash fuzz kill soak bench bench-engines bench-smoke \
-    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-python bench-gnn bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
+    bench-disk bench-disk-peers bench-machine bench-builds bench-transactions bench-server bench-replica bench-mapped bench-python bench-gnn bench-jvm bench-queries jvm-peers build install clean toolchain linters python gremlin-drivers \
     python-package networkx-suite compare-python compare-package packages pyg wheel replica-long gremlin-test tinkerpop tinkerpop-server \
     differential container-test
 
@@ -111,10 +113,10 @@ test: toolchain python gremlin-drivers python-package gremlin-test ## Run every 
 ifneq ($(SCHEDULES),)
 	@echo "== thread schedules, explored by shuttle (in a build of its own)"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg shuttle" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-storage -p evergraph-memory-engine -p evergraph-disk-engine --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
+	    -p evergraph-storage -p evergraph-memory-engine -p evergraph-disk-engine -p evergraph-mapped-engine -p evergraph-packed --test 'schedules_*' --target-dir "$(BUILT)/shuttle" 2>&1 | $(SUMMARY)
 	@echo "== orders of memory, explored by loom"
 	$(Q)CARGO_TERM_COLOR=never RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test $(CARGO_FLAGS) \
-	    -p evergraph-memory-engine -p evergraph-disk-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
+	    -p evergraph-memory-engine -p evergraph-disk-engine -p evergraph-mapped-engine --test weak_orders --target-dir "$(BUILT)/loom" 2>&1 | $(SUMMARY)
 	@echo "== planted bugs: each must make a test fail"
 	$(Q)$(PLANTED) --quiet
 endif
@@ -183,12 +185,13 @@ check: toolchain linters python-package ## Check format, lints, documentation an
 # The simulation on each engine is a test of its own.
 SIMULATED_memory := no_power_cut_and_no_fault_breaks_a_promise
 SIMULATED_disk := no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine
-crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n; ENGINE=disk or memory for one
-	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk or memory" >&2; exit 1; }
+SIMULATED_mapped := no_power_cut_and_no_fault_breaks_a_promise_of_the_mapped_engine
+crash: toolchain ## Cut the power of simulated disks: a million times, or IMAGES=n; from SEED=n; ENGINE=disk, mapped or memory for one
+	@test -n "$(SIMULATED_$(or $(ENGINE),memory))" || { echo "there is no engine $(ENGINE): disk, mapped or memory" >&2; exit 1; }
 	@echo "== $(or $(IMAGES),1000000) images of disks whose power failed, of each engine (the first time builds the test: a minute)"
 	$(Q)EVERGRAPH_SIM_IMAGES="$(or $(IMAGES),1000000)" EVERGRAPH_SIM_SEED="$(or $(SEED),$(shell date +%s))" \
 	    $(CARGO) test $(CARGO_FLAGS) $(QUIET) -p evergraph-engines --test simulation -- --nocapture --test-threads 1 --exact \
-	    $(foreach engine,$(or $(ENGINE),memory disk),$(SIMULATED_$(engine)))
+	    $(foreach engine,$(or $(ENGINE),memory disk mapped),$(SIMULATED_$(engine)))
 
 fuzz: toolchain ## Fuzz every decoder: 60 s each, or SECONDS=n; TARGET=name for one
 	$(Q)CARGO="$(CARGO)" FUZZ_SECONDS="$(SECONDS)" TARGET="$(TARGET)" INPUT="$(INPUT)" KEEP="$(KEEP)" tools/fuzz
@@ -209,9 +212,11 @@ replica-long: toolchain ## Long tests of the replica: 20,000 power cuts, 1,000 k
 	@echo "== $(or $(CHANGES),50000) random changes of Pagila, Northwind, SNB and a schema of every type, beside SQL"
 	$(Q)EVERGRAPH_REPLICA_CHANGES=$(or $(CHANGES),50000) EVERGRAPH_REPLICA_SEED=$(or $(SEED),1) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test follow -- --nocapture beside_sql::
-	@echo "== a reader that pauses for 90 seconds, beyond wal_sender_timeout"
+	@echo "== a reader, and a thread that applies, that pause for 90 seconds, beyond wal_sender_timeout"
 	$(Q)EVERGRAPH_REPLICA_PAUSE_SECONDS=90 $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
 	    --test postgres -- --nocapture --exact faults::a_paused_reader_survives_the_senders_time_limit
+	$(Q)EVERGRAPH_REPLICA_PAUSE_SECONDS=90 $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) \
+	    --test follow -- --nocapture --exact postgres::an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and_loses_nothing
 	@echo "== a transaction of three million rows, rolled back and committed"
 	$(Q)EVERGRAPH_REPLICA_LARGE_ROWS=$(or $(ROWS),3000000) $(CARGO) test $(CARGO_FLAGS) $(QUIET) $(WORKSPACE) --test large -- --nocapture
 
@@ -271,6 +276,12 @@ bench-replica: toolchain ## Measure a replica of a private PostgreSQL beside a r
 	        echo "   skipped: Maven couldn't fetch or build Neo4j: see above" >&2; }; \
 	else echo "   skipped: Neo4j, beside the part orders, needs a JDK (17 or newer) and Maven" >&2; fi
 	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" --only replica --replica-jvm "$(BUILT)/jvm" $(if $(REPLICA_PARTS),--replica-parts $(REPLICA_PARTS)) $(REPLICA_FLAGS)
+
+bench-mapped: override ENGINES_FLAGS += --only mapped --folder $(or $(MAPPED_DIR),/dev/shm) $(if $(MAPPED_DIR),,--emulate-dax)
+bench-mapped: toolchain ## Measure raw edges in mapped files; on persistent memory with MAPPED_DIR, else in DRAM (20 minutes)
+	@echo "== the harness, as users get evergraph (the first build takes ten minutes)"
+	$(Q)$(CARGO) build $(CARGO_FLAGS) $(QUIET) --profile dist --workspace --bin evergraph-benches
+	$(Q)"$(ENGINES)" --output "$(BUILT)/bench" $(ENGINES_FLAGS)
 
 bench-machine: build ## Measure this machine alone, as `evergraph bench` does for users
 	$(Q)"$(BUILT)/release/evergraph" bench

@@ -223,6 +223,8 @@ pub const GOALS: &[Goal] = &[
     alone("server.start", AtMost(1.0)),
     alone("replica.freshness.later.p50.rate_1000", AtMost(0.5e-3)),
     alone("replica.freshness.later.p99.rate_1000", AtMost(2e-3)),
+    alone("replica.freshness.later.p50.small_1000", AtMost(0.5e-3)),
+    alone("replica.freshness.later.p99.small_1000", AtMost(2e-3)),
     claimed(
         "GART (2023), table 2, freshness: 18 ms, epochs of 15 ms included",
         alone("replica.freshness.max.rate_1000", AtMost(18e-3)),
@@ -283,6 +285,14 @@ pub const GOALS: &[Goal] = &[
     claimed(
         "GART (2023), figure 14a: column families read one property 5.9x as fast as rows",
         against("layouts.read.*", &[baseline::RECORDS], AtLeast(1.0 / 1.5)),
+    ),
+    claimed(
+        "DGAP (2023), table 3: 1.86 to 2.59 million edges/s by one writer",
+        alone("mapped.insert.degree_16.threads_1", AtLeast(1_900_000.0)),
+    ),
+    claimed(
+        "DGAP (2023), figure 7: PageRank 1.37x the time on CSR",
+        against("mapped.pagerank.*", STATIC, AtMost(1.4)),
     ),
     against("jvm.walks.*", &["tinkergraph"], AtMost(0.2)),
     against("jvm.reached.*", &["tinkergraph"], AtMost(0.2)),

@@ -6,6 +6,7 @@
 //! ablation_plan  the same of its ablations               workload/  what is measured, a file a part
 //! server_plan    the same of a server                    goals      what should be reached, in one table
 //! replica_plan   the same of a replica
+//! mapped_plan    the same of raw edges in mapped files
 //! edges          which edges, in which order             results    results.json
 //! graph_file     edges of files in place of R-MAT        table, plot   the same for people
 //! race           who runs when; ratios
@@ -22,6 +23,7 @@ mod edges;
 mod engine;
 mod goals;
 mod graph_file;
+mod mapped_plan;
 mod memory_group;
 mod plan;
 mod plot;
@@ -38,6 +40,7 @@ mod workload;
 use crate::disk_plan::DiskArguments;
 use crate::engine::kind::Kind;
 use crate::graph_file::{FileGraph, GraphPath, Growth};
+use crate::mapped_plan::MappedArguments;
 use crate::plan::{Part, Plan, Work};
 use crate::replica_plan::ReplicaArguments;
 use crate::results::Results;
@@ -106,6 +109,8 @@ struct Arguments {
     server: ServerArguments,
     #[command(flatten)]
     replica: ReplicaArguments,
+    #[command(flatten)]
+    mapped: MappedArguments,
 }
 
 fn main() -> ExitCode {
@@ -145,6 +150,7 @@ fn measure(arguments: &Arguments, results: &mut Results, path: &Path) -> Result<
     arguments.disk.apply_to(&mut plan.disk);
     arguments.server.apply_to(&mut plan.server);
     arguments.replica.apply_to(&mut plan.replica);
+    arguments.mapped.apply_to(&mut plan.mapped);
     plan.distributions.clone_from(&arguments.linkbench);
     plan.disk.distributions.clone_from(&arguments.linkbench);
     plan.walks.clone_from(&arguments.grateful_dead);

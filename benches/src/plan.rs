@@ -2,6 +2,7 @@
 
 use crate::disk_plan::DiskPlan;
 use crate::graph_file::FileGraph;
+use crate::mapped_plan::MappedPlan;
 use crate::race::Race;
 use crate::replica_plan::ReplicaPlan;
 use crate::results::{Heading, Results};
@@ -60,6 +61,8 @@ pub enum Part {
     Server,
     /// A database that follows PostgreSQL, beside a reader that only decodes; if it is chosen.
     Replica,
+    /// Stores of raw edges in mapped files, beside a static array; if it is chosen.
+    Mapped,
 }
 
 /// How much is measured.
@@ -99,6 +102,8 @@ pub struct Plan {
     pub server: ServerPlan,
     /// What is measured of a replica.
     pub replica: ReplicaPlan,
+    /// What is measured of stores of raw edges in mapped files.
+    pub mapped: MappedPlan,
     /// What everything random follows from.
     pub seed: u64,
 }
@@ -125,6 +130,7 @@ impl Plan {
             disk: DiskPlan::full(),
             server: ServerPlan::full(),
             replica: ReplicaPlan::full(),
+            mapped: MappedPlan::full(),
             seed: 1,
         }
     }
@@ -143,6 +149,7 @@ impl Plan {
             disk: DiskPlan::smoke(),
             server: ServerPlan::smoke(),
             replica: ReplicaPlan::smoke(),
+            mapped: MappedPlan::smoke(),
             ..Self::full(11)
         }
     }

@@ -52,6 +52,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/following.md", _page("Replicas", _docstring("following"), "replica", "Replica", "Epoch")
     mapping = ("propose_mapping", "check_mapping", "Finding", "RgMapping")
     yield "reference/mapping.md", _page("Mappings", _docstring("mapping"), *mapping)
+    yield "reference/packed.md", _page("Packed graphs", _docstring("packed"), "PackedGraph", "PackedView")
     yield "reference/progress.md", _page("Progress", _docstring("progress"))
 
 
@@ -73,6 +74,7 @@ def _overview() -> str:
             ("Errors", "errors", "What can go wrong, by what to do about it"),
             ("Replicas", "following", "Databases that follow a PostgreSQL database"),
             ("Mappings", "mapping", "What rows of a PostgreSQL database become as vertices and edges"),
+            ("Packed graphs", "packed", "Raw edges on persistent memory, without transactions"),
             ("Progress", "progress", "Bars, callbacks, and how to stop"),
         ]
     )

@@ -26,7 +26,7 @@ types of properties, ``evergraph.errors`` the exceptions, and ``evergraph.progre
 
 from evergraph._native import __version__
 from evergraph.algorithms import Condition
-from evergraph.database import Database, check_files, open, salvage  # noqa: A004 - eg.open is the name
+from evergraph.database import Database, open  # noqa: A004 - eg.open is the name
 from evergraph.errors import (
     BusyError,
     CancelledError,
@@ -47,7 +47,9 @@ from evergraph.errors import (
 )
 from evergraph.following import Epoch, Replica, replica
 from evergraph.lists import CompactCsr, CsrPiece
+from evergraph.maintenance import check_files, salvage
 from evergraph.mapping import Finding, RgMapping, check_mapping, propose_mapping
+from evergraph.packed import PackedGraph, PackedView
 from evergraph.picture import Picture
 from evergraph.query import Results
 from evergraph.remote import RemoteDatabase, RemoteTransaction, connect
@@ -78,6 +80,8 @@ __all__ = [
     "IoError",
     "LimitError",
     "NotFoundError",
+    "PackedGraph",
+    "PackedView",
     "Picture",
     "Property",
     "RemoteDatabase",

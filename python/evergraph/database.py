@@ -1,4 +1,4 @@
-"""Database: opening, transactions, snapshots, queries, and maintenance."""
+"""Database: opening, transactions, snapshots, and queries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from evergraph._html import paragraph
 from evergraph.errors import InvalidError
 from evergraph.files import Files
 from evergraph.handle import Handle, state_of
+from evergraph.indexes import Indexes
 from evergraph.loading import Loading
+from evergraph.maintenance import Engine, Maintenance
 from evergraph.progress import Progress, shown
 from evergraph.query import Results, query_settings, results_of, variables_of
-from evergraph.reader import index_kind, of_edges
 from evergraph.snapshot import Snapshot
 from evergraph.transaction import Transaction
 
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from evergraph.files import StrPath
     from evergraph.services import Services
 
-__all__ = ["Database", "check_files", "open", "salvage"]
+__all__ = ["Database", "open"]
 
 T = TypeVar("T")
-Engine: TypeAlias = Literal["memory", "disk"]
 Durability: TypeAlias = Literal["sync", "interval", "none"]
 Isolation: TypeAlias = Literal["snapshot", "serializable"]
 
@@ -60,11 +60,11 @@ def open(  # noqa: A001 - as the standard library's modules do
     path : path, optional
         A directory, created if it does not exist. Without a path the database is in memory, and is gone when its
         last handle closes.
-    engine : {"memory", "disk"}, optional
+    engine : {"memory", "disk", "mapped"}, optional
         Where the graph of a new database is kept: in memory, with its log and checkpoints on disk (the
-        default), or on disk within a memory limit, for a graph larger than memory. An existing database knows
-        its engine; naming another one is an error, and ``Database.convert`` changes it. See the guide, "Graphs
-        larger than memory".
+        default); on disk within a memory limit, for a graph larger than memory; or in mapped files, for one that
+        fits in memory and opens without being read. An existing database knows its engine; naming another one is
+        an error, and ``Database.convert`` changes it. See the guide, "Choose an engine".
     durability : {"sync", "interval", "none"}, optional
         When a commit returns: when it is on disk (the default), or when it is visible to others, with a sync every
         `sync_interval` seconds (0.1) or none.
@@ -82,7 +82,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         Seconds that a commit may wait for merges that are behind: 10 by default.
     memory_limit : int, optional
         Bytes of memory. With the disk engine it limits everything that the database takes: half of the machine's
-        memory by default, at least 64 MiB. With the memory engine it limits what algorithms and queries take
+        memory by default, at least 64 MiB. With the others it limits what algorithms and queries take
         together in addition to the graph; no limit by default.
     io_threads : int, optional
         Threads that read pages of a database of the disk engine: 8 by default.
@@ -120,8 +120,8 @@ def open(  # noqa: A001 - as the standard library's modules do
     ...     db.stats()["vertices"]
     {}
     """
-    if path is None and engine == "disk":
-        raise InvalidError('engine="disk": a database on disk needs a path')
+    if path is None and engine in ("disk", "mapped"):
+        raise InvalidError(f'engine="{engine}": a database in files needs a path')
     if read_only:
         raise InvalidError(
             "read_only=True: a database is opened to write, by one process at a time; take a backup and open that"
@@ -147,52 +147,7 @@ def open(  # noqa: A001 - as the standard library's modules do
         return Database(_native.open(None if path is None else os.fspath(path), settings, told))
 
 
-def check_files(path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-    """Check a database that no process has open: its files, then the graph in them.
-
-    Returns
-    -------
-    dict
-        ``findings``, a list of str, empty if everything is valid; ``findings_count``, and counts of what was
-        checked.
-    """
-    with shown(progress) as told:
-        return _native.check_files(os.fspath(path), told)
-
-
-def salvage(path: StrPath, target: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-    """Write the verified data of a damaged database, which no process has open, to a new one.
-
-    Vertex ids, names and indexes stay the same. Not a byte at `path` is changed.
-
-    Parameters
-    ----------
-    path : path
-        The damaged database.
-    target : path
-        The folder of the new database, which must be new or empty.
-    progress
-        See ``evergraph.progress``.
-
-    Returns
-    -------
-    dict
-        ``complete``, whether nothing is missing; ``losses``, a list of str, the damaged data and the consequences;
-        ``vertices``, ``edges`` and ``bytes_written`` of the new database; ``through``, the last commit in it; and
-        ``commits_left``, the number of commits that verify but come after a missing one, and were not applied.
-
-    Raises
-    ------
-    CorruptionError
-        If the names of labels, types and properties are lost.
-    InvalidError
-        If `target` is not empty.
-    """
-    with shown(progress) as told:
-        return _native.salvage(os.fspath(path), os.fspath(target), told)
-
-
-class Database(Loading, Files, Handle):
+class Database(Loading, Files, Indexes, Maintenance, Handle):
     """A handle of an open graph database. Any thread may use it.
 
     ``evergraph.open`` returns one. As a context manager it closes at the end.
@@ -238,8 +193,8 @@ class Database(Loading, Files, Handle):
 
     @property
     def engine(self) -> Engine:
-        """Where the graph is kept: "memory" or "disk"."""
-        return "disk" if self._native.engine == "disk" else "memory"
+        """Where the graph is kept: "memory", "disk" or "mapped"."""
+        return self._native.engine
 
     @property
     def durability(self) -> str:
@@ -441,55 +396,6 @@ class Database(Loading, Files, Handle):
         )
         return self._native.profile(text, variables_of(bindings, variables), settings)
 
-    def create_index(
-        self,
-        name: str,
-        key: str,
-        *,
-        unique: bool = False,
-        ordered: bool = False,
-        newest_first: bool = False,
-        of: Literal["vertices", "edges"] = "vertices",
-        progress: Progress = None,
-    ) -> bool:
-        """Build an index while others read and write.
-
-        Parameters
-        ----------
-        name : str
-            The label, or with ``of="edges"`` the edge type.
-        key : str
-            The property.
-        unique : bool
-            Whether at most one vertex or edge may have each value.
-        ordered : bool
-            Whether the index also finds ranges.
-        newest_first : bool
-            Whether to declare an edge type newest-first by the property
-            (``Transaction.declare_newest_first``); with ``of="edges"``, and neither unique nor ordered. With the
-            disk engine an index is built, by which the newest edges of a vertex are read without its others. With
-            the memory engine lists have that order themselves.
-
-        Returns
-        -------
-        bool
-            Whether the index is new.
-
-        Raises
-        ------
-        InvalidError
-            If the index is to be unique and a value occurs twice; the message names five such values and their
-            holders. If it is of two kinds.
-
-        Examples
-        --------
-        >>> db.create_index("KNOWS", "since", ordered=True, of="edges")
-        True
-        """
-        kind = index_kind(ordered=ordered, newest_first=newest_first) or "hash"
-        with shown(progress) as told:
-            return self._native.create_index(name, of_edges(of), key, kind, unique, told)
-
     def delete_vertex_in_parts(self, vertex: int, *, progress: Progress = None) -> int:
         """Delete a vertex with all its edges in as many transactions as it takes.
 
@@ -514,132 +420,6 @@ class Database(Loading, Files, Handle):
         """
         with shown(progress) as told:
             return self._native.delete_vertex_in_parts(int(vertex), told)
-
-    def drop_index(
-        self,
-        name: str,
-        key: str,
-        *,
-        ordered: bool | None = None,
-        newest_first: bool = False,
-        of: Literal["vertices", "edges"] = "vertices",
-    ) -> None:
-        """Drop an index; `ordered` and `newest_first` choose one if there are several.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such index.
-        """
-        kind = index_kind(ordered=ordered, newest_first=newest_first)
-        self._native.drop_index(name, of_edges(of), key, kind)
-
-    def indexes(self) -> list[dict[str, Any]]:
-        """All indexes, each with its subject, kind and size.
-
-        Examples
-        --------
-        >>> [(index["name"], index["key"], index["unique"]) for index in db.indexes()]
-        [('Person', 'name', True), ('Person', 'born', False)]
-        """
-        return self._native.indexes()
-
-    def stats(self) -> dict[str, Any]:
-        """Counts and sizes: vertices by label, edges by type, commits, conflicts, bytes of memory and log.
-
-        ``oldest_snapshot`` is the commit that the oldest snapshot or transaction reads,
-        ``oldest_snapshot_seconds`` how long the oldest snapshot has been open, and ``oldest_transaction`` the
-        commit at which the oldest transaction began; ``None`` without one.
-
-        ``reserved`` has the bytes reserved below ``memory_limit``, by purpose. With the disk engine ``tree``
-        has its ``levels`` of files, from the newest, each with ``files``, ``topology_bytes``,
-        ``property_bytes`` and ``pages_read``; its ``cache``, ``lists`` with the pages that were read for each,
-        ``memory_graphs`` and why each is kept, ``pinned`` files that only snapshots read, ``flushes``,
-        ``compactions``, ``write_amplification`` and ``stalls``. It is ``None`` with the memory engine. What
-        counts, counts since the database was opened.
-
-        Examples
-        --------
-        >>> db.stats()["edges"]
-        {'KNOWS': 3}
-        """
-        return self._native.stats()
-
-    def check(self, *, progress: Progress = None) -> dict[str, Any]:
-        """Check the graph of a snapshot taken now, while others read and write.
-
-        Checks that lists are sorted, that both sides of every edge agree, that its ends exist, and that indexes
-        match a scan.
-
-        Returns
-        -------
-        dict
-            ``findings``, a list of str, empty if everything is valid; ``findings_count``, and counts of what was
-            checked.
-
-        Examples
-        --------
-        >>> db.check()["findings"]
-        []
-        """
-        with shown(progress) as told:
-            return self._native.check(told)
-
-    def backup(self, path: StrPath, *, progress: Progress = None) -> dict[str, Any]:
-        """Copy everything that is committed now to a new directory, while others read and write.
-
-        The copy is a database: to restore it, open it.
-
-        Returns
-        -------
-        dict
-            ``vertices``, ``edges``, ``bytes_written``.
-
-        Raises
-        ------
-        InvalidError
-            If `path` is not empty.
-        """
-        with shown(progress) as told:
-            return self._native.backup(os.fspath(path), told)
-
-    def convert(self, path: StrPath, *, engine: Engine, progress: Progress = None) -> dict[str, Any]:
-        """Write the graph as it is now to a new database of an engine, while others read and write.
-
-        Vertices and edges keep their ids; properties, names and indexes are the same. This database is not
-        changed. A database in memory becomes one on disk by it.
-
-        Parameters
-        ----------
-        path : path
-            The folder of the new database, which must be new or empty.
-        engine : {"memory", "disk"}
-            The engine of the new database.
-        progress
-            See ``evergraph.progress``.
-
-        Returns
-        -------
-        dict
-            ``vertices``, ``edges``, ``bytes_written``.
-
-        Raises
-        ------
-        InvalidError
-            If `path` is not empty.
-        """
-        with shown(progress) as told:
-            return self._native.convert(os.fspath(path), engine, told)
-
-    def checkpoint(self) -> int:
-        """Write changes to files, so that opening need not replay a long log. Others may read and write.
-
-        Returns
-        -------
-        int
-            Number of bytes written.
-        """
-        return self._native.checkpoint()
 
     def __repr__(self) -> str:
         """Say where it is."""

@@ -159,13 +159,16 @@ class Replica(Database):
     def wait(self, position: str | None = None, timeout: float | None = None) -> bool:
         """Wait until the graph has what the source has up to a position.
 
+        The source is compared with what is here before anything counts, so that another server, or a slot
+        that is gone, is an error and no answer.
+
         Parameters
         ----------
         position : str, optional
             A position in the source's log, such as ``"16/B374D848"`` (``SELECT pg_current_wal_lsn()`` after a
             ``COMMIT``); by default its end now.
         timeout : float, optional
-            Seconds to wait at most.
+            Seconds to wait at most; by default as long as it takes, also while the source cannot be followed.
 
         Returns
         -------

@@ -65,19 +65,28 @@ class PostgresServer:
         data = folder / "data"
         made = ["-D", f"{data}", "-U", "postgres", "-A", "scram-sha-256", f"--pwfile={secret}", "--no-sync"]
         self._run([f"{programs / 'initdb'}", *made])
+        settings = ["listen_addresses=127.0.0.1", "wal_level=logical", "fsync=off", "shared_buffers=32MB"]
+        options = [option for setting in (*settings, *more_settings) for option in ("-c", setting)]
+        # Somebody else may take the port before the server does.
+        while not self._start(["-D", f"{data}", "-k", f"{folder}", *options]):
+            pass
+
+    def _start(self, arguments: list[str]) -> bool:
+        """Start it on a port that is free now, unless that is taken by then."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        settings = ["listen_addresses=127.0.0.1", "wal_level=logical", "fsync=off", "shared_buffers=32MB"]
-        options = [option for setting in (*settings, *more_settings) for option in ("-c", setting)]
-        command = [f"{programs / 'postgres'}", "-D", f"{data}", "-p", f"{self.port}", "-k", f"{folder}", *options]
-        with (folder / "log").open("w") as log:
-            self._process = subprocess.Popen(command, cwd=folder, user=self._user, stdout=log, stderr=log)
+        command, said = [f"{self.programs / 'postgres'}", "-p", f"{self.port}", *arguments], self._folder / "log"
+        with said.open("w") as log:
+            self._process = subprocess.Popen(command, cwd=self._folder, user=self._user, stdout=log, stderr=log)
         deadline = time.monotonic() + 60
         while self._psql("postgres", "SELECT 1", check=False).returncode != 0:
-            assert self._process.poll() is None, (folder / "log").read_text()
-            assert time.monotonic() < deadline, (folder / "log").read_text()
+            if self._process.poll() is not None and "Address already in use" in said.read_text():
+                return False
+            assert self._process.poll() is None, said.read_text()
+            assert time.monotonic() < deadline, said.read_text()
             time.sleep(0.1)
+        return True
 
     def url(self, database: str) -> str:
         """The URL of a database, for the superuser, whose password is in PGPASSWORD."""

@@ -51,7 +51,17 @@ def public(thing: object) -> list[str]:
 
 @pytest.mark.parametrize(
     "thing",
-    [eg.Database, eg.Snapshot, eg.Transaction, eg.RemoteDatabase, eg.RemoteTransaction, eg.Replica, eg.RgMapping],
+    [
+        eg.Database,
+        eg.PackedGraph,
+        eg.PackedView,
+        eg.RemoteDatabase,
+        eg.RemoteTransaction,
+        eg.Replica,
+        eg.RgMapping,
+        eg.Snapshot,
+        eg.Transaction,
+    ],
 )
 def test_everything_public_is_documented(thing: type) -> None:
     assert thing.__doc__

@@ -169,31 +169,40 @@ def test_ctrl_c_stops_long_work(large: eg.Database) -> None:
     # In the background of a shell it would be ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
     began = time.monotonic()
+
+    def ask() -> None:
+        # Not before, or it might come while nobody expects it yet.
+        timer.start()
+        snapshot.betweenness()
+
     try:
         with pytest.raises(KeyboardInterrupt):
-            snapshot.betweenness()
+            ask()
     finally:
         signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert snapshot.wcc().num_rows == 100_000
 
 
 def test_other_threads_run_while_an_algorithm_does(large: eg.Database) -> None:
-    ticks = 0
-    done = threading.Event()
+    def ticks_beside(iterations: int) -> int:
+        done = threading.Event()
 
-    def rank() -> None:
-        large.snapshot().pagerank(iterations=100)
-        done.set()
+        def rank() -> None:
+            large.snapshot().pagerank(iterations=iterations)
+            done.set()
 
-    thread = threading.Thread(target=rank)
-    thread.start()
-    while not done.wait(0.001):
-        ticks += 1
-    thread.join()
-    assert ticks > 5
+        thread = threading.Thread(target=rank)
+        thread.start()
+        ticks = 0
+        while not done.wait(0.001):
+            ticks += 1
+        thread.join()
+        return ticks
+
+    # On a fast machine, or one that is busy, the work has to be longer.
+    assert any(ticks_beside(iterations) > 5 for iterations in (100, 400, 1600, 6400))
 
 
 def test_progress_is_told_and_may_stop_the_work(large: eg.Database) -> None:
@@ -241,10 +250,10 @@ def test_a_database_in_memory_has_limits_and_an_isolation_too() -> None:
         first.commit()
         with pytest.raises(eg.ConflictError):
             second.commit()
-    with eg.open(transaction_timeout=0.5) as db:
+    with eg.open(transaction_timeout=2.0) as db:
         made = people(db)
         slow = db.begin()
-        time.sleep(0.6)
+        time.sleep(2.1)
         with pytest.raises(eg.LimitError, match="time"):
             slow.get(made.ada, "born")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import gc
@@ -269,7 +270,7 @@ def test_results_are_made_while_they_are_fetched() -> None:
     assert db.query("g.V().values('at')").first() == 0
     with pytest.raises(eg.LimitError, match=r"timeout of 0\.2 s"):
         db.query(endless, timeout=0.2).to_list()
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
 
 
 def test_one_and_first_say_what_there_is(circle: People) -> None:
@@ -345,22 +346,27 @@ def test_collected_results_let_go_of_their_snapshot(circle: People) -> None:
 def test_results_belong_to_one_thread_at_a_time_and_memory_is_limited(circle: People) -> None:
     with pytest.raises(eg.LimitError, match="memory"):
         circle.db.query("g.V().repeat(both()).times(12).path().fold()", memory_limit=10_000).to_list()
-    rows = circle.db.query("g.V().repeat(__.both()).times(26).path().count()", timeout=2)
-    said: list[BaseException] = []
 
-    def fetch() -> None:
-        try:
+    def fetch(rows: eg.Results) -> None:
+        with contextlib.suppress(eg.EvergraphError):
             rows.to_list()
-        except eg.EvergraphError as error:
-            said.append(error)
 
-    slow = threading.Thread(target=fetch)
-    slow.start()
-    time.sleep(0.3)
-    if slow.is_alive():
-        with pytest.raises(eg.BusyError, match="another thread is fetching these results"):
+    def refusal() -> str:
+        rows = circle.db.query("g.V().repeat(__.both()).times(26).path().count()", timeout=2)
+        slow = threading.Thread(target=fetch, args=(rows,))
+        slow.start()
+        time.sleep(0.3)
+        try:
             rows.close()
-    slow.join()
+        except eg.BusyError as error:
+            return str(error)
+        finally:
+            slow.join()
+        return ""
+
+    # On a busy machine the other thread may not fetch yet, or not any more.
+    refusals = (refusal() for _ in range(30))
+    assert "another thread is fetching these results" in next(filter(None, refusals), "")
 
 
 @pytest.mark.parametrize("where", ["database", "transaction", "snapshot"])
@@ -373,14 +379,19 @@ def test_ctrl_c_stops_a_query(circle: People, where: str) -> None:
     # A program that is begun in the background ignores it.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     started = time.monotonic()
+
+    def ask() -> None:
+        # Not before, or it might come while nobody expects it yet.
+        timer.start()
+        things[where].query("g.V().repeat(__.identity()).until(__.has('nothing'))").to_list()
+
     try:
         with pytest.raises(KeyboardInterrupt):
-            things[where].query("g.V().repeat(__.identity()).until(__.has('nothing'))").to_list()
+            ask()
     finally:
         signal.signal(signal.SIGINT, before)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert circle.db.query("g.V().count()").one() == 3
 
 

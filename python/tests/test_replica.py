@@ -35,7 +35,7 @@ def test_a_replica_follows_its_source_and_goes_on_where_it_was(
     with eg.replica(path, server.url(name), mapping) as replica:
         assert names(replica) == ["Ada", "Bob"]
         server.run(name, "INSERT INTO customer VALUES (3, 'Cem'); UPDATE customer SET name = 'Bo' WHERE id = 2")
-        assert replica.wait(timeout=30)
+        assert replica.wait(timeout=60)
         assert names(replica) == ["Ada", "Bo", "Cem"]
         status = replica.status()
         assert status["state"] == "following", status
@@ -43,7 +43,7 @@ def test_a_replica_follows_its_source_and_goes_on_where_it_was(
         with pytest.raises(eg.InvalidError, match="follows"):
             replica.query("g.addV('Customer')").to_list()
         position = server.run(name, "SELECT pg_current_wal_lsn()").strip()
-        assert replica.wait(position, timeout=30)
+        assert replica.wait(position, timeout=60)
         assert not replica.wait("FFFFFFFF/FFFFFFFF", timeout=0.1)
         with pytest.raises(eg.InvalidError, match="16/B374D848"):
             replica.wait("soon")
@@ -52,8 +52,35 @@ def test_a_replica_follows_its_source_and_goes_on_where_it_was(
         replica.status()
     server.run(name, "DELETE FROM customer WHERE id = 3")
     with eg.replica(path, server.url(name), mapping) as replica:
-        assert replica.wait(timeout=30)
+        assert replica.wait(timeout=60)
         assert names(replica) == ["Ada", "Bo"]
+
+
+def test_nothing_is_reached_before_the_source_was_compared(
+    shop: tuple[PostgresServer, str], mapping: Path, tmp_path: Path
+) -> None:
+    server, name = shop
+    path = tmp_path / "shop.eg"
+    with eg.replica(path, server.url(name), mapping) as replica:
+        assert replica.wait(timeout=60)
+        position = replica.status()["position"]
+    # Nothing changed since, but nobody can tell from now on.
+    slots = "SELECT count(pg_drop_replication_slot(slot_name)) FROM pg_replication_slots"
+    assert server.run(name, f"{slots} WHERE database = current_database()").strip() == "1"
+    with eg.replica(path, server.url(name), mapping) as replica:
+        for awaited in (None, position, "0/1"):
+            with pytest.raises(eg.InvalidError, match="is gone"):
+                replica.wait(awaited, timeout=60)
+        assert replica.status()["state"] == "paused"
+
+
+def newest_customers(replica: eg.Replica) -> int | None:
+    """Count the customers in the newest epoch, unless it is gone already."""
+    snapshot = replica.open(replica.epochs()[-1].number)
+    if snapshot is None:
+        return None
+    with snapshot:
+        return snapshot.labels()["Customer"]
 
 
 def test_snapshots_stay_open_by_number(shop: tuple[PostgresServer, str], mapping: Path, tmp_path: Path) -> None:
@@ -61,8 +88,12 @@ def test_snapshots_stay_open_by_number(shop: tuple[PostgresServer, str], mapping
     with eg.replica(tmp_path / "shop.eg", server.url(name), mapping, epochs=4) as replica:
         for number in range(10, 16):
             server.run(name, f"INSERT INTO customer VALUES ({number}, 'c{number}')")
-            assert replica.wait(timeout=30)
+            assert replica.wait(timeout=60)
             time.sleep(0.01)
+        # The newest one comes a moment after its commit.
+        ends = time.monotonic() + 60
+        while newest_customers(replica) != 2 + 6:
+            assert time.monotonic() < ends
         epochs = replica.epochs()
         assert 1 <= len(epochs) <= 4
         assert [epoch.number for epoch in epochs] == sorted(epoch.number for epoch in epochs)
@@ -71,7 +102,7 @@ def test_snapshots_stay_open_by_number(shop: tuple[PostgresServer, str], mapping
         assert snapshot.timestamp == epochs[-1].number
         before = snapshot.labels()["Customer"]
         server.run(name, "INSERT INTO customer VALUES (99, 'late')")
-        assert replica.wait(timeout=30)
+        assert replica.wait(timeout=60)
         assert snapshot.labels()["Customer"] == before
         assert replica.snapshot().labels()["Customer"] == before + 1
         snapshot.close()
@@ -82,8 +113,10 @@ def test_closing_ends_who_waits(shop: tuple[PostgresServer, str], mapping: Path,
     server, name = shop
     replica = eg.replica(tmp_path / "shop.eg", server.url(name), mapping)
     raised: list[BaseException] = []
+    begins = threading.Event()
 
     def wait() -> None:
+        begins.set()
         try:
             replica.wait("FFFFFFFF/FFFFFFFF")
         except eg.EvergraphError as error:
@@ -91,9 +124,10 @@ def test_closing_ends_who_waits(shop: tuple[PostgresServer, str], mapping: Path,
 
     thread = threading.Thread(target=wait)
     thread.start()
+    assert begins.wait(60)
     time.sleep(0.3)
     replica.close()
-    thread.join(timeout=30)
+    thread.join(timeout=60)
     assert not thread.is_alive()
     assert isinstance(raised[0], eg.CancelledError)
 

@@ -9,6 +9,7 @@ pub mod lbv;
 pub mod linkbench;
 pub mod live;
 pub mod look_ups;
+pub mod mapped;
 pub mod packed_lists;
 pub mod parts;
 pub mod pool;

@@ -7,8 +7,8 @@ use crate::workload::disk::{
     kernels as disk_kernels, linkbench as disk_linkbench, reads as disk_reads, writes as disk_writes,
 };
 use crate::workload::{
-    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, packed_lists, properties, queries,
-    reads, replica, server, storage, writes,
+    durable, gapbs, in_place, interactive, lbv, linkbench, live, look_ups, mapped, packed_lists, properties,
+    queries, reads, replica, server, storage, writes,
 };
 use evergraph_graph::error::Result;
 
@@ -38,6 +38,7 @@ pub const fn section(part: Part) -> &'static str {
         Part::DiskLinkbench => "Disk engine: LinkBench",
         Part::Server => "Server",
         Part::Replica => "Replica",
+        Part::Mapped => "Raw edges in mapped files",
     }
 }
 
@@ -50,10 +51,10 @@ pub const fn takes_file_graphs(part: Part) -> bool {
     )
 }
 
-/// Whether a part is measured only if it is chosen: it starts servers of others.
+/// Whether a part is measured only if it is chosen: it starts servers of others, or needs persistent memory or its emulation.
 #[must_use]
 pub const fn is_apart(part: Part) -> bool {
-    matches!(part, Part::Replica)
+    matches!(part, Part::Replica | Part::Mapped)
 }
 
 /// Measures `part`.
@@ -84,6 +85,7 @@ pub fn measure(part: Part, work: &mut Work<'_>) -> Result<()> {
         Part::DiskLinkbench => disk_linkbench::measure(work),
         Part::Server => server::measure(work),
         Part::Replica => replica::measure(work),
+        Part::Mapped => mapped::measure(work),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Input: the graph that an algorithm runs on, and whoever calls it.
 
-use crate::lists::Lists;
+use crate::lists::{Lists, PackedView};
 use crate::snapshot::Snapshot;
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::scope::Scope;
@@ -10,6 +10,7 @@ use evergraph_graph::id::{Direction, KeyId, VertexId};
 use evergraph_graph::topology::{Topology, Weight};
 use evergraph_graph::view::GraphView;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Whoever calls an algorithm: how it names things, and what it wants to be told.
@@ -49,6 +50,8 @@ enum Graph<'a> {
     Snapshot(&'a Snapshot),
     /// Its lists are copied.
     View(&'a dyn GraphView),
+    /// Its lists are read where they are, and it has nothing else.
+    Packed(&'a Arc<PackedView>),
 }
 
 /// The graph that an algorithm runs on.
@@ -79,6 +82,12 @@ impl<'a> Input<'a> {
     #[must_use]
     pub fn of_view(view: &'a dyn GraphView, scope: &'a Scope, caller: &'a dyn Caller) -> Self {
         Self::of(Graph::View(view), scope, caller)
+    }
+
+    /// A view of a packed graph, all of it: its edges have no types and no properties, and neither have its vertices.
+    #[must_use]
+    pub fn of_packed(view: &'a Arc<PackedView>, everything: &'a Scope, caller: &'a dyn Caller) -> Self {
+        Self::of(Graph::Packed(view), everything, caller)
     }
 
     fn of(graph: Graph<'a>, scope: &'a Scope, caller: &'a dyn Caller) -> Self {
@@ -129,6 +138,14 @@ impl<'a> Input<'a> {
                 let lists = self.scope.copy(view, direction, weight.as_ref(), control)?;
                 Ok::<_, Error>((Lists::from(lists), 0.0))
             }
+            Graph::Packed(view) => {
+                if *self.scope != Scope::default() || weight.is_some() {
+                    return Err(Error::invalid(
+                        "a packed graph has no labels, types or properties to choose by",
+                    ));
+                }
+                Ok((Lists::from(Arc::clone(view)), 0.0))
+            }
         })?;
         let (vertices, edges) = (lists.vertices().len(), lists.edge_count());
         self.frozen.set(Some(Frozen { vertices, edges, fresh_share }));
@@ -139,10 +156,16 @@ impl<'a> Input<'a> {
     }
 
     /// The graph as it stands, and the part of it that is meant, for a search that freezes nothing.
-    pub(crate) fn view(&self) -> (&'a dyn GraphView, &'a Scope) {
+    ///
+    /// # Errors
+    /// `invalid` for a packed graph, which has no look-ups.
+    pub(crate) fn view(&self) -> Result<(&'a dyn GraphView, &'a Scope)> {
         match self.graph {
-            Graph::Snapshot(snapshot) => (snapshot, self.scope),
-            Graph::View(view) => (view, self.scope),
+            Graph::Snapshot(snapshot) => Ok((snapshot, self.scope)),
+            Graph::View(view) => Ok((view, self.scope)),
+            Graph::Packed(_) => Err(Error::invalid(
+                "this algorithm looks edges up one by one, which a packed graph cannot do: run it on a database",
+            )),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lists: the one type that kernels are compiled for, over a snapshot's frozen lists or a static array.
+//! Lists: the one type that kernels are compiled for, over a snapshot's frozen lists, a static array or a packed graph.
 //!
 //! A call costs one match; the loop within is that of the lists themselves.
 
@@ -11,6 +11,8 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
+use evergraph_packed::memory::file::FileMemory;
+use evergraph_packed::view::TwoSided;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +22,12 @@ pub enum Lists {
     Frozen(AnyTopology),
     /// A static array, and the memory that is reserved for it.
     Static(Arc<StaticCsr>, Vec<Reservation>),
+    /// Those of a packed graph.
+    Packed(Arc<PackedView>),
 }
+
+/// A view of a packed graph in files, or in memory that looks like them.
+pub type PackedView = TwoSided<FileMemory>;
 
 impl From<AnyTopology> for Lists {
     fn from(lists: AnyTopology) -> Self {
@@ -46,12 +53,19 @@ impl From<StaticCsr> for Lists {
     }
 }
 
-/// The same call on either.
+impl From<Arc<PackedView>> for Lists {
+    fn from(lists: Arc<PackedView>) -> Self {
+        Self::Packed(lists)
+    }
+}
+
+/// The same call on any.
 macro_rules! either {
     ($lists:expr, $inner:ident => $call:expr) => {
         match $lists {
             Lists::Frozen($inner) => $call,
             Lists::Static($inner, _) => $call,
+            Lists::Packed($inner) => $call,
         }
     };
 }

@@ -112,8 +112,8 @@ pub struct Global {
     #[arg(long, global = true, value_name = "MODE", value_parser = durability, default_value = "sync", hide_short_help = true)]
     pub durability: Durability,
     /// Memory limit, such as 4GiB. With the disk engine it limits everything that the database takes, at least
-    /// 64MiB; with the memory engine it limits what algorithms and queries take in addition to the graph
-    /// [default: half of the machine's memory with the disk engine, unlimited with the memory engine].
+    /// 64MiB; with the others it limits what algorithms and queries take in addition to the graph
+    /// [default: half of the machine's memory with the disk engine, unlimited with the others].
     #[arg(long, global = true, value_name = "SIZE", value_parser = amount::memory, hide_short_help = true)]
     pub memory_limit: Option<u64>,
     /// Number of threads that read pages of a database of the disk engine [default: 8].
@@ -161,7 +161,7 @@ pub enum Command {
     Check(CheckArguments),
     /// Copy a database to a new folder, verified and checked.
     Backup(BackupArguments),
-    /// Write a database's graph to a new database of another engine (memory or disk), with the same ids.
+    /// Write a database's graph to a new database of another engine (memory, disk or mapped), with the same ids.
     Convert(ConvertArguments),
     /// Write the verified data of a damaged database to a new one, and list what is missing.
     Salvage(SalvageArguments),

@@ -10,6 +10,8 @@ pub enum EngineArgument {
     Memory,
     /// The graph in files, below a memory limit.
     Disk,
+    /// The graph in mapped files, read where it lies: opens at once.
+    Mapped,
 }
 
 impl EngineArgument {
@@ -19,6 +21,7 @@ impl EngineArgument {
         match self {
             Self::Memory => EngineKind::Memory,
             Self::Disk => EngineKind::Disk,
+            Self::Mapped => EngineKind::Mapped,
         }
     }
 }

@@ -90,8 +90,8 @@ impl Destination {
             .map_or_else(ExistingGraph::default, |database| ExistingGraph::of(database.snapshot()))
     }
 
-    /// What an import into it takes if it isn't told: half of the memory limit of the disk engine. `None` with the memory
-    /// engine.
+    /// What an import into it takes if it isn't told: half of the memory limit of the disk engine. `None` with the
+    /// others.
     ///
     /// # Errors
     /// `invalid` if the limit is too low.
@@ -185,8 +185,8 @@ impl Destination {
             load_seconds,
             disk_bytes: disk_bytes(&self.path)?,
             engine: statistics.engine.name(),
-            memory_bytes_per_edge: per_edge.filter(|_| statistics.tree.is_none()),
-            file_bytes_per_edge: per_edge.filter(|_| statistics.tree.is_some()),
+            memory_bytes_per_edge: per_edge.filter(|_| statistics.engine.keeps_graph_in_memory()),
+            file_bytes_per_edge: per_edge.filter(|_| !statistics.engine.keeps_graph_in_memory()),
         })
     }
 }
@@ -244,9 +244,9 @@ pub struct LoadReport {
     /// Bytes of the database's files.
     pub disk_bytes: u64,
     /// Bytes in memory that an edge of the database takes, both directions together; properties not included. `null`
-    /// with the disk engine.
+    /// with an engine that keeps edges in files.
     pub memory_bytes_per_edge: Option<f64>,
-    /// The same in files of the disk engine; `null` with the memory engine.
+    /// The same in files; `null` with the memory engine.
     pub file_bytes_per_edge: Option<f64>,
 }
 

@@ -25,14 +25,7 @@ impl UnknownOutcome {
     /// Whether `error` leaves open what was done.
     #[must_use]
     pub fn is_of(error: &Error) -> bool {
-        let mut next = error.source();
-        while let Some(cause) = next {
-            if cause.is::<Self>() {
-                return true;
-            }
-            next = cause.source();
-        }
-        false
+        error.cause::<Self>().is_some()
     }
 
     /// `error`, of a request that may have been carried out. It is no conflict any more: nothing retries it.

@@ -7,6 +7,7 @@ use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::Result;
 use evergraph_graph::index::IndexId;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
 use evergraph_storage::checkpoint::error::CheckpointResult;
@@ -31,6 +32,8 @@ pub enum AnyLoad {
     Memory(<MemoryEngine as DurableEngine>::Load),
     /// The disk engine.
     Disk(<DiskEngine as DurableEngine>::Load),
+    /// The mapped engine.
+    Mapped(<MappedEngine as DurableEngine>::Load),
 }
 
 /// The engine of a manifest that was read: another one would have been refused.
@@ -53,6 +56,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(engine) {
             EngineKind::Memory => MemoryEngine::empty_section(engine),
             EngineKind::Disk => DiskEngine::empty_section(engine),
+            EngineKind::Mapped => MappedEngine::empty_section(engine),
         }
     }
 
@@ -60,6 +64,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(engine) {
             EngineKind::Memory => MemoryEngine::memory_limit(engine, asked_bytes),
             EngineKind::Disk => DiskEngine::memory_limit(engine, asked_bytes),
+            EngineKind::Mapped => MappedEngine::memory_limit(engine, asked_bytes),
         }
     }
 
@@ -67,6 +72,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(engine) {
             EngineKind::Memory => MemoryEngine::transaction_bytes_max(engine, memory_limit_bytes),
             EngineKind::Disk => DiskEngine::transaction_bytes_max(engine, memory_limit_bytes),
+            EngineKind::Mapped => MappedEngine::transaction_bytes_max(engine, memory_limit_bytes),
         }
     }
 
@@ -77,7 +83,9 @@ impl DurableEngine for AnyEngine {
 
     #[inline]
     fn engine_of_file(name: &str) -> Option<&'static str> {
-        MemoryEngine::engine_of_file(name).or_else(|| DiskEngine::engine_of_file(name))
+        MemoryEngine::engine_of_file(name)
+            .or_else(|| DiskEngine::engine_of_file(name))
+            .or_else(|| MappedEngine::engine_of_file(name))
     }
 
     fn open(opening: &OpenContext<'_>) -> CheckpointResult<OpenedEngine<Self>> {
@@ -85,6 +93,9 @@ impl DurableEngine for AnyEngine {
             EngineKind::Memory => MemoryEngine::open(opening).map(|opened| opened.map(Self::Memory)),
             EngineKind::Disk => {
                 DiskEngine::open(opening).map(|opened| opened.map(|engine| Self::Disk(Box::new(engine))))
+            }
+            EngineKind::Mapped => {
+                MappedEngine::open(opening).map(|opened| opened.map(|engine| Self::Mapped(Box::new(engine))))
             }
         }
     }
@@ -116,6 +127,7 @@ impl DurableEngine for AnyEngine {
         match self {
             Self::Memory(engine) => engine.takes_vertex_changes(),
             Self::Disk(engine) => engine.takes_vertex_changes(),
+            Self::Mapped(engine) => engine.takes_vertex_changes(),
         }
     }
 
@@ -124,6 +136,7 @@ impl DurableEngine for AnyEngine {
         match self {
             Self::Memory(engine) => engine.build_load(plan, progress).map(AnyLoad::Memory),
             Self::Disk(engine) => engine.build_load(plan, progress).map(AnyLoad::Disk),
+            Self::Mapped(engine) => engine.build_load(plan, progress).map(AnyLoad::Mapped),
         }
     }
 
@@ -134,6 +147,9 @@ impl DurableEngine for AnyEngine {
                 AnyView::Memory(engine.view_load(load, timestamp))
             }
             (Self::Disk(engine), AnyLoad::Disk(load)) => AnyView::Disk(engine.view_load(load, timestamp)),
+            (Self::Mapped(engine), AnyLoad::Mapped(load)) => {
+                AnyView::Mapped(engine.view_load(load, timestamp))
+            }
             _ => of_another_engine(),
         }
     }
@@ -148,6 +164,7 @@ impl DurableEngine for AnyEngine {
         match (self, load) {
             (Self::Memory(engine), AnyLoad::Memory(load)) => engine.fill_load(load, index, at),
             (Self::Disk(engine), AnyLoad::Disk(load)) => engine.fill_load(load, index, at),
+            (Self::Mapped(engine), AnyLoad::Mapped(load)) => engine.fill_load(load, index, at),
             _ => of_another_engine(),
         }
     }
@@ -160,6 +177,9 @@ impl DurableEngine for AnyEngine {
             }
             (Self::Disk(engine), AnyLoad::Disk(load)) => {
                 AnyDisplaced::Disk(engine.install_load(timestamp, load))
+            }
+            (Self::Mapped(engine), AnyLoad::Mapped(load)) => {
+                AnyDisplaced::Mapped(engine.install_load(timestamp, load))
             }
             _ => of_another_engine(),
         }
@@ -189,6 +209,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(&manifest.engine) {
             EngineKind::Memory => MemoryEngine::check_files(directory, manifest, report, progress),
             EngineKind::Disk => DiskEngine::check_files(directory, manifest, report, progress),
+            EngineKind::Mapped => MappedEngine::check_files(directory, manifest, report, progress),
         }
     }
 
@@ -200,6 +221,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(engine) {
             EngineKind::Memory => MemoryEngine::write_graph(engine, source, directory),
             EngineKind::Disk => DiskEngine::write_graph(engine, source, directory),
+            EngineKind::Mapped => MappedEngine::write_graph(engine, source, directory),
         }
     }
 
@@ -211,6 +233,7 @@ impl DurableEngine for AnyEngine {
         match kind_of(&source.manifest.engine) {
             EngineKind::Memory => MemoryEngine::salvage(source, target, progress),
             EngineKind::Disk => DiskEngine::salvage(source, target, progress),
+            EngineKind::Mapped => MappedEngine::salvage(source, target, progress),
         }
     }
 }

@@ -5,15 +5,19 @@ use crate::topology::AnyTopology;
 use crate::view::AnyView;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::statistics::TreeStatistics;
+use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId, VertexId};
 use evergraph_graph::index::IndexId;
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::statistics::MappedStatistics;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRequest, Key};
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::index::fill::IndexFill;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One of the storage engines.
@@ -27,6 +31,8 @@ pub enum AnyEngine {
     Memory(MemoryEngine),
     /// Newest commits in RAM, the others in files.
     Disk(Box<DiskEngine>),
+    /// Records in memory that processes share, bodies in mapped files.
+    Mapped(Box<MappedEngine>),
 }
 
 /// What a snapshot holds on to in an engine.
@@ -36,6 +42,8 @@ pub enum AnyPin {
     Memory(<MemoryEngine as Engine>::Pin),
     /// In the disk engine.
     Disk(<DiskEngine as Engine>::Pin),
+    /// In the mapped engine.
+    Mapped(<MappedEngine as Engine>::Pin),
 }
 
 /// What an engine prepared for a commit.
@@ -45,6 +53,8 @@ pub enum AnyPrepared {
     Memory(<MemoryEngine as Engine>::Prepared),
     /// The disk engine.
     Disk(<DiskEngine as Engine>::Prepared),
+    /// The mapped engine.
+    Mapped(<MappedEngine as Engine>::Prepared),
 }
 
 /// What a commit or a load replaced in an engine.
@@ -54,6 +64,8 @@ pub enum AnyDisplaced {
     Memory(<MemoryEngine as Engine>::Displaced),
     /// In the disk engine.
     Disk(<DiskEngine as Engine>::Displaced),
+    /// In the mapped engine.
+    Mapped(<MappedEngine as Engine>::Displaced),
 }
 
 /// Does the same with whichever engine it is.
@@ -62,6 +74,7 @@ macro_rules! with_engine {
         match $any {
             $crate::engine::AnyEngine::Memory($engine) => $call,
             $crate::engine::AnyEngine::Disk($engine) => $call,
+            $crate::engine::AnyEngine::Mapped($engine) => $call,
         }
     };
 }
@@ -80,16 +93,26 @@ impl AnyEngine {
         match self {
             Self::Memory(_) => EngineKind::Memory,
             Self::Disk(_) => EngineKind::Disk,
+            Self::Mapped(_) => EngineKind::Mapped,
         }
     }
 
-    /// The numbers of an engine whose graph lies in a tree of files; `None` for the memory engine. Cost: a look at each
+    /// The numbers of an engine whose graph lies in a tree of files; `None` for the others. Cost: a look at each
     /// file.
     #[must_use]
     pub fn tree_statistics(&self) -> Option<TreeStatistics> {
         match self {
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Mapped(_) => None,
             Self::Disk(engine) => Some(engine.tree_statistics()),
+        }
+    }
+
+    /// What the mapped engine takes in its files; `None` for the others. Cost: a look at each file.
+    #[must_use]
+    pub fn mapped_statistics(&self) -> Option<MappedStatistics> {
+        match self {
+            Self::Memory(_) | Self::Disk(_) => None,
+            Self::Mapped(engine) => Some(MappedStatistics::of(engine.graph())),
         }
     }
 
@@ -108,7 +131,8 @@ impl Engine for AnyEngine {
     type Displaced = AnyDisplaced;
 
     /// If one of them does.
-    const KEEPS_INDEXES: bool = MemoryEngine::KEEPS_INDEXES || DiskEngine::KEEPS_INDEXES;
+    const KEEPS_INDEXES: bool =
+        MemoryEngine::KEEPS_INDEXES || DiskEngine::KEEPS_INDEXES || MappedEngine::KEEPS_INDEXES;
 
     #[inline]
     fn keeps_index(&self, index: IndexId) -> bool {
@@ -150,6 +174,7 @@ impl Engine for AnyEngine {
         match prepared {
             AnyPrepared::Memory(prepared) => MemoryEngine::leaving_entries(prepared),
             AnyPrepared::Disk(prepared) => DiskEngine::leaving_entries(prepared),
+            AnyPrepared::Mapped(prepared) => MappedEngine::leaving_entries(prepared),
         }
     }
 
@@ -159,6 +184,7 @@ impl Engine for AnyEngine {
         match self {
             Self::Memory(engine) => AnyPin::Memory(engine.pin(timestamp)),
             Self::Disk(engine) => AnyPin::Disk(engine.pin(timestamp)),
+            Self::Mapped(engine) => AnyPin::Mapped(engine.pin(timestamp)),
         }
     }
 
@@ -167,6 +193,7 @@ impl Engine for AnyEngine {
         match (self, pin) {
             (Self::Memory(engine), AnyPin::Memory(pin)) => AnyView::Memory(engine.view(pin, timestamp)),
             (Self::Disk(engine), AnyPin::Disk(pin)) => AnyView::Disk(engine.view(pin, timestamp)),
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => AnyView::Mapped(engine.view(pin, timestamp)),
             _ => of_another_engine(),
         }
     }
@@ -178,6 +205,9 @@ impl Engine for AnyEngine {
             }
             (Self::Disk(engine), AnyPin::Disk(pin)) => {
                 engine.freeze(pin, timestamp, request).map(AnyTopology::Disk)
+            }
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => {
+                engine.freeze(pin, timestamp, request).map(AnyTopology::Mapped)
             }
             _ => of_another_engine(),
         }
@@ -198,6 +228,7 @@ impl Engine for AnyEngine {
         match self {
             Self::Memory(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Memory),
             Self::Disk(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Disk),
+            Self::Mapped(engine) => engine.prepare(mutations, changes, patience).map(AnyPrepared::Mapped),
         }
     }
 
@@ -241,6 +272,9 @@ impl Engine for AnyEngine {
             (Self::Disk(engine), AnyPrepared::Disk(prepared)) => {
                 AnyDisplaced::Disk(engine.append(timestamp, prepared))
             }
+            (Self::Mapped(engine), AnyPrepared::Mapped(prepared)) => {
+                AnyDisplaced::Mapped(engine.append(timestamp, prepared))
+            }
             _ => of_another_engine(),
         }
     }
@@ -248,6 +282,26 @@ impl Engine for AnyEngine {
     #[inline]
     fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()> {
         with_engine!(self, engine => engine.replay(mutations))
+    }
+
+    #[inline]
+    fn catalogue_changed(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>) {
+        with_engine!(self, engine => engine.catalogue_changed(timestamp, catalogue));
+    }
+
+    #[inline]
+    fn readable_grew(&self) {
+        with_engine!(self, engine => engine.readable_grew());
+    }
+
+    #[inline]
+    fn shared_catalogue(&self, pin: &AnyPin) -> Option<Arc<Catalogue>> {
+        match (self, pin) {
+            (Self::Memory(engine), AnyPin::Memory(pin)) => engine.shared_catalogue(pin),
+            (Self::Disk(engine), AnyPin::Disk(pin)) => engine.shared_catalogue(pin),
+            (Self::Mapped(engine), AnyPin::Mapped(pin)) => engine.shared_catalogue(pin),
+            _ => of_another_engine(),
+        }
     }
 
     #[inline]

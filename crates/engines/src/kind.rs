@@ -4,6 +4,7 @@
 
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::error::{Error, Result};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use std::fmt;
 use std::str::FromStr;
@@ -17,11 +18,13 @@ pub enum EngineKind {
     /// The graph in files, for graphs several times larger than memory. It keeps to its memory limit, which is at
     /// least 64 MiB, and by default half of what the machine or the control group has.
     Disk,
+    /// The graph in mapped files, read where it lies: opens at once, however large it is. For graphs that fit in memory.
+    Mapped,
 }
 
 impl EngineKind {
     /// All engines.
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Disk];
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Disk, Self::Mapped];
 
     /// The engine of a new database for which none is chosen.
     pub const DEFAULT: Self = Self::Memory;
@@ -32,7 +35,15 @@ impl EngineKind {
         match self {
             Self::Memory => MemoryEngine::NAME,
             Self::Disk => DiskEngine::NAME,
+            Self::Mapped => MappedEngine::NAME,
         }
+    }
+
+    /// Whether edges and properties lie in memory alone. The others have what is merged in files, and what these cost in
+    /// memory is a cache.
+    #[must_use]
+    pub const fn keeps_graph_in_memory(self) -> bool {
+        matches!(self, Self::Memory)
     }
 
     /// The engine of that name.
@@ -55,8 +66,8 @@ impl FromStr for EngineKind {
     /// `invalid` for another name.
     fn from_str(name: &str) -> Result<Self> {
         Self::named(name).ok_or_else(|| {
-            let names = Self::ALL.map(|kind| format!("`{kind}`")).join(" or ");
-            Error::invalid(format!("there is no engine `{name}`: choose {names}"))
+            let [memory, disk, mapped] = Self::ALL;
+            Error::invalid(format!("there is no engine `{name}`: choose `{memory}`, `{disk}` or `{mapped}`"))
         })
     }
 }
@@ -71,6 +82,6 @@ mod tests {
             assert_eq!(kind.to_string().parse::<EngineKind>().unwrap(), kind);
         }
         let refused = "lsm".parse::<EngineKind>().unwrap_err().to_string();
-        assert_eq!(refused, "there is no engine `lsm`: choose `memory` or `disk`");
+        assert_eq!(refused, "there is no engine `lsm`: choose `memory`, `disk` or `mapped`");
     }
 }

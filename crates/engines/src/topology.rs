@@ -7,8 +7,8 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::scratch::Scratch;
 use evergraph_graph::topology::{Piece, PieceBuffer, Topology, Turn, Visit};
 use evergraph_graph::vertex_set::VertexSet;
-use evergraph_memory_engine::frozen::FrozenTopology;
-use evergraph_memory_engine::shared_list::SharedList;
+use evergraph_mapped_engine::freeze::frozen::FrozenGraph;
+use evergraph_memory_engine::frozen::{FrozenTopology, SharedList};
 use std::ops::Range;
 
 /// Adjacency lists of one snapshot. A visit matches once, whatever it visits.
@@ -17,6 +17,8 @@ pub enum AnyTopology {
     Memory(FrozenTopology),
     /// Of the disk engine.
     Disk(DiskTopology<CsrFile>),
+    /// Of the mapped engine.
+    Mapped(FrozenGraph),
 }
 
 /// Does the same with whichever topology it is.
@@ -25,6 +27,7 @@ macro_rules! with_topology {
         match $any {
             AnyTopology::Memory($topology) => $call,
             AnyTopology::Disk($topology) => $call,
+            AnyTopology::Mapped($topology) => $call,
         }
     };
 }
@@ -37,15 +40,15 @@ impl AnyTopology {
         with_topology!(self, topology => topology.fresh_share())
     }
 
-    /// The lists of one side, as [`FrozenTopology::shared_lists`]; `None` if the engine has no arrays in memory that
-    /// others can read, as the disk engine.
+    /// The lists of one side, as [`FrozenTopology::shared_lists`]; `None` if the engine has no arrays that others can
+    /// hold: those of the disk engine are pages, those of the mapped engine belong to files that are written again.
     ///
     /// # Errors
     /// `invalid` if that side was not frozen, or for both at once.
     pub fn shared_lists(&self, side: Direction) -> Result<Option<Vec<SharedList>>> {
         match self {
             Self::Memory(topology) => topology.shared_lists(side).map(Some),
-            Self::Disk(_) => Ok(None),
+            Self::Disk(_) | Self::Mapped(_) => Ok(None),
         }
     }
 }

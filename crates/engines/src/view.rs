@@ -9,6 +9,7 @@ use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_mapped_engine::view::mapped_view::MappedView;
 use evergraph_memory_engine::view::MemoryView;
 use evergraph_storage::index::entry_bound::EntryBound;
 use evergraph_storage::index::index_item::IndexItem;
@@ -21,6 +22,8 @@ pub enum AnyView<'a> {
     Memory(MemoryView<'a>),
     /// The disk engine.
     Disk(DiskView<'a>),
+    /// The mapped engine.
+    Mapped(MappedView<'a>),
 }
 
 /// Does the same with whichever view it is.
@@ -29,6 +32,7 @@ macro_rules! with_view {
         match $any {
             AnyView::Memory($view) => $call,
             AnyView::Disk($view) => $call,
+            AnyView::Mapped($view) => $call,
         }
     };
 }
@@ -45,12 +49,12 @@ impl View for AnyView<'_> {
     }
 
     #[inline]
-    fn group_label(&self, group: GroupId) -> Option<LabelId> {
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
         with_view!(self, view => view.group_label(group))
     }
 
     #[inline]
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
         with_view!(self, view => view.edge_types(group, side))
     }
 

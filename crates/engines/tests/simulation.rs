@@ -68,16 +68,21 @@ mod simulated {
 }
 
 use crate::simulated::campaign::{play_seed, run};
-use crate::simulated::judge::Tally;
+use crate::simulated::judge::{LINES_FROM_SEED, Tally};
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use simulated::engine::SimulatedEngine;
 use std::time::Duration;
 
 /// Images of each run of the tests.
 const IMAGES: u64 = 20_000;
+/// The same on a disk of persistent memory.
+const IMAGES_OF_LINES: u64 = 1_000;
 /// The same on the disk engine.
 const DISK_ENGINE_IMAGES: u64 = 1_000;
+/// The same on the mapped engine, whose files are a mebibyte and more each.
+const MAPPED_ENGINE_IMAGES: u64 = 500;
 /// How long the smallest list of steps is looked for that still fails.
 const SHRINK_SECONDS: u64 = 40;
 /// Seeds whose traces are compared.
@@ -88,8 +93,9 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
 }
 
-fn promises_hold<E: SimulatedEngine>(images: u64) {
-    let seed = number("EVERGRAPH_SIM_SEED").unwrap_or(1);
+/// Seeds are counted from `first`.
+fn promises_hold<E: SimulatedEngine>(first: u64, images: u64) {
+    let seed = first.max(number("EVERGRAPH_SIM_SEED").unwrap_or(first + 1));
     let images = number("EVERGRAPH_SIM_IMAGES").unwrap_or(images);
     let shrink_for = Duration::from_secs(number("EVERGRAPH_SIM_SHRINK_SECONDS").unwrap_or(SHRINK_SECONDS));
     if let Err(miss) = run::<E>(seed, images, shrink_for) {
@@ -99,12 +105,22 @@ fn promises_hold<E: SimulatedEngine>(images: u64) {
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise() {
-    promises_hold::<MemoryEngine>(IMAGES);
+    promises_hold::<MemoryEngine>(0, IMAGES);
 }
 
 #[test]
 fn no_power_cut_and_no_fault_breaks_a_promise_of_the_disk_engine() {
-    promises_hold::<DiskEngine>(DISK_ENGINE_IMAGES);
+    promises_hold::<DiskEngine>(0, DISK_ENGINE_IMAGES);
+}
+
+#[test]
+fn no_power_cut_and_no_fault_breaks_a_promise_of_the_mapped_engine() {
+    promises_hold::<MappedEngine>(0, MAPPED_ENGINE_IMAGES);
+}
+
+#[test]
+fn no_power_cut_and_no_fault_breaks_a_promise_where_lines_are_the_unit() {
+    promises_hold::<MemoryEngine>(LINES_FROM_SEED, IMAGES_OF_LINES);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use evergraph_graph::index::IndexKind;
 use evergraph_graph::load::Load;
 use evergraph_graph::transaction::{Committed, TransactionOptions};
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::statistics::MappedStatistics;
 use evergraph_storage::backup::{BackupProgress, BackupSummary};
 use evergraph_storage::bulk::load::LoadSummary;
 use evergraph_storage::checkpoint::contract::CheckpointOutcome;
@@ -49,8 +50,10 @@ pub struct Statistics {
     /// Commits, snapshots, memory by purpose, log, and what all engines count.
     pub store: StoreStatistics,
     /// What the disk engine knows beside that: levels, memory graphs, flushes, compactions, page cache, pacing. `None`
-    /// for the memory engine.
+    /// for the other engines.
     pub tree: Option<TreeStatistics>,
+    /// Files of the mapped engine, and memory for what no merge has taken in yet. `None` for the other engines.
+    pub mapped: Option<MappedStatistics>,
     /// The memory limit, in bytes; [`u64::MAX`] for none.
     pub memory_limit_bytes: u64,
     /// Checkpoints since opening.
@@ -426,6 +429,7 @@ impl Database {
             engine: self.engine(),
             store: self.store().statistics(),
             tree: self.store().engine().tree_statistics(),
+            mapped: self.store().engine().mapped_statistics(),
             memory_limit_bytes: self.store().budget().limit_bytes(),
             checkpoints: self.open.checkpoint_state(),
             recovery: self.open.recovery().clone(),
@@ -494,7 +498,7 @@ impl Database {
     /// go; it may cancel.
     ///
     /// Cost: one pass over the graph, each edge in both directions; memory for the properties of 64 MiB of files, or, to
-    /// the memory engine, for a group of 4,096 vertices and its edges of one type. Indexes are built when the new database is opened.
+    /// the memory and mapped engines, for a group of 4,096 vertices and its edges of one type. Indexes are built when the new database is opened.
     ///
     /// ```
     /// use evergraph::{Database, EngineKind};

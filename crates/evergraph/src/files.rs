@@ -42,14 +42,14 @@ impl Database {
     }
 
     /// What an import into this database takes if its options name no memory: half of the memory limit of the disk engine;
-    /// `None` with the memory engine.
+    /// `None` with the others.
     #[must_use]
     pub fn import_memory_bytes(&self) -> Option<u64> {
         (self.engine() == EngineKind::Disk).then(|| self.store().budget().limit_bytes() / 2)
     }
 
-    /// Takes memory of an import from the limit of the disk engine; with the memory engine, whose limit is for what
-    /// comes beside graphs, nothing.
+    /// Takes memory of an import from the limit of the disk engine; with the others, whose limit is for what comes
+    /// beside graphs, nothing.
     ///
     /// # Errors
     /// `limit` if other uses leave less.

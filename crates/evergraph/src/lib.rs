@@ -57,6 +57,7 @@ pub use evergraph_graph::look_up::ValueRange;
 pub use evergraph_graph::transaction::{Committed, Isolation, TransactionOptions};
 pub use evergraph_graph::value::Value;
 pub use evergraph_graph::view::{Freeze, GraphView};
+pub use evergraph_mapped_engine as mapped_engine;
 pub use evergraph_memory_engine as memory_engine;
 pub use evergraph_protocol as protocol;
 pub use evergraph_query as query;

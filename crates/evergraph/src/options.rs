@@ -46,7 +46,7 @@ pub struct Options {
     /// How long a commit may wait for merges that fell behind, before it is refused with `limit`. Default: 10 seconds.
     /// Overdue merges in the commit's own segments come first and are not limited by it.
     pub stall_max: Duration,
-    /// Memory in bytes. In the memory engine, what algorithms and queries may reserve beside the graph; default:
+    /// Memory in bytes. In the memory and mapped engines, what algorithms and queries may reserve beside the graph; default:
     /// unlimited. In the disk engine, what everything may take: newest commits, page cache, compactions, algorithms and
     /// queries, at least 64 MiB; default: half of what the machine or the control group has. [`u64::MAX`] stands for the
     /// default.

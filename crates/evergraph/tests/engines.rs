@@ -73,9 +73,12 @@ fn life(engine: EngineKind) -> Vec<i64> {
             let purposes = statistics.store.reservations.iter();
             assert!(purposes.map(|(_, bytes)| bytes).sum::<u64>() >= tree.graph_bytes);
         }
-        (EngineKind::Memory, None) => {}
+        (EngineKind::Memory | EngineKind::Mapped, None) => {}
         (_, tree) => panic!("{engine} says {tree:?}"),
     }
+    let mapped =
+        statistics.mapped.map(|mapped| (mapped.file_bytes > mapped.free_bytes, mapped.live_bytes > 0));
+    assert_eq!(mapped, (engine == EngineKind::Mapped).then_some((true, true)));
     db.close().unwrap();
     drop(db);
     for path in [&path, &copy] {
@@ -84,18 +87,20 @@ fn life(engine: EngineKind) -> Vec<i64> {
         assert_eq!((db.engine(), db.indexes().len()), (engine, 3));
         assert_eq!(answers(&db), end);
     }
-    let other = EngineKind::ALL.into_iter().find(|other| *other != engine).unwrap();
-    let refused = Database::open_with(&path, &options(other)).map(drop).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Invalid);
-    let way_out = format!("evergraph convert {} NEW --engine {other}", path.display());
-    assert!(refused.to_string().contains(&way_out), "{refused}");
+    for other in EngineKind::ALL.into_iter().filter(|other| *other != engine) {
+        let refused = Database::open_with(&path, &options(other)).map(drop).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
+        let way_out = format!("evergraph convert {} NEW --engine {other}", path.display());
+        assert!(refused.to_string().contains(&way_out), "{refused}");
+    }
     end
 }
 
 #[test]
 fn a_database_lives_the_same_life_with_each_engine() {
-    let [memory, disk] = EngineKind::ALL.map(life);
+    let [memory, disk, mapped] = EngineKind::ALL.map(life);
     assert_eq!(memory, disk);
+    assert_eq!(memory, mapped);
     assert_eq!(memory[..5], [100, 100, 20, 11, 100]);
 }
 

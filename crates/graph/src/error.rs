@@ -14,6 +14,7 @@
 //! | `busy` | another process or thread holds it | 8 |
 //! | `cancelled` | it was asked to stop | 130 |
 
+use crate::byte_size::ByteSize;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -150,20 +151,51 @@ impl Error {
         self.0.kind == ErrorKind::Conflict
     }
 
+    /// The causes underneath, from the nearest to the first.
+    pub fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+        std::iter::successors(self.source(), |cause| (*cause).source())
+    }
+
+    /// The nearest cause of type `T`.
+    #[must_use]
+    pub fn cause<T: StdError + 'static>(&self) -> Option<&T> {
+        self.causes().find_map(|cause| cause.downcast_ref())
+    }
+
     /// Whether a disk had no room: the same may succeed once somebody has freed some.
     #[must_use]
     pub fn is_full_disk(&self) -> bool {
-        let mut next = self.source();
-        while let Some(cause) = next {
-            let is_full = |system: &io::Error| {
-                matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-            };
-            if cause.downcast_ref().is_some_and(is_full) {
-                return true;
-            }
-            next = cause.source();
-        }
-        false
+        self.causes()
+            .filter_map(|cause| cause.downcast_ref::<io::Error>())
+            .any(|system| matches!(system.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    }
+}
+
+/// One transaction has more writes than it may: the cause of an error of kind `limit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransactionTooLarge {
+    /// The bytes that its writes would count.
+    pub bytes: u64,
+    /// The bytes that they may count.
+    pub bytes_max: u64,
+}
+
+impl fmt::Display for TransactionTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, bytes_max) = (ByteSize(self.bytes), ByteSize(self.bytes_max));
+        write!(
+            f,
+            "the transaction would hold {bytes} of writes, and transaction_bytes_max is {bytes_max}: commit in parts, or raise \
+             the limit"
+        )
+    }
+}
+
+impl StdError for TransactionTooLarge {}
+
+impl From<TransactionTooLarge> for Error {
+    fn from(cause: TransactionTooLarge) -> Self {
+        Self::new(ErrorKind::Limit, cause.to_string()).because(cause)
     }
 }
 
@@ -205,6 +237,15 @@ mod tests {
                 .is_full_disk()
         );
         assert!(!Error::new(ErrorKind::Limit, "1 GiB are taken").is_full_disk());
+    }
+
+    #[test]
+    fn a_cause_is_found_by_its_type_below_others() {
+        let cause = TransactionTooLarge { bytes: 3 << 30, bytes_max: 1 << 30 };
+        let error = Error::new(ErrorKind::Limit, "V v0 has 9 edges").because(Error::from(cause));
+        assert_eq!(error.cause::<TransactionTooLarge>(), Some(&cause));
+        assert_eq!(error.causes().count(), 2);
+        assert!(error.cause::<io::Error>().is_none());
     }
 
     #[test]

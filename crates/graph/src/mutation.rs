@@ -309,7 +309,8 @@ fn take_edge(reader: &mut Reader<'_>) -> Decoded<EdgeId> {
     Ok(EdgeId { source, edge_type, target, discriminator })
 }
 
-fn put_properties(out: &mut Vec<u8>, properties: &Properties) {
+/// Appends the form of properties in the log.
+pub fn put_properties(out: &mut Vec<u8>, properties: &Properties) {
     let changes = properties.as_slice();
     put_varint(out, changes.len() as u64);
     for (key, value) in changes {
@@ -321,7 +322,11 @@ fn put_properties(out: &mut Vec<u8>, properties: &Properties) {
     }
 }
 
-fn take_properties(reader: &mut Reader<'_>) -> Decoded<Properties> {
+/// Reads what [`put_properties`] wrote.
+///
+/// # Errors
+/// If there is something else.
+pub fn take_properties(reader: &mut Reader<'_>) -> Decoded<Properties> {
     let count = reader.count(3)?;
     let mut changes: Vec<(KeyId, Option<Value>)> = Vec::with_capacity(count);
     for _ in 0..count {

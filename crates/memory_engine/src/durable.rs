@@ -7,11 +7,12 @@ use crate::checkpoint::read;
 use crate::checkpoint::segment_list::SegmentList;
 use crate::checkpoint::write::Checkpointer;
 use crate::engine::{DisplacedVersions, MemoryEngine};
-use crate::graph_writer::write_graph;
 use crate::load::build::BuiltLoad;
+use crate::salvage::new_bodies::NewBodies;
 use crate::salvage::run::salvage;
 use crate::segments::Segments;
 use crate::view::MemoryView;
+use evergraph_bodies::graph_bodies::write_bodies;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::checkpoint::contract::{CheckpointOutcome, CheckpointSources, OnCheckpointProgress};
@@ -117,7 +118,9 @@ impl DurableEngine for MemoryEngine {
         source: &mut GraphSource<'_, V>,
         directory: &Arc<dyn Directory>,
     ) -> Result<(Manifest, u64)> {
-        write_graph(source, directory)
+        let mut bodies = NewBodies::new(directory, source.timestamp());
+        write_bodies(source, &mut bodies)?;
+        bodies.into_manifest(source.catalogue().clone(), source.groups().to_vec())
     }
 
     fn salvage(

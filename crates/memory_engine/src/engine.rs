@@ -2,18 +2,18 @@
 
 use crate::checkpoint::write::Checkpointer;
 use crate::frozen::FrozenTopology;
-use crate::group::{EdgeSubject, Group, GroupTable};
+use crate::group::{Group, GroupTable};
 use crate::load::build::DisplacedByLoad;
 use crate::merger::{Job, MergeMemory, Merger};
 use crate::records::{Prepared, Target};
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::record::{Operation, Record, RecordKey, RecordRef};
 use crate::segment::tail::TAIL_CAPACITY;
 use crate::segment::version::{Segment, Version};
-use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
 use crate::view::MemoryView;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
@@ -22,6 +22,7 @@ use evergraph_storage::engine::{ChangedSince, Engine, EngineStatistics, FreezeRe
 use evergraph_storage::index::changes::IndexChanges;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::record::{Operation, Record, RecordKey, RecordRef};
 use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::Ordering;
 use evergraph_storage::timeline::clock::Timeline;
@@ -283,8 +284,7 @@ impl Engine for MemoryEngine {
 
     #[inline]
     fn freeze(&self, _pin: &(), timestamp: Timestamp, request: &FreezeRequest<'_>) -> Result<FrozenTopology> {
-        let FreezeRequest { catalogue, projection, budget, .. } = *request;
-        FrozenTopology::new(self.groups(), timestamp, catalogue, projection, budget)
+        FrozenTopology::new(&MemoryView::new(self.groups(), timestamp), request)
     }
 
     fn open_group(&self, group: GroupId, label: LabelId) {
@@ -382,7 +382,7 @@ impl Engine for MemoryEngine {
         };
         let keys = RecordKey::parallel(source.row(), target.0);
         let body = &version.layer.body;
-        taken.extend(body.parallel(source.row(), target.0).map(|at| body.discriminator(at)));
+        taken.extend(body.lists().parallel(source.row(), target.0).map(|at| body.discriminator(at)));
         let records = version.layer.run.range(&keys).chain(version.history.range(&keys));
         taken.extend(records.map(|record| record.key.discriminator()));
         let tail = version.layer.tail.iter().filter(|record| keys.contains(&record.key));

@@ -1,435 +1,96 @@
-//! Frozen topology: the lists of a snapshot, resolved once for algorithms.
+//! Frozen topology: segments in RAM as lists for algorithms.
 //!
-//! ```text
-//! FrozenGroup ─ lists ─┬ body      shared with the segment: plain sorted slices
-//!   (one a type, and   ├ weights   the column itself, if it is a plain array of f64; else converted
-//!    one a hub)        └ fresh     rows with newer edges: a second piece, or, where edges of the
-//!                                  body are gone or changed, the whole list merged anew
-//! ```
-//!
-//! A visit costs what a static CSR costs, plus one bit test a row and one more piece for each row
-//! with fresh edges. Freezing costs a look at each segment and a sort of the records on top; weights
-//! that are not a plain array of f64 cost a pass, and weights on the in side a transposition of the
-//! out side (the in side keeps no properties). Edges that leave the projection's labels are left out
-//! by copying the lists of the types that can leave them: the catalogue knows which. A choice of
-//! vertices or edges within labels and types copies all lists.
-//!
-//! Source: GART (ATC 2023) 5.1; core-protocol section 1, *kernels*.
+//! Lists share their bodies with the segments, so that nothing is copied but what is fresh. Nothing here fails.
 
-use crate::dense_list::DenseList;
-use crate::freeze::{Freezer, FrozenSide};
-use crate::frozen_list::FrozenList;
-use crate::group::GroupTable;
-use crate::shared_list::SharedList;
+use crate::segment::version::Layer;
 use crate::view::MemoryView;
-use evergraph_graph::budget::{Budget, Reservation};
-use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::{Error, Result};
-use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, VertexId};
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::frozen::freezer::{FreezeSegment, FreezeSource, FreezeVisitor};
+use evergraph_bodies::frozen::fresh_lists::FreshLists;
+use evergraph_bodies::frozen::frozen_graph::FrozenGraph;
+use evergraph_bodies::frozen::shared_list;
+use evergraph_bodies::net::{Net, nets};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_graph::topology::{Piece, PieceBuffer, Projection, Topology, Turn, Visit};
-use evergraph_graph::vertex_set::VertexSet;
-use evergraph_storage::sync::Mutex;
-use evergraph_storage::view::View;
-use std::ops::Range;
+use evergraph_storage::view::{GroupBits, View};
 use std::sync::Arc;
 
 /// Adjacency lists of one snapshot, for algorithms.
-pub struct FrozenTopology {
-    bound: u32,
-    vertices: VertexSet,
-    direction: Direction,
-    edge_count: u64,
-    out: FrozenSide,
-    into: FrozenSide,
-    /// What was copied or converted counts against the budget as long as this lives.
-    _reservations: Vec<Reservation>,
-}
+pub type FrozenTopology = FrozenGraph<Arc<EdgeBody>>;
 
-impl FrozenTopology {
-    /// Resolves each segment of `projection` once, as of `timestamp`, which the caller registered.
-    ///
-    /// # Errors
-    /// `invalid` if an edge's weight is missing or no number, `limit` if the budget refuses.
-    pub(super) fn new(
-        table: &GroupTable,
-        timestamp: Timestamp,
-        catalogue: &Catalogue,
-        projection: &Projection,
-        budget: &Arc<dyn Budget>,
-    ) -> Result<Self> {
-        let groups = table.end();
-        let bound = groups.saturating_mul(GROUP_SIZE);
-        let mut reservations = vec![budget.reserve("the set of vertices", u64::from(bound) / 8)?];
-        let view = MemoryView::new(table, timestamp);
-        let mut words = Vec::with_capacity(bound.div_ceil(64) as usize);
-        for group in (0..groups).map(GroupId) {
-            let labels = projection.labels.as_deref();
-            let label = view.group_label(group);
-            let in_scope = label.is_some_and(|label| labels.is_none_or(|all| all.contains(&label)));
-            words.extend_from_slice(&if in_scope { view.live(group)? } else { [0; 64] });
-        }
-        if let Some(chosen) = &projection.vertices {
-            let chosen = chosen.words().iter().copied().chain(std::iter::repeat(0));
-            words.iter_mut().zip(chosen).for_each(|(word, chosen)| *word &= chosen);
-        }
-        if let Some(last) = words.last_mut()
-            && bound == u32::MAX
-        {
-            *last &= u64::MAX >> 1;
-        }
-        let vertices = VertexSet::from_words(words, bound);
-        let freezer = Freezer {
-            timestamp,
-            catalogue,
-            weight: projection.weight.as_ref(),
-            labels: projection.labels.as_deref(),
-            scope: &vertices,
-            some_vertices: projection.vertices.is_some(),
-            filters: &projection.edges,
-            budget,
-            reservations: Mutex::default(),
-        };
-        // Only the out side has properties.
-        let reads_properties = projection.weight.is_some() || !projection.edges.is_empty();
-        let needs_out = projection.direction != Direction::In || reads_properties;
-        let needs_in = projection.direction != Direction::Out;
-        let side = |wanted, side| match wanted {
-            true => freezer.side(table, projection, groups, side),
-            false => Ok(Vec::new()),
-        };
-        let (out, into) = rayon::join(
-            || side(needs_out, Direction::Out),
-            || side(needs_in && !reads_properties, Direction::In),
-        );
-        let (mut out, mut into) = (out?, into?);
-        if needs_in && reads_properties {
-            into = freezer.transposed(&out, groups)?;
-        }
-        let counted = if needs_out { &out } else { &into };
-        let edge_count = counted.iter().flatten().map(FrozenList::edge_count).sum();
-        if projection.direction == Direction::In {
-            out = Vec::new();
-        }
-        reservations.append(&mut freezer.reservations.lock());
-        Ok(Self {
-            bound,
-            vertices,
-            direction: projection.direction,
-            edge_count,
-            out,
-            into,
-            _reservations: reservations,
-        })
+/// The lists of one group, handed out as they lie: see [`FrozenGraph::shared_lists`].
+pub type SharedList = shared_list::SharedList;
+
+impl FreezeSource for MemoryView<'_> {
+    type Lists = Arc<EdgeBody>;
+
+    fn group_count(&self) -> u32 {
+        View::group_count(self)
     }
 
-    /// The share of edges that lie outside bodies, 0 to 1: what was fresh when this was frozen.
-    #[must_use]
-    pub fn fresh_share(&self) -> f64 {
-        let side = if self.out.is_empty() { &self.into } else { &self.out };
-        let lists = || side.iter().flatten();
-        let fresh: usize = lists().filter_map(|list| list.fresh.as_ref()).map(|f| f.neighbors.len()).sum();
-        let total: u64 = lists().map(FrozenList::edge_count).sum();
-        if total == 0 { 0.0 } else { fresh as f64 / total as f64 }
+    fn label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        self.group_label(group)
     }
 
-    /// The lists of one side, a segment after the other, without a copy where nothing is fresh. They stay as they are
-    /// when this is dropped. A vertex may be in several: one an edge type.
-    ///
-    /// Cost: a look at each row that has edges.
-    ///
-    /// # Errors
-    /// `invalid` if that side was not frozen, or for both at once.
-    pub fn shared_lists(&self, side: Direction) -> Result<Vec<SharedList>> {
-        let groups = (0..).map(GroupId).zip(self.side(side)?);
-        let lists =
-            groups.flat_map(|(group, lists)| lists.iter().map(move |list| SharedList::of(group, list)));
-        Ok(lists.filter(|list| !list.vertices().is_empty()).collect())
+    fn live(&self, group: GroupId) -> Result<GroupBits> {
+        View::live(self, group)
     }
 
-    fn side(&self, side: Direction) -> Result<&[Box<[FrozenList]>]> {
-        let frozen = self.direction == Direction::Both || self.direction == side;
-        match side {
-            Direction::Out if frozen => Ok(&self.out),
-            Direction::In if frozen => Ok(&self.into),
-            _ => Err(Error::invalid(format!(
-                "the {side:?} side was not frozen: the projection asked for {:?}",
-                self.direction
-            ))),
-        }
-    }
-
-    /// Visits the pieces of one vertex in several lists; whether to stop altogether.
-    #[inline]
-    fn visit_lists<F>(lists: &[FrozenList], vertex: u32, row: u16, visitor: &mut F) -> Visit
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        for list in lists {
-            let said = list.visit(row, |piece| visitor(vertex, piece));
-            if said != Visit::Continue {
-                return said;
-            }
-        }
-        Visit::Continue
-    }
-}
-
-/// The groups that have vertices in `range`, ascending, and the rows of each.
-#[inline]
-fn groups_of(range: Range<u32>) -> impl Iterator<Item = (GroupId, Range<u16>)> {
-    let groups = range.start / GROUP_SIZE..range.end.div_ceil(GROUP_SIZE);
-    let groups = if range.is_empty() { 0..0 } else { groups };
-    groups.map(move |group| {
-        let first = group * GROUP_SIZE;
-        let start = range.start.saturating_sub(first) as u16;
-        (GroupId(group), start..(range.end - first).min(GROUP_SIZE) as u16)
-    })
-}
-
-impl Topology for FrozenTopology {
-    #[inline]
-    fn bound(&self) -> u32 {
-        self.bound
-    }
-
-    #[inline]
-    fn vertices(&self) -> &VertexSet {
-        &self.vertices
-    }
-
-    #[inline]
-    fn direction(&self) -> Direction {
-        self.direction
-    }
-
-    #[inline]
-    fn edge_count(&self) -> u64 {
-        self.edge_count
-    }
-
-    fn degrees(&self, direction: Direction, range: Range<u32>, degrees: &mut [u32]) -> Result<()> {
-        degrees.fill(0);
-        for side in direction.sides() {
-            let groups = self.side(*side)?;
-            for (group, rows) in groups_of(range.clone()) {
-                let start = (VertexId::new(group, rows.start).0 - range.start) as usize;
-                let of_group = &mut degrees[start..start + rows.len()];
-                for list in &groups[group.0 as usize] {
-                    list.add_degrees(rows.clone(), of_group);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn visit<F>(
+    fn for_each_segment(
         &self,
-        direction: Direction,
-        range: Range<u32>,
-        _buffer: &mut PieceBuffer,
-        mut visitor: F,
-    ) -> Result<()>
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        let sides = direction.sides();
-        let first = self.side(sides[0])?;
-        let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        for (group, rows) in groups_of(range) {
-            let lists = &first[group.0 as usize];
-            if second.is_none()
-                && let [list] = &**lists
-                && let Some(list) = DenseList::of(list, group)
-            {
-                if list.visit(rows, &mut visitor) == Visit::Stop {
-                    return Ok(());
-                }
+        group: GroupId,
+        side: Direction,
+        wanted: &dyn Fn(TypeId) -> bool,
+        freeze: &mut FreezeVisitor<'_, Arc<EdgeBody>>,
+    ) -> Result<()> {
+        let Some(group) = self.group(group) else { return Ok(()) };
+        for edge in group.edges().iter().filter(|edge| edge.subject.side() == side) {
+            let edge_type = edge.subject.edge_type();
+            if !wanted(edge_type) {
                 continue;
             }
-            if lists.is_empty() && second.is_none_or(|second| second[group.0 as usize].is_empty()) {
-                continue;
-            }
-            for row in rows {
-                let vertex = VertexId::new(group, row).0;
-                let mut said = Self::visit_lists(lists, vertex, row, &mut visitor);
-                if let Some(second) = second.filter(|_| said == Visit::Continue) {
-                    said = Self::visit_lists(&second[group.0 as usize], vertex, row, &mut visitor);
-                }
-                if said == Visit::Stop {
-                    return Ok(());
-                }
+            let timestamp = self.timestamp();
+            let version = edge.segment.load();
+            let layer = version.layer_at(timestamp);
+            freeze(edge_type, &LayerAt { layer, timestamp })?;
+            for hub in layer.hubs.iter() {
+                let version = hub.segment.load();
+                freeze(edge_type, &LayerAt { layer: version.layer_at(timestamp), timestamp })?;
             }
         }
         Ok(())
     }
-
-    fn visit_pieces<F>(
-        &self,
-        direction: Direction,
-        range: Range<u32>,
-        _buffer: &mut PieceBuffer,
-        mut visitor: F,
-    ) -> Result<()>
-    where
-        F: FnMut(u32, Piece<'_>, Turn),
-    {
-        let sides = direction.sides();
-        let first = self.side(sides[0])?;
-        let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        for (group, rows) in groups_of(range) {
-            let lists = &first[group.0 as usize];
-            let others = second.map_or(&[][..], |second| &second[group.0 as usize]);
-            for list in lists.iter().chain(others) {
-                let added = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::Apart);
-                list.visit_additions(group, rows.clone(), added);
-            }
-            let mut in_order = |vertex, piece: Piece<'_>| visitor(vertex, piece, Turn::InOrder);
-            if let ([list], []) = (&**lists, others)
-                && let Some(list) = DenseList::of(list, group)
-            {
-                list.visit_without_additions(rows, &mut in_order);
-                continue;
-            }
-            for row in rows {
-                let vertex = VertexId::new(group, row).0;
-                lists.iter().chain(others).for_each(|list| in_order(vertex, list.without_additions(row)));
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_each<F>(
-        &self,
-        direction: Direction,
-        vertices: &[u32],
-        _buffer: &mut PieceBuffer,
-        mut visitor: F,
-    ) -> Result<()>
-    where
-        F: FnMut(u32, Piece<'_>) -> Visit,
-    {
-        let sides = direction.sides();
-        let first = self.side(sides[0])?;
-        let second = sides.get(1).map(|side| self.side(*side)).transpose()?;
-        debug_assert!(vertices.is_sorted(), "a frontier ascends");
-        let mut vertices = vertices;
-        while let Some(vertex) = vertices.first() {
-            let group = VertexId(*vertex).group();
-            let count = vertices.partition_point(|vertex| VertexId(*vertex).group() == group);
-            let of_group = vertices.split_off(..count).expect("as many are left");
-            let lists = &first[group.0 as usize];
-            if second.is_none()
-                && let [list] = &**lists
-                && let Some(list) = DenseList::of(list, group)
-            {
-                if list.visit_each(of_group, &mut visitor) == Visit::Stop {
-                    return Ok(());
-                }
-                continue;
-            }
-            for vertex in of_group {
-                let row = VertexId(*vertex).row();
-                let mut said = Self::visit_lists(lists, *vertex, row, &mut visitor);
-                if let Some(second) = second.filter(|_| said == Visit::Continue) {
-                    said = Self::visit_lists(&second[group.0 as usize], *vertex, row, &mut visitor);
-                }
-                if said == Visit::Stop {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn cuts(&self, parts: usize) -> Vec<u32> {
-        const BLOCK: usize = 64;
-        let sides = [&self.out, &self.into];
-        let blocks = (self.bound as usize).div_ceil(BLOCK);
-        let group_blocks = GROUP_SIZE as usize / BLOCK;
-        // Work below each group, and below a block: edges, and a vertex as much as an edge.
-        let mut below = 0;
-        let groups = 0..self.bound.div_ceil(GROUP_SIZE) as usize;
-        let lists = |group: usize| sides.into_iter().filter_map(move |side| side.get(group)).flatten();
-        let edges_before =
-            |group: usize, row: u16| -> usize { lists(group).map(|list| list.edges_before(row)).sum() };
-        let groups_below: Vec<usize> = groups
-            .map(|group| {
-                let before = below;
-                below += edges_before(group, GROUP_SIZE as u16) + GROUP_SIZE as usize;
-                before
-            })
-            .collect();
-        let work_below = |block: usize| -> u64 {
-            let Some(before) = groups_below.get(block / group_blocks) else { return below as u64 };
-            let row = block % group_blocks * BLOCK;
-            (before + edges_before(block / group_blocks, row as u16) + row) as u64
-        };
-        let inner = cut_blocks(blocks, parts, &groups_below, group_blocks, work_below);
-        let mut cuts: Vec<u32> =
-            std::iter::once(0).chain(inner.map(|block| (block * BLOCK) as u32)).collect();
-        if *cuts.last().expect("begins with zero") < self.bound || cuts.len() == 1 {
-            cuts.push(self.bound);
-        }
-        cuts
-    }
 }
 
-/// The blocks from 1 up to before the last at which parts of about even work begin. `groups_below` is the work below every
-/// `group_blocks`-th block, `work_below` that below any, up to the one behind the last.
-fn cut_blocks(
-    blocks: usize,
-    parts: usize,
-    groups_below: &[usize],
-    group_blocks: usize,
-    work_below: impl Fn(usize) -> u64,
-) -> impl Iterator<Item = usize> {
-    let (total, parts) = (work_below(blocks), parts.max(1) as u64);
-    let mut block = 1;
-    (1..).map_while(move |part| {
-        let wanted = total * part / parts;
-        // One short array tells in which group it is; lists are looked at for its blocks alone.
-        let end = groups_below.partition_point(|below| (*below as u64) < wanted) * group_blocks;
-        let of_group = block.max(end.saturating_sub(group_blocks))..block.max(end.min(blocks));
-        let found = first_at(of_group, |block| work_below(block) >= wanted);
-        block = found + 1;
-        (found < blocks).then_some(found)
-    })
+/// What a snapshot sees of a segment.
+struct LayerAt<'a> {
+    layer: &'a Layer<EdgeBody>,
+    timestamp: Timestamp,
 }
 
-/// The first number of `range` for which `holds` is true, as it is for all behind it; the end if there is none.
-fn first_at(range: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let Range { start: mut low, end: mut high } = range;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) { high = middle } else { low = middle + 1 }
+impl FreezeSegment for LayerAt<'_> {
+    type Lists = Arc<EdgeBody>;
+
+    fn lists(&self) -> Result<Arc<EdgeBody>> {
+        Ok(Arc::clone(&self.layer.body))
     }
-    low
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn parts_begin_at_the_first_block_with_enough_work_below(
-            work in proptest::collection::vec(prop_oneof![Just(0_u64), 1_u64..9, Just(200)], 0..40),
-            parts in 0_usize..50, group_blocks in 1_usize..9,
-        ) {
-            let below = |block: usize| work[..block].iter().sum::<u64>();
-            let starts = (0..work.len()).step_by(group_blocks);
-            let groups_below: Vec<usize> = starts.map(|block| below(block) as usize).collect();
-            let mut want = Vec::new();
-            for block in 1..work.len() {
-                let wanted = below(work.len()) * (want.len() as u64 + 1) / parts.max(1) as u64;
-                if below(block) >= wanted {
-                    want.push(block);
-                }
-            }
-            let found = cut_blocks(work.len(), parts, &groups_below, group_blocks, below);
-            prop_assert_eq!(found.collect::<Vec<_>>(), want);
+    fn fresh(&self) -> Result<Option<Box<FreshLists>>> {
+        if let Some(keys) = self.layer.inserted(self.timestamp) {
+            return Ok(FreshLists::of_inserted(&keys));
         }
+        let differences = self.layer.differences(self.timestamp);
+        let fresh = FreshLists::of_differences(self.layer.body.lists(), &differences);
+        fresh.map_err(|problem| Error::new(ErrorKind::Corrupt, format!("records are not exact: {problem}")))
+    }
+
+    fn with_nets(&self, read: &mut dyn FnMut(&[Net]) -> Result<()>) -> Result<()> {
+        let nets: Vec<Net> = nets(self.layer.all_records(self.timestamp).into_iter()).collect();
+        read(&nets)
+    }
+
+    fn copied(&self, _keys: &[KeyId], nets: &[Net]) -> Result<EdgeBody> {
+        Ok(self.layer.body.copied(nets))
     }
 }

@@ -8,60 +8,17 @@
 //! A group knows its few edge segments, so that many edge types which touch few vertices stay
 //! cheap: a type costs nothing where it has no edges.
 
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Segment;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::id::{Direction, GroupId, LabelId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use evergraph_storage::sync::{ArcCell, Mutex};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
-
-/// One edge type and plain side, ascending as a group keeps them: by type, out before in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct EdgeSubject(u32);
-
-impl EdgeSubject {
-    /// The edges of `edge_type` on `side`.
-    ///
-    /// # Panics
-    /// If `side` is `Both`: segments keep plain sides.
-    #[must_use]
-    pub fn new(edge_type: TypeId, side: Direction) -> Self {
-        let side = match side {
-            Direction::Out => 0,
-            Direction::In => 1,
-            Direction::Both => panic!("a segment keeps one side"),
-        };
-        Self(u32::from(edge_type.0) << 1 | side)
-    }
-
-    /// Its number, below 2^17: subjects are in the order of their numbers.
-    #[must_use]
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The subject with a number that [`EdgeSubject::number`] gave.
-    #[must_use]
-    pub const fn numbered(number: u32) -> Self {
-        Self(number)
-    }
-
-    /// The edge type.
-    #[must_use]
-    pub const fn edge_type(self) -> TypeId {
-        TypeId((self.0 >> 1) as u16)
-    }
-
-    /// The side: out or in.
-    #[must_use]
-    pub const fn side(self) -> Direction {
-        if self.0 & 1 == 0 { Direction::Out } else { Direction::In }
-    }
-}
 
 /// A segment of edges and what it is about.
 #[derive(Clone, Debug)]

@@ -1,16 +1,15 @@
 //! Lists: one vertex' edges at one timestamp, from body and records.
 
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of, nets, value_of, values};
-use crate::segment::record::{RecordKey, RecordRef};
 use crate::segment::version::Layer;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::net::{Effect, changed, effect_of, nets, value_of, values};
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Overlay, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::record::{RecordKey, RecordRef};
 use evergraph_storage::view::GroupBits;
-use std::cmp::Ordering;
 use std::ops::{ControlFlow, RangeInclusive};
 
 /// Calls `edge` with (neighbour, discriminator) of each edge of `row`, sorted, of those behind `after`, until it
@@ -27,29 +26,11 @@ pub fn for_each_edge(
     let body = &layer.body;
     let (range, keys) = match after {
         None => (body.range(row), RecordKey::whole_row(row)),
-        Some(after) => (body.range_after(after), after.rest_of_row()),
+        Some(after) => (body.lists().range_after(after), after.rest_of_row()),
     };
     let records = layer.records(&keys, timestamp);
-    let mut at = range.start;
-    for net in nets(records.into_iter()) {
-        let key = (net.key.neighbor(), net.key.discriminator());
-        while at < range.end {
-            let here = (body.neighbors()[at], body.discriminator(at));
-            match here.cmp(&key) {
-                Ordering::Less => edge(here.0, here.1)?,
-                Ordering::Equal => {
-                    at += 1;
-                    break;
-                }
-                Ordering::Greater => break,
-            }
-            at += 1;
-        }
-        if net.effect != Effect::Absent {
-            edge(key.0, key.1)?;
-        }
-    }
-    (at..range.end).try_for_each(|at| edge(body.neighbors()[at], body.discriminator(at)))
+    let changes = nets(records.into_iter()).map(|net| (net.key, net.effect != Effect::Absent));
+    body.lists().for_each_after(range, changes, &mut edge)
 }
 
 /// Appends the first `limit` edges that are `asked` for behind `after`, the newest first; false, and nothing is
@@ -114,7 +95,7 @@ pub fn degree(layer: &Layer<EdgeBody>, row: u16, timestamp: Timestamp) -> u64 {
 /// How many edges all rows of the layer have, hubs not counted.
 #[must_use]
 pub fn edge_count(layer: &Layer<EdgeBody>, timestamp: Timestamp) -> u64 {
-    let visible = |stamp: crate::segment::record::Stamp| stamp.timestamp().visible_at(timestamp);
+    let visible = |stamp: evergraph_storage::record::Stamp| stamp.timestamp().visible_at(timestamp);
     let records = layer.run.iter().chain(layer.tail.iter());
     let difference: i64 =
         records.filter(|record| visible(record.stamp)).map(|record| record.stamp.difference()).sum();
@@ -133,7 +114,7 @@ pub fn mark_rows(layer: &Layer<EdgeBody>, rows: &mut GroupBits) {
 /// How many edges lead from `row` to `neighbor`.
 #[must_use]
 pub fn parallel_count(layer: &Layer<EdgeBody>, row: u16, neighbor: u32, timestamp: Timestamp) -> u32 {
-    let stored = layer.body.parallel(row, neighbor).len();
+    let stored = layer.body.lists().parallel(row, neighbor).len();
     let count = changed_count(layer, &RecordKey::parallel(row, neighbor), stored, timestamp);
     u32::try_from(count).expect("a pair has at most 65,536 edges")
 }
@@ -157,20 +138,6 @@ pub fn property(layer: &Layer<EdgeBody>, edge: RecordKey, key: KeyId, timestamp:
         Some(value) => value.cloned(),
         None => layer.body.column(key)?.get(layer.body.find(edge)?),
     }
-}
-
-/// Properties after `changes`; both ascend by key.
-pub fn changed(mut stored: Vec<(KeyId, Value)>, changes: &[(KeyId, Option<Value>)]) -> Vec<(KeyId, Value)> {
-    for (key, value) in changes {
-        let place = stored.binary_search_by_key(key, |property| property.0);
-        match (place, value) {
-            (Ok(at), Some(value)) => stored[at].1 = value.clone(),
-            (Ok(at), None) => drop(stored.remove(at)),
-            (Err(at), Some(value)) => stored.insert(at, (*key, value.clone())),
-            (Err(_), None) => {}
-        }
-    }
-    stored
 }
 
 /// All properties of an edge, by key; `None` if the edge isn't there.

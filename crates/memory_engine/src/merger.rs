@@ -12,13 +12,13 @@
 //! One thread merges; it sleeps on the queue's condition variable when there is nothing to do. In a simulation
 //! there is no such thread, and each of its rounds is a step.
 
-use crate::counters::Counters;
 use crate::group::{Group, GroupTable};
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
 use crate::segment::hand_over::{AppendOutcome, MergeOutcome};
 use crate::segment::version::Segment;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::counters::Counters;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::sync::atomic::{AtomicBool, Ordering};
 use evergraph_storage::sync::{Condvar, Mutex};
@@ -391,8 +391,8 @@ pub fn for_each_segment(groups: &GroupTable, mut visit: impl FnMut(Job) -> bool)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::record::{Operation, Record, RecordKey, Stamp};
     use evergraph_graph::properties::Properties;
+    use evergraph_storage::record::{Operation, Record, RecordKey, Stamp};
     use evergraph_storage::timeline::clock::Readable;
 
     #[test]

@@ -1,20 +1,15 @@
-//! Records of a commit: its mutations, sorted into one part for each segment.
+//! Records of a commit: one part for each segment that it changes.
 //!
-//! Everything here happens before the latch: segments are found or made, records sorted by segment
-//! and key. Only the timestamp is missing; [`Prepared::stamp`] fills it in. Commits that are replayed
-//! have theirs, and many of them are prepared together.
+//! Everything here happens before the latch: segments are found or made, records sorted by segment and key.
 
-use crate::group::{EdgeSubject, Group, GroupTable};
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::record::{Operation, Record, RecordKey, Stamp};
+use crate::group::{Group, GroupTable};
 use crate::segment::version::Segment;
-use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::{Direction, EdgeId, GroupId, VertexId};
+use evergraph_bodies::commit_records::{CommitRecords, CommitTarget, never_opened};
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_graph::error::Result;
 use evergraph_graph::mutation::Mutation;
-use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_storage::planted::{Bug, planted};
-use std::ops::Range;
+use evergraph_storage::record::Record;
 use std::sync::Arc;
 
 /// Where a part of a commit goes.
@@ -26,81 +21,26 @@ pub enum Target {
     Edges(Arc<Segment<EdgeBody>>),
 }
 
+impl Target {
+    /// Finds or makes the segment of some records.
+    fn of(groups: &GroupTable, target: CommitTarget, records: &[Record]) -> Result<Self> {
+        let group = groups.get(target.group).ok_or_else(|| never_opened(target, records))?;
+        Ok(match target.subject {
+            None => {
+                let members = records.iter().any(|record| record.stamp.difference() != 0);
+                Self::Vertices(Arc::clone(group), members)
+            }
+            Some(subject) => Self::Edges(group.edge_segment_or_new(subject)),
+        })
+    }
+}
+
 /// A commit, or many from the log, sorted by segment.
 #[derive(Debug)]
 pub struct Prepared {
-    records: Vec<Record>,
-    parts: Vec<(Target, Range<usize>)>,
-}
-
-/// Where a record goes, its key, and which mutation it comes from: what records are sorted by. Mutations come in the
-/// order of time.
-///
-/// ```text
-/// group:20 | vertices: 0, or 1 + (type and side):18 | key:64 | mutation:26
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct RecordSortKey(u128);
-
-impl RecordSortKey {
-    const SUBJECT_BITS: u32 = 18;
-    const MUTATION_BITS: u32 = 26;
-
-    #[inline]
-    fn new(vertex: VertexId, subject: Option<EdgeSubject>, key: RecordKey, mutation: usize) -> Self {
-        let subject = subject.map_or(0, |subject| 1 + subject.number());
-        let segment = u64::from(vertex.group().0) << Self::SUBJECT_BITS | u64::from(subject);
-        let place = u128::from(segment) << 64 | u128::from(key.0);
-        Self(place << Self::MUTATION_BITS | mutation as u128)
-    }
-
-    /// The segment: of its group, and what it is about if not vertices.
-    #[inline]
-    fn segment(self) -> u64 {
-        (self.0 >> (64 + Self::MUTATION_BITS)) as u64
-    }
-
-    #[inline]
-    fn key(self) -> RecordKey {
-        RecordKey((self.0 >> Self::MUTATION_BITS) as u64)
-    }
-
-    #[inline]
-    fn mutation(self) -> usize {
-        self.0 as usize & ((1 << Self::MUTATION_BITS) - 1)
-    }
-
-    fn group(self) -> GroupId {
-        GroupId((self.segment() >> Self::SUBJECT_BITS) as u32)
-    }
-
-    fn subject(self) -> Option<EdgeSubject> {
-        let low = self.segment() as u32 & ((1 << Self::SUBJECT_BITS) - 1);
-        low.checked_sub(1).map(EdgeSubject::numbered)
-    }
-}
-
-/// What a mutation does to an edge, if it is about one.
-#[inline]
-fn of_edge(mutation: &Mutation) -> Option<(&EdgeId, Operation, &Properties)> {
-    Some(match mutation {
-        Mutation::InsertEdge { edge, properties } => (edge, Operation::Insert, properties),
-        Mutation::ReplaceEdge { edge, properties } => (edge, Operation::Replace, properties),
-        Mutation::DeleteEdge { edge } => (edge, Operation::Delete, &Properties::EMPTY),
-        Mutation::SetEdgeProperties { edge, properties } => (edge, Operation::Set, properties),
-        // Entries of indexes on disk among them: this engine keeps no indexes, and skips them.
-        _ => return None,
-    })
-}
-
-/// What a mutation does to a vertex, if it is about one.
-fn of_vertex(mutation: &Mutation) -> Option<(VertexId, Operation, &Properties)> {
-    Some(match mutation {
-        Mutation::InsertVertex { vertex, properties, .. } => (*vertex, Operation::Insert, properties),
-        Mutation::DeleteVertex { vertex } => (*vertex, Operation::Delete, &Properties::EMPTY),
-        Mutation::SetVertexProperties { vertex, properties } => (*vertex, Operation::Set, properties),
-        _ => return None,
-    })
+    records: CommitRecords,
+    /// One for each part.
+    targets: Vec<Target>,
 }
 
 impl Prepared {
@@ -110,7 +50,7 @@ impl Prepared {
     /// `corrupt` if a vertex is in no group: the front opens groups before it uses them, so only a
     /// damaged log can ask for this.
     pub fn new(groups: &GroupTable, mutations: &[Mutation]) -> Result<Self> {
-        Self::sorted(groups, mutations, |mutation| (Timestamp::ZERO, mutation))
+        Self::of(groups, CommitRecords::new(mutations)?)
     }
 
     /// As [`Prepared::new`], of commits that have their timestamps: a part's records are sorted by key,
@@ -119,147 +59,39 @@ impl Prepared {
     /// # Errors
     /// As [`Prepared::new`].
     pub fn replayed(groups: &GroupTable, mutations: &[(Timestamp, Mutation)]) -> Result<Self> {
-        debug_assert!(mutations.is_sorted_by_key(|(timestamp, _)| *timestamp));
-        Self::sorted(groups, mutations, |(timestamp, mutation)| (*timestamp, mutation))
+        Self::of(groups, CommitRecords::replayed(mutations)?)
     }
 
-    fn sorted<T>(
-        groups: &GroupTable,
-        mutations: &[T],
-        mutation_of: impl Fn(&T) -> (Timestamp, &Mutation),
-    ) -> Result<Self> {
-        if mutations.len() > 1 << RecordSortKey::MUTATION_BITS {
-            return Err(Error::new(
-                ErrorKind::Corrupt,
-                "a commit has more mutations than any that was written",
-            ));
-        }
-        // Out sides apart: writes come by edge, so that these are sorted already, type by type.
-        let mut out = Vec::with_capacity(mutations.len());
-        let mut rest = Vec::with_capacity(mutations.len());
-        for (number, mutation) in mutations.iter().enumerate() {
-            let mutation = mutation_of(mutation).1;
-            if let Some((edge, operation, _)) = of_edge(mutation) {
-                let subject = EdgeSubject::new(edge.edge_type, Direction::Out);
-                let key = RecordKey::of_edge(edge);
-                out.push(RecordSortKey::new(edge.source, Some(subject), key, number));
-                // The in side keeps no properties: it finds them by a search in the out list.
-                if matches!(operation, Operation::Insert | Operation::Delete) && !planted(Bug::ForgetInEdge) {
-                    let subject = EdgeSubject::new(edge.edge_type, Direction::In);
-                    let key = RecordKey::edge(edge.target.row(), edge.source.0, edge.discriminator);
-                    rest.push(RecordSortKey::new(edge.target, Some(subject), key, number));
-                }
-            } else if let Some((vertex, ..)) = of_vertex(mutation) {
-                rest.push(RecordSortKey::new(vertex, None, RecordKey::vertex(vertex.row()), number));
-            }
-        }
-        let mut prepared = Self { records: Vec::with_capacity(out.len() + rest.len()), parts: Vec::new() };
-        for places in [&mut out, &mut rest] {
-            if !places.is_sorted() {
-                places.sort_unstable();
-            }
-            for places in places.chunk_by(|a, b| a.segment() == b.segment()) {
-                prepared.add_part(groups, places, |number| mutation_of(&mutations[number]))?;
-            }
-        }
-        Ok(prepared)
-    }
-
-    /// Adds the records of one segment.
-    fn add_part<'a>(
-        &mut self,
-        groups: &GroupTable,
-        places: &[RecordSortKey],
-        mutation_at: impl Fn(usize) -> (Timestamp, &'a Mutation),
-    ) -> Result<()> {
-        let place = places[0];
-        let group = groups.get(place.group()).ok_or_else(|| {
-            let vertex = VertexId::new(place.group(), place.key().row());
-            Error::new(ErrorKind::Corrupt, format!("vertex {vertex} is in a group that was never opened"))
-        })?;
-        let first = self.records.len();
-        let subject = place.subject();
-        let is_in_side = subject.is_some_and(|subject| subject.side() == Direction::In);
-        self.records.extend(places.iter().map(|place| {
-            let (timestamp, mutation) = mutation_at(place.mutation());
-            let (operation, payload) = match of_edge(mutation) {
-                Some((_, operation, _)) if is_in_side => (operation, &Properties::EMPTY),
-                Some((_, operation, payload)) => (operation, payload),
-                None => of_vertex(mutation).map(|of| (of.1, of.2)).expect("no other mutation has a place"),
-            };
-            Record { key: place.key(), stamp: Stamp::new(timestamp, operation), payload: payload.clone() }
-        }));
-        let target = match subject {
-            None => {
-                let member = |record: &Record| record.stamp.difference() != 0;
-                Target::Vertices(Arc::clone(group), self.records[first..].iter().any(member))
-            }
-            Some(subject) => Target::Edges(group.edge_segment_or_new(subject)),
-        };
-        self.parts.push((target, first..self.records.len()));
-        Ok(())
+    fn of(groups: &GroupTable, records: CommitRecords) -> Result<Self> {
+        let targets = records.parts().map(|(target, records)| Target::of(groups, target, records));
+        let targets = targets.collect::<Result<Vec<_>>>()?;
+        Ok(Self { records, targets })
     }
 
     /// Gives every record the commit's timestamp.
     pub fn stamp(&mut self, timestamp: Timestamp) {
-        for record in &mut self.records {
-            record.stamp = Stamp::new(timestamp, record.stamp.operation());
-        }
+        self.records.stamp(timestamp);
     }
 
     /// Each segment with its records, sorted by key.
     pub fn parts(&self) -> impl Iterator<Item = (&Target, &[Record])> {
-        self.parts.iter().map(|(target, range)| (target, &self.records[range.clone()]))
+        self.targets.iter().zip(self.records.parts()).map(|(target, (_, records))| (target, records))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::body::Body;
-    use crate::segment::vertex_body::VertexBody;
-    use evergraph_graph::id::{GroupId, LabelId, TypeId};
-    use evergraph_graph::index_entry::{ItemId, LeavingEntry};
-    use evergraph_graph::value::order_bytes::value_bytes::ValueBytes;
-
-    fn edge(source: u32, target: u32) -> EdgeId {
-        let (source, target) = (VertexId(source), VertexId(target));
-        EdgeId { source, edge_type: TypeId(0), target, discriminator: 0 }
-    }
+    use evergraph_graph::error::ErrorKind;
+    use evergraph_graph::id::{EdgeId, TypeId, VertexId};
+    use evergraph_graph::properties::Properties;
 
     #[test]
-    fn an_entry_that_leaves_an_index_on_disk_is_skipped() {
-        let entry = LeavingEntry {
-            subject: 1 << 24,
-            value: ValueBytes::of(&7_i64.into()),
-            item: ItemId::Vertex(VertexId(9000)),
-        };
-        let commit = [Mutation::LeaveIndex(Box::new(entry))];
-        let prepared = Prepared::new(&GroupTable::default(), &commit).unwrap();
-        assert_eq!(prepared.parts().count(), 0, "its group was never opened, and need not be");
-    }
-
-    #[test]
-    fn an_insert_goes_to_both_sides_and_a_property_to_the_out_side_only() {
-        let groups = GroupTable::default();
-        for id in [0, 1] {
-            groups.insert(Arc::new(Group::new(
-                GroupId(id),
-                LabelId(0),
-                Timestamp::ZERO,
-                VertexBody::empty(),
-            )));
-        }
-        let insert = |s, t| Mutation::InsertEdge { edge: edge(s, t), properties: Properties::EMPTY };
-        let set = Mutation::SetEdgeProperties { edge: edge(3, 4), properties: Properties::EMPTY };
-        let mut prepared = Prepared::new(&groups, &[insert(1, 5000), insert(1, 9), set]).unwrap();
-        prepared.stamp(Timestamp(7));
-        let counts: Vec<_> = prepared.parts().map(|(_, records)| records.len()).collect();
-        assert_eq!(counts, [3, 1, 1], "group 0 out, group 0 in, group 1 in");
-        for (_, records) in prepared.parts() {
-            assert!(records.is_sorted_by_key(|record| record.key));
-            assert!(records.iter().all(|record| record.stamp.timestamp() == Timestamp(7)));
-        }
-        assert_eq!(Prepared::new(&groups, &[insert(1, 9000)]).unwrap_err().kind(), ErrorKind::Corrupt);
+    fn a_commit_to_a_group_that_was_never_opened_is_refused() {
+        let (source, target) = (VertexId(1), VertexId(9000));
+        let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator: 0 };
+        let commit = [Mutation::InsertEdge { edge, properties: Properties::EMPTY }];
+        let error = Prepared::new(&GroupTable::default(), &commit).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt);
     }
 }

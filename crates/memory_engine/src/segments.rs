@@ -4,10 +4,10 @@
 
 use crate::group::{Group, GroupTable};
 use crate::merger::{Job, MergeMemory, Merger, for_each_segment};
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::{Layer, Segment, Version};
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::id::Direction;
 use evergraph_storage::engine::EngineStatistics;
 use evergraph_storage::sync::atomic::Ordering;

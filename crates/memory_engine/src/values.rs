@@ -4,15 +4,15 @@
 //! on top of the body speak of are marked first, and read one by one; the others are copied from the column.
 
 use crate::list;
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::value_of;
-use crate::segment::record::{RecordKey, RecordRef};
 use crate::segment::version::Layer;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::net::value_of;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::id::{EdgeId, KeyId, VertexId};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::record::{RecordKey, RecordRef};
 use evergraph_storage::view::GroupBits;
 
 /// Of so many records for each item asked for, marking their rows costs more than looking among them each time.
@@ -144,7 +144,8 @@ fn of_plain_edges(
         }
         // Who asks for a list asks in its order: no search then.
         let next = stretch.end.max(list.start);
-        let at = if next < list.end && body.is_at(record, next) { Some(next) } else { body.find(record) };
+        let at =
+            if next < list.end && body.lists().is_at(record, next) { Some(next) } else { body.find(record) };
         match at {
             Some(at) if at == stretch.end => stretch.end += 1,
             Some(at) => values.put_stored(stored, std::mem::replace(&mut stretch, at..at + 1)),

@@ -3,12 +3,13 @@
 //! A read resolves: group (two loads), segment, layer for the timestamp, hub if the row is one, for as many items
 //! as lie together; then body and the few records on top of each. Nothing here fails: all is in memory.
 
-use crate::group::{EdgeSubject, Group, GroupTable};
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, effect_of, nets};
-use crate::segment::record::RecordKey;
+use crate::group::{Group, GroupTable};
 use crate::segment::version::{Layer, Segment};
 use crate::{list, values};
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::net::{Effect, changed, effect_of, nets};
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::column::{Column, ValueSink};
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -16,6 +17,7 @@ use evergraph_graph::look_up::OrderedMatches;
 use evergraph_graph::newest::{NewestEdges, Stamped};
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
+use evergraph_storage::record::RecordKey;
 use evergraph_storage::view::{GroupBits, View, runs};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -33,7 +35,7 @@ impl<'a> MemoryView<'a> {
         Self { groups, timestamp }
     }
 
-    fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
+    pub(super) fn group(&self, group: GroupId) -> Option<&'a Arc<Group>> {
         self.groups.get(group)
     }
 
@@ -94,7 +96,7 @@ impl<'a> MemoryView<'a> {
     fn vertex_effect<T>(
         &self,
         vertex: VertexId,
-        read: impl FnOnce(Option<Effect>, &crate::segment::vertex_body::VertexBody) -> T,
+        read: impl FnOnce(Option<Effect>, &VertexBody) -> T,
     ) -> Option<T> {
         let version = self.group(vertex.group())?.vertices.load();
         let layer = version.layer_at(self.timestamp);
@@ -115,13 +117,13 @@ impl View for MemoryView<'_> {
     }
 
     #[inline]
-    fn group_label(&self, group: GroupId) -> Option<LabelId> {
-        Some(self.group(group)?.label)
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        Ok(self.group(group).map(|group| group.label))
     }
 
     #[inline]
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        self.groups.edge_types(group, side)
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
+        Ok(self.groups.edge_types(group, side))
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -198,10 +200,8 @@ impl View for MemoryView<'_> {
         let all = self.vertex_effect(vertex, |effect, body| match effect {
             None => body.property_map(vertex.row()),
             Some(Effect::Absent) => Vec::new(),
-            Some(Effect::Present(all)) => list::changed(Vec::new(), all.as_slice()),
-            Some(Effect::Changed(changes)) => {
-                list::changed(body.property_map(vertex.row()), changes.as_slice())
-            }
+            Some(Effect::Present(all)) => changed(Vec::new(), all.as_slice()),
+            Some(Effect::Changed(changes)) => changed(body.property_map(vertex.row()), changes.as_slice()),
         });
         Ok(all.unwrap_or_default())
     }
@@ -301,7 +301,8 @@ impl View for MemoryView<'_> {
         self.for_each_layer(Direction::Out, edges, found, list_of, |layer, edges, found| {
             for (edges, found) in runs(edges, found, |a, b| a < b) {
                 let keys = edges.iter().map(RecordKey::of_edge);
-                let in_body = if edges.len() > 1 { layer.body.contains_each(keys) } else { Vec::new() };
+                let in_body =
+                    if edges.len() > 1 { layer.body.lists().contains_each(keys) } else { Vec::new() };
                 let find = |at: usize| layer.body.find(RecordKey::of_edge(&edges[at])).is_some();
                 let stored = |at: usize| in_body.get(at).copied().unwrap_or_else(|| find(at));
                 layer.are_there(

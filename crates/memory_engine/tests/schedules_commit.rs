@@ -38,6 +38,7 @@ use evergraph_storage::sync::Mutex;
 use evergraph_storage::sync::atomic::{AtomicU64, Ordering};
 use evergraph_storage::sync::thread;
 use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::transaction::front::LogAccess;
 use evergraph_storage::transaction::handle::Transaction;
 use evergraph_storage::transaction::replay::Replayed;
 use std::collections::BTreeMap;
@@ -82,7 +83,7 @@ impl Kernel {
         let store = Store::assemble(Parts {
             engine: Arc::new(MemoryEngine::new(Arc::clone(&timeline))),
             timeline,
-            log: Arc::clone(&log),
+            log: LogAccess::Writes(Arc::clone(&log)),
             replayed: Replayed::default(),
             budget: Arc::new(MemoryBudget::new(u64::MAX)),
             random: Box::new(SplitMix64::new(2)),

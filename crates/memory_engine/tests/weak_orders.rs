@@ -11,8 +11,8 @@
 
 use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_memory_engine::segment::record::{Operation, Record, RecordKey, Stamp};
 use evergraph_memory_engine::segment::tail::Tail;
+use evergraph_storage::record::{Operation, Record, RecordKey, Stamp};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
 use evergraph_storage::timeline::registry::Access;
 use std::sync::Arc;

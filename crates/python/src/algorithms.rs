@@ -8,21 +8,25 @@ use crate::reserved::TableMemory;
 use crate::tables::{label_owners, numbers, push_vertex_property};
 use arrow_array::RecordBatch;
 use evergraph::algorithms::control::{Control, Progress};
+use evergraph::algorithms::scope::Scope;
 use evergraph::analysis::algorithm::Algorithm;
 use evergraph::analysis::answer::{Answer, Figure};
 use evergraph::analysis::arguments::{Argument, Arguments};
-use evergraph::analysis::column::ColumnKind;
+use evergraph::analysis::column::{Column, ColumnKind};
 use evergraph::analysis::input::{Caller, Input};
+use evergraph::analysis::lists::PackedView;
 use evergraph::analysis::names::ScopeNames;
 use evergraph::analysis::parameter::{DefaultValue, Kind, Parameter, direction_name};
 use evergraph::analysis::table::{ALGORITHMS, by_name};
+use evergraph::graph::budget::{Budget, Unlimited};
 use evergraph::graph::catalogue::Catalogue;
 use evergraph::graph::id::KeyId;
-use evergraph::{Freeze, GraphView, Result, Snapshot};
+use evergraph::{Error, ErrorKind, Freeze, GraphView, Result, Snapshot, VertexId};
 use evergraph_arrow::answer_array::{answer_array, type_name, value_bytes};
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::sync::Arc;
 
 /// An algorithm and what was chosen about it.
 #[derive(Debug)]
@@ -132,23 +136,75 @@ pub fn run(
     let input = Input::new(snapshot, &part, &package);
     let AlgorithmCall { algorithm, arguments } = chosen;
     let Answer { vertices, columns, figures, .. } = algorithm.run(&input, arguments, &control)?;
-    let mut table = TableBuilder::default();
-    let mut memory = TableMemory::new(snapshot.budget(), "an algorithm's table");
-    let row_bytes = size_of::<u64>() + columns.iter().map(value_bytes).sum::<usize>();
-    memory.keep(vertices.len() as u64 * row_bytes as u64)?;
-    let mut columns = columns.into_iter();
-    for column in algorithm.columns {
-        match column.kind {
-            ColumnKind::Vertex => table.push(column.name, numbers(&vertices)),
-            _ => columns.next().into_iter().for_each(|found| table.push(column.name, answer_array(found))),
-        }
-    }
+    let (mut table, mut memory) = table_of(algorithm, &vertices, columns, snapshot.budget())?;
     let owners = label_owners(&catalogue, &scope.labels)?;
     for (name, key) in keys {
         watch.tell("keys", None, || name.clone());
         push_vertex_property(&mut table, &mut memory, name, snapshot, &owners, &vertices, key, watch)?;
     }
     table.hold(memory);
+    finished(table, figures, &input)
+}
+
+/// Runs what was `chosen` on a view of a packed graph, all of it.
+///
+/// # Errors
+/// `invalid` for an algorithm that needs properties or look-ups; those of the algorithm.
+pub fn run_packed(
+    view: &Arc<PackedView>,
+    chosen: &AlgorithmCall,
+    watch: &ProgressWatch,
+) -> Result<RecordBatch> {
+    let progress = |now: Progress| watch.tell(now.phase, Some(now.fraction), String::new);
+    let control = Control::new(&Unlimited).with_cancel(&watch.cancel).with_progress(&progress);
+    let everything = Scope::default();
+    let input = Input::of_packed(view, &everything, &PackedNames);
+    let AlgorithmCall { algorithm, arguments } = chosen;
+    let Answer { vertices, columns, figures, .. } = algorithm.run(&input, arguments, &control)?;
+    let (mut table, memory) = table_of(algorithm, &vertices, columns, &Unlimited)?;
+    table.hold(memory);
+    finished(table, figures, &input)
+}
+
+/// How a packed graph names things: not at all.
+struct PackedNames;
+
+impl Caller for PackedNames {
+    fn key(&self, name: &str) -> Result<KeyId> {
+        Err(Error::new(
+            ErrorKind::NotFound,
+            format!("property {name}: edges of a packed graph have no properties"),
+        ))
+    }
+}
+
+/// The columns of an answer, and the memory that is reserved for them.
+fn table_of<'a>(
+    algorithm: &Algorithm,
+    vertices: &[VertexId],
+    columns: Vec<Column>,
+    budget: &'a dyn Budget,
+) -> Result<(TableBuilder, TableMemory<'a>)> {
+    let mut table = TableBuilder::default();
+    let mut memory = TableMemory::new(budget, "an algorithm's table");
+    let row_bytes = size_of::<u64>() + columns.iter().map(value_bytes).sum::<usize>();
+    memory.keep(vertices.len() as u64 * row_bytes as u64)?;
+    let mut columns = columns.into_iter();
+    for column in algorithm.columns {
+        match column.kind {
+            ColumnKind::Vertex => table.push(column.name, numbers(vertices)),
+            _ => columns.next().into_iter().for_each(|found| table.push(column.name, answer_array(found))),
+        }
+    }
+    Ok((table, memory))
+}
+
+/// The table, with figures and times as its notes.
+fn finished(
+    mut table: TableBuilder,
+    figures: Vec<(&'static str, Figure)>,
+    input: &Input<'_>,
+) -> Result<RecordBatch> {
     let figures = figures.into_iter().filter(|(_, figure)| *figure != Figure::Nothing);
     figures.for_each(|(name, figure)| table.note(name, figure));
     table.note("freeze_seconds", input.freezing_time().as_secs_f64());

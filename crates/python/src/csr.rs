@@ -19,7 +19,7 @@ use bytes::Bytes;
 use evergraph::engines::topology::AnyTopology;
 use evergraph::graph::budget::{Budget, Reservation};
 use evergraph::graph::topology::{PieceBuffer, Topology, Visit};
-use evergraph::memory_engine::shared_list::SharedList;
+use evergraph::memory_engine::frozen::SharedList;
 use evergraph::{Direction, Result};
 use rayon::prelude::*;
 use std::ops::Range;

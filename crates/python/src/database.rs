@@ -164,7 +164,8 @@ impl OpenSettings {
 /// The engine with this name.
 fn engine(py: Python<'_>, name: &str) -> PyResult<EngineKind> {
     let known = EngineKind::named(name);
-    known.ok_or_else(|| invalid(py, format!("engine {name:?}: expected \"memory\" or \"disk\"")))
+    let expected = "expected \"memory\", \"disk\" or \"mapped\"";
+    known.ok_or_else(|| invalid(py, format!("engine {name:?}: {expected}")))
 }
 
 impl Database {

@@ -15,7 +15,6 @@
 
 use evergraph::{Error, ErrorKind};
 use pyo3::prelude::*;
-use std::error::Error as _;
 
 /// The module that defines the exceptions.
 const MODULE: &str = "evergraph.errors";
@@ -47,16 +46,14 @@ pub fn exception(py: Python<'_>, class: &str, text: &str) -> PyErr {
 /// the library is raised as it was.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        if let Some(raised) = source.downcast_ref::<PyErr>() {
+    for cause in error.causes() {
+        if let Some(raised) = cause.downcast_ref::<PyErr>() {
             return raised.clone_ref(py);
         }
-        let more = source.to_string();
+        let more = cause.to_string();
         if !text.contains(&more) {
             text = format!("{text}: {more}");
         }
-        cause = source.source();
     }
     exception(py, class_name(error.kind()), &text)
 }

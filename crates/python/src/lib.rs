@@ -14,6 +14,7 @@
 //! service                           functions of Python that queries call
 //! remote                            databases of servers: connect, queries, transactions
 //! replica                           PostgreSQL databases as graphs: mappings, and databases that follow one
+//! packed                            raw edges on persistent memory, beside databases
 //! ```
 //!
 //! Nothing here is unsafe: Arrow's C interface is pyo3-arrow's business, NumPy's arrays are rust-numpy's, and what borrows
@@ -33,6 +34,7 @@ mod import;
 mod item;
 mod long_call;
 mod names;
+mod packed;
 mod query;
 mod read;
 mod remote;
@@ -63,10 +65,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<remote::results::RemoteResults>()?;
     module.add_class::<replica::following::Following>()?;
     module.add_class::<replica::mapping::RgMapping>()?;
+    module.add_class::<packed::PackedGraph>()?;
+    module.add_class::<packed::PackedView>()?;
     module.add_class::<service::Graph>()?;
     module.add_class::<reserved::ReservedMemory>()?;
     module.add_function(wrap_pyfunction!(algorithms::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
+    module.add_function(wrap_pyfunction!(packed::packed_graph, module)?)?;
     module.add_function(wrap_pyfunction!(remote::database::connect, module)?)?;
     module.add_function(wrap_pyfunction!(replica::following::replica, module)?)?;
     module.add_function(wrap_pyfunction!(replica::mapping::check_mapping, module)?)?;

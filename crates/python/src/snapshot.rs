@@ -378,7 +378,7 @@ impl Snapshot {
             let topology = snapshot.freeze(&Projection { types, ..Projection::all(side) })?;
             let lists = topology.shared_lists(side)?.ok_or_else(|| {
                 Error::invalid(
-                    "pieces are the memory engine's own arrays, which the disk engine has none of: use csr()",
+                    "pieces are the memory engine's own arrays, which the other engines have none of: use csr()",
                 )
             })?;
             Ok(lists.into_iter().map(CsrPiece::new).collect::<Vec<_>>())

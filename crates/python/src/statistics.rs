@@ -23,12 +23,12 @@ pub fn statistics<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Bound<'p
     stats.set_item("oldest_snapshot", store.oldest_snapshot.map(|oldest| oldest.0))?;
     stats.set_item("oldest_snapshot_seconds", store.oldest_reader.map(|(_, age)| age.as_secs_f64()))?;
     stats.set_item("oldest_transaction", store.oldest_writer.map(|oldest| oldest.0))?;
-    // The disk engine has these in files.
-    let in_memory = |bytes: u64| if found.tree.is_some() { 0 } else { bytes };
+    // The others have these in files.
+    let in_memory = |bytes: u64| if found.engine.keeps_graph_in_memory() { bytes } else { 0 };
     stats.set_item("topology_bytes", in_memory(engine.topology_bytes))?;
     stats.set_item("property_bytes", in_memory(engine.property_bytes))?;
     stats.set_item("index_bytes", store.index_bytes)?;
-    stats.set_item("retained_bytes", engine.retained_bytes)?;
+    stats.set_item("retained_bytes", if found.mapped.is_some() { 0 } else { engine.retained_bytes })?;
     stats.set_item("merges", engine.merges)?;
     let limit = found.memory_limit_bytes;
     stats.set_item("memory_limit", (limit < u64::MAX).then_some(limit))?;
@@ -47,7 +47,24 @@ pub fn statistics<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Bound<'p
     recovery.set_item("torn_end", found.recovery.torn_end)?;
     stats.set_item("recovery", recovery)?;
     stats.set_item("tree", found.tree.as_ref().map(|found| tree(py, found)).transpose()?)?;
+    stats.set_item("mapped", mapped(py, found)?)?;
     Ok(stats)
+}
+
+/// What the mapped engine has in its files and beside them; nothing with another engine.
+fn mapped<'py>(py: Python<'py>, found: &Statistics) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let Some(mapped) = found.mapped else { return Ok(None) };
+    let engine = &found.store.engine;
+    let row = [
+        ("files", mapped.files),
+        ("file_bytes", mapped.file_bytes),
+        ("free_bytes", mapped.free_bytes),
+        ("topology_bytes", engine.topology_bytes),
+        ("property_bytes", engine.property_bytes),
+        ("live_bytes", mapped.live_bytes),
+        ("live_limit_bytes", mapped.live_limit_bytes),
+    ];
+    numbers(py, &row).map(Some)
 }
 
 fn counts<'py>(py: Python<'py>, rows: &[(String, u64)]) -> PyResult<Bound<'py, PyDict>> {

@@ -159,14 +159,7 @@ impl StopReason {
     /// Why the query that ended with `error` stopped, if this is known.
     #[must_use]
     pub fn of(error: &Error) -> Option<&Self> {
-        let mut next = error.source();
-        while let Some(cause) = next {
-            if let Some(reason) = cause.downcast_ref() {
-                return Some(reason);
-            }
-            next = cause.source();
-        }
-        None
+        error.cause()
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Cost: 0.25 us to open one; versions that it needs are kept until it goes.
 //!
-//! Source: GART (USENIX ATC 2023), section 4.3. Differs: every commit is visible at once, by a snapshot; an epoch is one
+//! Source: GART (USENIX ATC 2023), sections 2 (epochs of a replayed log) and 5.2. Differs: every commit is visible at once, by a snapshot; an epoch is one
 //! that stays open, not the moment at which changes become visible.
 
 use std::collections::VecDeque;

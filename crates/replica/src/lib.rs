@@ -18,7 +18,7 @@
 //!
 //! `pgoutput`, `value`, `wire`, `mapping` and `translate` do no I/O.
 //!
-//! Source: GART (USENIX ATC 2023), section 4.1: the database's own log is the stream of changes.
+//! Source: GART (USENIX ATC 2023), sections 2 and 3: the database's own log is the stream of changes.
 
 pub mod apply;
 pub mod copy;
@@ -31,6 +31,7 @@ pub mod metrics;
 pub mod network_reader;
 mod note_format;
 pub mod pgoutput;
+pub mod planted;
 pub mod position;
 pub mod postgres_time;
 pub mod private_server;

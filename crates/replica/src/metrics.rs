@@ -5,6 +5,7 @@
 //! | freshness | seconds | from the commit at the source, by its clock, until a new snapshot shows it, by ours; see below |
 //! | clock difference | seconds | our clock less the source's when it sent its last message: what freshness is off by, at most |
 //! | changes | | changes of the graph |
+//! | last error | seconds | since 1970; 0 before the first |
 //! | early | | streamed transactions by what was done with them before their commits, see [`EarlyStep`] |
 //! | busy | seconds | that the thread which applies was busy with each part of its work, see [`BusyPart`] |
 //!
@@ -14,7 +15,7 @@
 //! Two clocks: a freshness below zero counts as zero. On one machine the difference is the time of a message.
 
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -70,13 +71,16 @@ pub enum EarlyStep {
     Folded,
     /// Its rows were loaded.
     Loaded,
+    /// The load changed properties of vertices that were there.
+    Changed,
     /// It was of no use: the transaction, or a savepoint, was rolled back, or all was done anew at the commit.
     Dropped,
 }
 
 impl EarlyStep {
     /// All, in the order in which they may come.
-    pub const ALL: [Self; 5] = [Self::Begun, Self::Filled, Self::Folded, Self::Loaded, Self::Dropped];
+    pub const ALL: [Self; 6] =
+        [Self::Begun, Self::Filled, Self::Folded, Self::Loaded, Self::Changed, Self::Dropped];
 
     /// Its name in metrics.
     #[must_use]
@@ -86,6 +90,7 @@ impl EarlyStep {
             Self::Filled => "filled",
             Self::Folded => "folded",
             Self::Loaded => "loaded",
+            Self::Changed => "changed",
             Self::Dropped => "dropped",
         }
     }
@@ -104,6 +109,8 @@ pub struct ReplicaMetrics {
     /// In the order of [`EarlyStep::ALL`].
     early: [Counter; EarlyStep::ALL.len()],
     early_rows: Counter,
+    /// Seconds since 1970; 0 before the first error.
+    last_error: Gauge<f64, AtomicU64>,
 }
 
 impl Default for ReplicaMetrics {
@@ -116,6 +123,7 @@ impl Default for ReplicaMetrics {
             busy: Default::default(),
             early: Default::default(),
             early_rows: Counter::default(),
+            last_error: Gauge::default(),
         }
     }
 }
@@ -157,6 +165,18 @@ impl ReplicaMetrics {
         self.early_rows.get()
     }
 
+    /// When something went wrong last, in seconds since 1970; 0 if nothing did.
+    #[must_use]
+    pub fn last_error_seconds(&self) -> f64 {
+        self.last_error.get()
+    }
+
+    /// Notes that something went wrong now.
+    pub(crate) fn erred(&self) {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.last_error.set(since_1970.as_secs_f64());
+    }
+
     /// Notes that changes of rows were worked on before their commits.
     pub(crate) fn add_early_rows(&self, count: u64) {
         self.early_rows.inc_by(count);
@@ -191,6 +211,15 @@ impl ReplicaMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_is_of_now() {
+        let metrics = ReplicaMetrics::default();
+        assert_eq!(metrics.last_error_seconds(), 0.0);
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        metrics.erred();
+        assert!((0.0..60.0).contains(&(metrics.last_error_seconds() - before)));
+    }
 
     #[test]
     fn each_part_of_the_work_has_its_own_time() {

@@ -1,6 +1,6 @@
 //! `PostgresTime`: the time of a commit or of a message, as the replication protocol sends it.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use evergraph_graph::value::datetime::DateTime;
 
@@ -39,6 +39,13 @@ impl PostgresTime {
         self.0
     }
 
+    /// How long after `earlier` this is; nothing if it isn't after it.
+    #[must_use]
+    pub fn saturating_since(self, earlier: Self) -> Duration {
+        let microseconds = self.0.saturating_sub(earlier.0);
+        Duration::from_micros(u64::try_from(microseconds).unwrap_or_default())
+    }
+
     /// The moment as a value, in UTC.
     #[must_use]
     pub fn to_datetime(self) -> DateTime {
@@ -59,6 +66,9 @@ mod tests {
         for end in [i64::MIN, i64::MAX] {
             assert_eq!(PostgresTime::new(end).to_datetime().offset_seconds(), 0);
         }
+        let since = |later, earlier| PostgresTime::new(later).saturating_since(PostgresTime::new(earlier));
+        assert_eq!((since(7, -3), since(-3, 7)), (Duration::from_micros(10), Duration::ZERO));
+        assert_eq!(since(i64::MIN, i64::MAX), Duration::ZERO);
         assert_eq!(PostgresTime::from_unix_microseconds(946_684_800_000_001), PostgresTime::new(1));
     }
 }

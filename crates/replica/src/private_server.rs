@@ -154,7 +154,24 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Starts it after a kill.
+    /// Shuts it down as for a restart: whoever reads its log gets all of it first.
+    ///
+    /// # Errors
+    /// `io` if it does not end.
+    pub fn shut_down(&mut self) -> Result<()> {
+        let doing = "shut PostgreSQL down";
+        let mut command = as_owner(&self.programs.join("pg_ctl"), &self.folder);
+        command.args(["stop", "--silent", "--mode", "fast", "-D"]).arg(self.folder.join("data"));
+        let output = command.output().map_err(|error| failed(doing, error))?;
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Error::new(ErrorKind::Io, format!("{doing}: {why}")));
+        }
+        self.process.wait().map_err(|error| failed(doing, error))?;
+        Ok(())
+    }
+
+    /// Starts it after a kill, or when it was shut down.
     ///
     /// # Errors
     /// `io` if it does not start.

@@ -10,18 +10,26 @@
 //!
 //! Until the first rename the old database can be read. The names that are there say how far it was, so that [`recover`] goes
 //! on after a crash at any point: the path names the old database or the whole new one, or recovering makes it so.
+//!
+//! A folder with the old one's second name is removed only if it has a mark in it, which the old database gets before the first
+//! rename: somebody else may have made a folder of that name.
 
 use evergraph::storage::checkpoint::manifest::FILE_NAME as MANIFEST;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// What stands behind the name of the new database.
 const NEW_SUFFIX: &str = ".resync";
 /// What stands behind the name of the old one while they change places.
 const OLD_SUFFIX: &str = ".resync-old";
+/// The file in the old database that says that it may be removed.
+const MARK: &str = "replaced-by-resync";
+/// What the file says, to people.
+const MARK_TEXT: &str =
+    "`evergraph replica resync` put another database in the place of this one, and removes it.\n";
 
 /// Where the database that takes the place of the one at `path` is made: beside it, on the same disk.
 ///
@@ -35,10 +43,11 @@ pub fn new_folder(path: impl AsRef<Path>) -> Result<PathBuf> {
 /// the path after that opens the new one.
 ///
 /// # Errors
-/// `invalid` if the new one is not whole; `io`. The path names the old or the new database then, or [`recover`] makes it so.
+/// `invalid` if the new one is not whole; those of [`check_room`]; `io`. The path names the old or the new database then, or
+/// [`recover`] makes it so.
 pub fn swap(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    recover(path)?;
+    check_room(path)?;
     let [new, old] = [new_folder(path)?, with_suffix(path, OLD_SUFFIX)?];
     // A manifest is there once a checkpoint made all of it durable.
     if !new.join(MANIFEST).exists() {
@@ -46,10 +55,28 @@ pub fn swap(path: impl AsRef<Path>) -> Result<()> {
         return Err(Error::invalid(text));
     }
     if path.exists() {
+        mark(path)?;
         rename(path, &old)?;
     }
     rename(&new, path)?;
     remove(&old)
+}
+
+/// Whether the old database at `path` can be moved away for a [`swap`]; finishes one that a crash interrupted.
+///
+/// # Errors
+/// `invalid` if a folder has the name that it gets, which no swap made; those of [`recover`].
+pub fn check_room(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    recover(path)?;
+    let old = with_suffix(path, OLD_SUFFIX)?;
+    if !old.exists() {
+        return Ok(());
+    }
+    let (old, path) = (old.display(), path.display());
+    Err(Error::invalid(format!(
+        "{old} is in the way, and no resync of {path} left it: rename it, or remove it"
+    )))
 }
 
 /// Finishes a [`swap`] that a crash interrupted, before `path` is opened. Cost: a look at two names, if there was none.
@@ -59,11 +86,39 @@ pub fn swap(path: impl AsRef<Path>) -> Result<()> {
 pub fn recover(path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
     let [new, old] = [new_folder(path)?, with_suffix(path, OLD_SUFFIX)?];
-    if !path.exists() && old.exists() {
+    if !path.exists() && is_marked(&old) {
         // The old one is away and the new one is whole, or it would not be away.
         rename(if new.exists() { &new } else { &old }, path)?;
     }
-    if path.exists() { remove(&old) } else { Ok(()) }
+    if path.exists() && is_marked(&old) {
+        remove(&old)?;
+    }
+    // Of a swap that went no further, or back.
+    match fs::remove_file(path.join(MARK)) {
+        Err(error) if is_elsewhere(error.kind()) => Ok(()),
+        Err(error) => Err(failed(&format!("remove {}", path.join(MARK).display()), error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether there is no such file, perhaps since its folder is none.
+fn is_elsewhere(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Puts the mark into `folder`, durably.
+fn mark(folder: &Path) -> Result<()> {
+    let file = folder.join(MARK);
+    let written = File::create(&file).and_then(|mut written| {
+        written.write_all(MARK_TEXT.as_bytes())?;
+        written.sync_all()?;
+        File::open(folder)?.sync_all()
+    });
+    written.map_err(|error| failed(&format!("write {}", file.display()), error))
+}
+
+fn is_marked(folder: &Path) -> bool {
+    folder.join(MARK).exists()
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> Result<PathBuf> {
@@ -153,12 +208,40 @@ mod tests {
             (&[("shop.eg.resync-old", "Old")], "Old", &["shop.eg"]),
         ] {
             let folder = tempfile::tempdir().unwrap();
-            there.iter().for_each(|(name, label)| make(&folder.path().join(name), label));
+            for (name, label) in there {
+                let made = folder.path().join(name);
+                make(&made, label);
+                if *label == "Old" {
+                    mark(&made).unwrap();
+                }
+            }
             let path = folder.path().join("shop.eg");
             recover(&path).unwrap();
             assert_eq!(label_at(&path), expected, "{there:?}");
             assert_eq!(names(folder.path()), beside, "{there:?}");
+            assert!(!is_marked(&path), "a copy of it would be removed");
             recover(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn a_folder_with_the_name_of_the_old_database_stays_unless_a_swap_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["shop.eg", "shop.eg.resync-old"].map(|name| folder.path().join(name));
+        make(&other, "Mine");
+        recover(&path).unwrap();
+        assert_eq!(names(folder.path()), ["shop.eg.resync-old"], "it does not become the database");
+        make(&path, "Old");
+        make(&new_folder(&path).unwrap(), "New");
+        recover(&path).unwrap();
+        let error = swap(&path).unwrap_err();
+        assert!(error.to_string().contains("shop.eg.resync-old is in the way"), "{error}");
+        assert_eq!((label_at(&path), label_at(&other)), ("Old".to_owned(), "Mine".to_owned()));
+        fs::rename(&other, folder.path().join("elsewhere")).unwrap();
+        swap(&path).unwrap();
+        assert_eq!(
+            (label_at(&path), names(folder.path())),
+            ("New".to_owned(), vec!["elsewhere".to_owned(), "shop.eg".to_owned()])
+        );
     }
 }

@@ -268,8 +268,11 @@ mod tests {
         let late = stop(folder.path(), Duration::from_millis(60)).unwrap_err();
         assert!(late.kind() == ErrorKind::Limit && file.is_stop_requested(), "{late}");
         let asked = folder.path().to_owned();
+        fs::remove_file(folder.path().join(STOP_NAME)).unwrap();
         let other = std::thread::spawn(move || stop(&asked, Duration::from_secs(20)));
-        std::thread::sleep(Duration::from_millis(100));
+        while !file.is_stop_requested() {
+            std::thread::yield_now();
+        }
         drop(file);
         other.join().unwrap().unwrap();
         assert!(!StatusFile::hold(folder.path()).unwrap().is_stop_requested());

@@ -5,6 +5,7 @@
 //! statistics   everything that is counted: schema, degrees, memory, disk
 //! schema       labels, edge types, properties and indexes
 //! index        the indexes, with their sizes
+//! mapped       files of the mapped engine, and memory beside them
 //! plan         the steps of a query, and what each did
 //! vertex_names what people call the vertices of an answer
 //! ```
@@ -14,6 +15,7 @@
 pub mod degrees;
 pub mod disk_size;
 pub mod index;
+pub mod mapped;
 pub mod plan;
 pub mod schema;
 pub mod sizes;

@@ -2,6 +2,7 @@
 
 use crate::degrees::degrees;
 use crate::disk_size::disk_bytes;
+use crate::mapped::MappedEntry;
 use crate::schema::{LabelEntry, TypeEntry, edge_types, labels};
 use crate::sizes::{Disk, Memory};
 use crate::tree::{BudgetEntry, TreeEntry};
@@ -28,8 +29,10 @@ pub struct StatisticsReport {
     pub labels: Vec<LabelEntry>,
     /// By edge type.
     pub edge_types: Vec<TypeEntry>,
-    /// What the disk engine has made of it; `null` for a database of the memory engine.
+    /// What the disk engine has made of it; `null` for a database of another engine.
     pub tree: Option<TreeEntry>,
+    /// What the mapped engine has in its files; `null` for a database of another engine.
+    pub mapped: Option<MappedEntry>,
     /// Memory that is reserved below the limit.
     pub budget: BudgetEntry,
     /// Who reads and writes, in this process.
@@ -78,7 +81,7 @@ impl Readers {
 /// What the engine has made of the graph.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct EngineEntry {
-    /// Its name: `memory` or `disk`.
+    /// Its name: `memory`, `disk` or `mapped`.
     pub name: String,
     /// Groups of vertices.
     pub groups: u64,
@@ -151,6 +154,7 @@ impl StatisticsReport {
             labels,
             edge_types,
             tree: statistics.tree.as_ref().map(|tree| TreeEntry::new(tree, edges_count)),
+            mapped: MappedEntry::new(&statistics, edges_count),
             budget: BudgetEntry::new(&statistics),
             readers: Readers::new(&statistics.store),
             memory: memory(&statistics, edges_count),
@@ -183,6 +187,21 @@ fn memory(statistics: &Statistics, edges_count: u64) -> Memory {
             order_bytes: 0,
             record_bytes: tree.graph_bytes,
             retained_bytes: tree.retained_bytes,
+            index_bytes: store.index_bytes,
+            total_bytes,
+            topology_bytes_per_edge: None,
+            total_bytes_per_edge: per_edge(total_bytes),
+        };
+    }
+    if let Some(mapped) = &statistics.mapped {
+        // What is merged lies in files; the system caches their pages, and takes that memory back when others need it.
+        let total_bytes = mapped.live_bytes + store.index_bytes;
+        return Memory {
+            topology_bytes: 0,
+            property_bytes: 0,
+            order_bytes: 0,
+            record_bytes: engine.record_bytes,
+            retained_bytes: 0,
             index_bytes: store.index_bytes,
             total_bytes,
             topology_bytes_per_edge: None,

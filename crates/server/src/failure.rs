@@ -7,7 +7,6 @@ use evergraph_protocol::response::attributes::Attributes;
 use evergraph_protocol::response::status::Status;
 use evergraph_query::error::{StopReason, TextError};
 use evergraph_storage::planted::{Bug, planted};
-use std::error::Error as StdError;
 
 /// Bytes of a message. A client can have its own text in one, and errors are sent whether it reads them or not.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
@@ -139,7 +138,7 @@ impl From<&Error> for Failure {
         let mut failure = Self::new(status, error.kind(), error.to_string());
         failure.is_full_disk = error.is_full_disk();
         failure.is_of_server |= failure.is_full_disk;
-        if let Some(place) = text_error(error).and_then(|error| error.place) {
+        if let Some(place) = error.cause::<TextError>().and_then(|error| error.place) {
             failure.attributes = failure.attributes.with_place(place);
         }
         failure
@@ -178,18 +177,6 @@ fn cut(mut message: String) -> String {
         message.push('…');
     }
     message
-}
-
-/// The error of a text behind `error`.
-fn text_error(error: &Error) -> Option<&TextError> {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if let Some(found) = cause.downcast_ref() {
-            return Some(found);
-        }
-        next = cause.source();
-    }
-    None
 }
 
 #[cfg(test)]

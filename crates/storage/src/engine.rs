@@ -329,6 +329,27 @@ pub trait Engine: Send + Sync + Sized + 'static {
     /// `corrupt` if a mutation doesn't fit what is stored.
     fn replay(&self, mutations: &[(Timestamp, Mutation)]) -> Result<()>;
 
+    /// The catalogue changes with the commit at `timestamp`, or is this when the store opens, for an engine that shares the
+    /// graph with other processes: nothing newer than what they have of it may be readable there. Under the latch, before
+    /// the commit is published.
+    #[inline]
+    fn catalogue_changed(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>) {
+        let _ = (timestamp, catalogue);
+    }
+
+    /// R may have grown, for an engine that shares it. Without a lock of the front: by a committer, once its commit is
+    /// published; by the leader of the log, before anybody is woken; by a bulk load at its end.
+    #[inline]
+    fn readable_grew(&self) {}
+
+    /// The newest catalogue that another process shares, if this engine reads what another process writes: it names at least
+    /// what `pin` shows. With the registry of snapshots locked.
+    #[inline]
+    fn shared_catalogue(&self, pin: &Self::Pin) -> Option<Arc<Catalogue>> {
+        let _ = pin;
+        None
+    }
+
     /// The oldest open snapshot moved: versions kept for it may go. Cheap; work is left to the
     /// background.
     fn snapshot_ended(&self);

@@ -124,6 +124,7 @@ impl<E: Engine> Store<E> {
         progress: &mut dyn FnMut(IndexProgress) -> Result<()>,
     ) -> Result<bool> {
         refuse_without_key(request)?;
+        self.front().log()?;
         let mut naming = self.begin_with(unhurried());
         naming.is_for_an_index();
         let id = name_index(&mut naming, request)?;
@@ -142,7 +143,7 @@ impl<E: Engine> Store<E> {
                 let _latch = self.timeline().latch();
                 self.timeline().published()
             };
-            self.front().log.acknowledge(newest.0).map_err(Error::from)?;
+            self.front().log()?.acknowledge(newest.0).map_err(Error::from)?;
             return Ok(false);
         }
         match id.owner {
@@ -177,7 +178,7 @@ impl<E: Engine> Store<E> {
         let mut done = IndexProgress { groups_done: 0, groups_count: 0, entries: 0 };
         {
             // Commits that began before are readable from here on, so that S is not older than they.
-            front.log.acknowledge(known_from.0).map_err(Error::from)?;
+            front.log()?.acknowledge(known_from.0).map_err(Error::from)?;
             let session = Session::begin(front, Access::Read);
             assert!(
                 known_from.visible_at(session.timestamp()),

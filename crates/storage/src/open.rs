@@ -22,6 +22,7 @@ use crate::checkpoint::manifest::Manifest;
 use crate::checkpoint::report::{CheckProgress, Report};
 use crate::conversion::run::{ConversionSummary, convert};
 use crate::durable_engine::{DurableEngine, EngineStep, OpenContext, OpenedEngine};
+use crate::engine_listener::engine_listener;
 use crate::found_database::{FoundDatabase, WantedDatabase, find_or_create, refuse_strangers};
 use crate::indexing::{IndexProgress, IndexRequest};
 use crate::io::directory::{Directory, LockGuard};
@@ -41,6 +42,7 @@ use crate::sync::Mutex;
 use crate::sync::thread::{self, JoinHandle};
 use crate::timeline::clock::{Readable, Timeline};
 use crate::timeline::registry::Access;
+use crate::transaction::front::LogAccess;
 use crate::transaction::replay::{BATCH_MUTATIONS, Replay};
 use crate::unfinished_directory::LOCK_NAME;
 use crate::upkeep::{CheckpointState, Upkeep, UpkeepLimits};
@@ -261,8 +263,7 @@ impl<E: DurableEngine> OpenStore<E> {
         };
         let OpenedEngine { engine, bytes_count } = open_engine(&opening)?;
         let engine = Arc::new(engine);
-        let groups = manifest.groups.iter();
-        let groups = groups.map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
+        let groups = manifest.groups.iter().map(|g| GroupState { group: g.id, label: g.label, rows: g.rows });
         let ids = VertexIds::import(&groups.collect::<Vec<_>>());
         let mut replay = Replay::new(&*engine, &timeline, manifest.catalogue.clone(), ids)
             .with_notes(manifest.notes.clone().unwrap_or_default())
@@ -282,6 +283,7 @@ impl<E: DurableEngine> OpenStore<E> {
             log_file_bytes: options.log_file_bytes,
             spill_bytes: options.log_spill_bytes,
             background,
+            durable_listener: (options.durability == Durability::Sync).then(|| engine_listener(&engine)),
             ..LogOptions::default()
         };
         let opened = Arc::new(Log::open(
@@ -294,7 +296,7 @@ impl<E: DurableEngine> OpenStore<E> {
         let store = Store::assemble(Parts {
             engine,
             timeline,
-            log: opened,
+            log: LogAccess::Writes(opened),
             replayed,
             budget,
             random: random(&options.environment)?,
@@ -311,8 +313,7 @@ impl<E: DurableEngine> OpenStore<E> {
             checkpoint_after_bytes: options.checkpoint_after_bytes,
             log_file_bytes: options.log_file_bytes,
         };
-        let covered_through = manifest.covered_through;
-        let upkeep = Arc::new(Upkeep::new(store.clone(), covered_through, limits));
+        let upkeep = Arc::new(Upkeep::new(store.clone(), manifest.covered_through, limits));
         let open = Self {
             store,
             directory,

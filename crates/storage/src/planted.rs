@@ -117,6 +117,25 @@ bugs! {
     /// A checkpoint's manifest has no notes.
     NotesNotStored = "notes-not-stored";
 
+    // Array files: the mapped engine.
+
+    /// A sync of array files says that all is durable, and syncs nothing.
+    ExtentsNotSynced = "extents-not-synced";
+    /// After the failed sync of an array file its extents count as durable when a later one succeeds.
+    FailedArraySyncForgotten = "failed-array-sync-forgotten";
+    /// The bytes of a failed write are written again at once.
+    LostExtentReused = "lost-extent-reused";
+    /// An extent is free although somebody holds it.
+    ExtentFreedWhileHeld = "extent-freed-while-held";
+    /// An extent isn't compared with its checksums when it is touched first.
+    ExtentUnverified = "extent-unverified";
+    /// What readers of an earlier writer may need is written again.
+    OldReadersOverwritten = "old-readers-overwritten";
+    /// What a manifest names is free when the live version drops it.
+    NamedExtentsNotHeld = "named-extents-not-held";
+    /// What the manifest before names is free when a checkpoint is about to replace it.
+    ReusedUnderCheckpoint = "reused-under-checkpoint";
+
     // Segments: tail, run, body, history.
 
     /// An edge isn't entered at its target.
@@ -187,6 +206,47 @@ bugs! {
     SubjectUsedTwice = "subject-used-twice";
     /// An index that the engine keeps answers snapshots from before it was built.
     IndexServesEarly = "index-serves-early";
+
+    // The packed array.
+
+    /// An edge to vertex 0 looks like a gap.
+    PackedZeroIsGap = "packed-zero-is-gap";
+    /// The line of an inserted edge isn't written back.
+    PackedInsertNotWrittenBack = "packed-insert-not-written-back";
+    /// Recovery counts the records of a log, but links none to its vertex.
+    PackedLogUnlinked = "packed-log-unlinked";
+    /// A log ends at the first record with a field that is zero.
+    PackedLogEndsAtZero = "packed-log-ends-at-zero";
+    /// Recovery finds one record fewer than a log has.
+    PackedLogOneShort = "packed-log-one-short";
+    /// The two lines of a record are written back at once, so that the second alone may be durable.
+    PackedRecordTorn = "packed-record-torn";
+    /// A rebalance stores no plan.
+    PackedNoPlan = "packed-no-plan";
+    /// A plan is active before it is fenced.
+    PackedPlanNotFenced = "packed-plan-not-fenced";
+    /// A rebalance backs nothing up.
+    PackedNoUndo = "packed-no-undo";
+    /// Recovery reads no undo slot.
+    PackedUndoUnread = "packed-undo-unread";
+    /// There is one undo slot.
+    PackedOneUndoSlot = "packed-one-undo-slot";
+    /// There is one undo slot, whose place is stored after its content and not covered by its checksum.
+    PackedUndoPlaceAfter = "packed-undo-place-after";
+    /// The content of a backup isn't written back.
+    PackedUndoNotWrittenBack = "packed-undo-not-written-back";
+    /// The first word that a chunk overwrites isn't backed up.
+    PackedFirstSlotNotBackedUp = "packed-first-slot-not-backed-up";
+    /// A chunk is moved before its backup is fenced.
+    PackedBackupNotFenced = "packed-backup-not-fenced";
+    /// Logs are emptied before a plan says that their records are moved.
+    PackedLogsClearedEarly = "packed-logs-cleared-early";
+    /// The array is freed before the larger one is named.
+    PackedFreedBeforeNaming = "packed-freed-before-naming";
+    /// The larger array is named before it is fenced.
+    PackedNamedBeforeFence = "packed-named-before-fence";
+    /// The root still says that the graph was shut down when it is open again.
+    PackedCleanFlagStays = "packed-clean-flag-stays";
 
     // Merges of the disk engine.
 
@@ -391,6 +451,41 @@ bugs! {
     InterruptedJobsGoOn = "interrupted-jobs-go-on";
     /// A download, or an export, that breaks off leaves its temporary folder behind.
     DownloadsLeaveFolders = "downloads-leave-folders";
+
+    // What processes share: the mapped engine.
+
+    /// A reader's begin has no fence between its state and what it loads.
+    SlotFenceLeftOut = "slot-fence-left-out";
+    /// The writer's scan has no fence before it looks at slots.
+    ScanFenceLeftOut = "scan-fence-left-out";
+    /// A reader loads its snapshot before the era.
+    SnapshotBeforeEra = "snapshot-before-era";
+    /// A reader loads its snapshot before it registers.
+    ReadableBeforeRegistering = "readable-before-registering";
+    /// A slot is active or free, and nothing says that it is being taken.
+    SlotNotRegistering = "slot-not-registering";
+    /// A further snapshot in a slot isn't announced before it loads R.
+    RaisedUnannounced = "raised-unannounced";
+    /// A scan takes a slot that is registering for a free one.
+    RegisteringOverlooked = "registering-overlooked";
+    /// A replaced version is kept for those snapshots alone that nothing newer is exact for.
+    EraIgnored = "era-ignored";
+    /// A row that becomes a hub of mapped segments leaves its history behind.
+    HubHistoryLost = "hub-history-lost";
+    /// A segment isn't told that its hub got records.
+    HubChangeUntold = "hub-change-untold";
+    /// A merge of a mapped segment frees the body that it replaces at once.
+    ReplacedBodyFreed = "replaced-body-freed";
+    /// A merge keeps a stored column although a record changes it.
+    ChangedColumnKept = "changed-column-kept";
+    /// R is stored before the commit's records are installed.
+    ReadableBeforeRecords = "readable-before-records";
+    /// R is stored before the names that its commits added.
+    ReadableBeforeNames = "readable-before-names";
+    /// The slots of a process that is gone are kept for ever.
+    DeadSlotKept = "dead-slot-kept";
+    /// A slot that holds something back for a second is cleared, whether its process lives or not.
+    StoppedReaderEvicted = "stopped-reader-evicted";
 
     // Replica.
 

@@ -9,7 +9,7 @@
 //! their caller's.
 
 use crate::engine::{Engine, EngineStatistics};
-use crate::index::directory::IndexDirectory;
+use crate::index::directory::{IndexDirectory, Indexes};
 use crate::index::rebuild::build_all;
 use crate::io::environment::Background;
 use crate::io::random::Random;
@@ -23,12 +23,12 @@ use crate::snapshot::handle::Snapshot;
 use crate::sync::ArcCell;
 use crate::timeline::clock::Timeline;
 use crate::transaction::deadline::Deadline;
-use crate::transaction::front::{Counters, Front};
+use crate::transaction::front::{Counters, Front, LogAccess};
 use crate::transaction::handle::Transaction;
 use crate::transaction::names::Names;
 use crate::transaction::replay::Replayed;
 use crate::transaction::retry::{ATTEMPTS_MAX, Retry};
-use crate::vertex_ids::GroupState;
+use crate::vertex_ids::{GroupState, VertexIds};
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::{ErrorKind, Result};
 use evergraph_graph::id::VertexId;
@@ -44,10 +44,27 @@ pub struct Parts<E: Engine> {
     pub engine: Arc<E>,
     /// Time, shared with the engine.
     pub timeline: Arc<Timeline>,
-    /// The log, open for the commit after the newest.
-    pub log: Arc<Log>,
+    /// The log, open for the commit after the newest, or who writes it.
+    pub log: LogAccess,
     /// Names, ids and notes.
     pub replayed: Replayed,
+    /// What algorithms reserve from, shared with the engine.
+    pub budget: Arc<MemoryBudget>,
+    /// Jitter for retries and seeds for hashes.
+    pub random: Box<dyn Random>,
+    /// Choices.
+    pub options: StoreOptions,
+}
+
+/// The parts of a store that reads what another process writes.
+pub struct ReaderParts<E: Engine> {
+    /// Where the graph lies. It says which names there are: [`Engine::shared_catalogue`].
+    pub engine: Arc<E>,
+    /// Time, shared with the engine and with the process that writes:
+    /// [`Readable::Shared`](crate::timeline::clock::Readable::Shared).
+    pub timeline: Arc<Timeline>,
+    /// The process that writes, if it is known.
+    pub writer: Option<u32>,
     /// What algorithms reserve from, shared with the engine.
     pub budget: Arc<MemoryBudget>,
     /// Jitter for retries and seeds for hashes.
@@ -153,12 +170,14 @@ impl<E: Engine> Store<E> {
         let retry = Retry::new(random);
         let newest = timeline.published();
         let indexes = build_all(&engine, newest, &catalogue, options.background, || retry.next_u64())?;
+        let catalogue = Arc::new(catalogue);
+        engine.catalogue_changed(newest, &catalogue);
         let front = Front {
             engine,
             timeline,
-            log,
+            log_access: log,
             names: Names::of(&catalogue),
-            catalogue: ArcCell::new(Arc::new(catalogue)),
+            catalogue: ArcCell::new(catalogue),
             ids,
             indexes: IndexDirectory::new(indexes),
             owning: Owning::new(notes.get(OWNER_NOTE).is_some()),
@@ -167,7 +186,34 @@ impl<E: Engine> Store<E> {
             counters: Counters::default(),
             write_bytes_max: options.transaction_bytes_max,
         };
+        front.engine.readable_grew();
         Ok(Self { front: Arc::new(front), retry: Arc::new(retry), options: Arc::new(options) })
+    }
+
+    /// Opens what `parts` share: snapshots see each commit as soon as the process that writes lets them. Writes are
+    /// refused, naming that process. Look-ups by value read everything of their label or type, unless the engine has their
+    /// index. Notes are not shared: there are none here.
+    ///
+    /// Cost: a snapshot's begin. Nothing is read.
+    #[must_use]
+    pub fn assemble_reader(parts: ReaderParts<E>) -> Self {
+        let ReaderParts { engine, timeline, writer, budget, random, options } = parts;
+        let catalogue = Catalogue::default();
+        let front = Front {
+            engine,
+            timeline,
+            log_access: LogAccess::Reads { writer },
+            names: Names::of(&catalogue),
+            catalogue: ArcCell::new(Arc::new(catalogue)),
+            ids: VertexIds::default(),
+            indexes: IndexDirectory::new(Indexes::default()),
+            owning: Owning::default(),
+            notes: NoteVersions::default(),
+            budget,
+            counters: Counters::default(),
+            write_bytes_max: options.transaction_bytes_max,
+        };
+        Self { front: Arc::new(front), retry: Arc::new(Retry::new(random)), options: Arc::new(options) }
     }
 
     /// Isolation level of transactions that do not choose one.
@@ -291,9 +337,13 @@ impl<E: Engine> Store<E> {
         self.retry.next_u64()
     }
 
-    /// The names as of the newest commit.
+    /// The names as of the newest commit; where another process writes, of the newest that snapshots see.
     #[must_use]
     pub fn catalogue(&self) -> Arc<Catalogue> {
+        if let LogAccess::Reads { .. } = self.front.log_access {
+            // The names that others added come with a snapshot.
+            drop(self.snapshot());
+        }
         self.front.catalogue.load_full()
     }
 
@@ -325,9 +375,12 @@ impl<E: Engine> Store<E> {
     }
 
     /// The log.
+    ///
+    /// # Panics
+    /// In a store that only reads: what checkpoints, copies or follows a log is not given one.
     #[must_use]
     pub fn log(&self) -> &Arc<Log> {
-        &self.front.log
+        self.front.log().expect("a store whose log is asked for was assembled with one")
     }
 
     /// The budget that algorithms and caches reserve from.
@@ -363,7 +416,7 @@ impl<E: Engine> Store<E> {
             index_bytes: indexes.iter().map(|index| index.bytes).sum(),
             reservations: front.budget.reservations(),
             engine: front.engine.statistics(),
-            log: front.log.statistics(),
+            log: front.log().map_or_else(|_| LogStatistics::default(), |log| log.statistics()),
         }
     }
 }

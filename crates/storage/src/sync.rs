@@ -31,15 +31,15 @@ use std::sync as base;
 pub mod atomic {
     #[cfg(loom)]
     pub use loom::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     #[cfg(shuttle)]
     pub use shuttle::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
     #[cfg(not(any(shuttle, loom)))]
     pub use std::sync::atomic::{
-        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
 }
 

@@ -69,7 +69,8 @@ pub struct IndexSize {
 ///
 /// # Concurrency
 /// Any number of threads read through one view. A read never waits for a writer, and is never made under the commit
-/// latch or with the registry of snapshots locked, so it may do I/O. Methods without a `Result` answer from memory.
+/// latch or with the registry of snapshots locked, so it may do I/O. Methods without a `Result` answer from memory of the
+/// process's own.
 pub trait View: Send + Sync {
     /// The timestamp that is read.
     fn timestamp(&self) -> Timestamp;
@@ -79,11 +80,11 @@ pub trait View: Send + Sync {
 
     /// The label of a group, if the group exists. It never changes, and is known before the group's first vertex is
     /// visible.
-    fn group_label(&self, group: GroupId) -> Option<LabelId>;
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>>;
 
     /// The types that vertices of `group` may have edges of on this side, ascending: no other type has any. Cost: in
     /// the number of these types.
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId>;
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>>;
 
     /// The rows of a group that are alive. Cost: linear in the group, whatever its properties take.
     fn live(&self, group: GroupId) -> Result<GroupBits>;

@@ -118,14 +118,11 @@ fn to_json(error: &Error, hint: Option<String>) -> String {
 fn causes(error: &Error) -> Vec<String> {
     let mut above = error.to_string();
     let mut causes = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
+    for text in error.causes().map(ToString::to_string) {
         if !above.contains(&text) {
             causes.push(text.clone());
             above = text;
         }
-        next = cause.source();
     }
     causes
 }
@@ -143,8 +140,7 @@ fn own_hint(error: &Error) -> Option<String> {
         ErrorKind::Conflict => return Some("nothing was changed; run it again".to_owned()),
         _ => {}
     }
-    let mut next = error.source();
-    while let Some(cause) = next {
+    for cause in error.causes() {
         if let Some(over) = cause.downcast_ref::<OverBudget>() {
             return Some(format!("at least --memory-limit {} is needed", limit_for(over.needed_bytes())));
         }
@@ -155,7 +151,6 @@ fn own_hint(error: &Error) -> Option<String> {
                 "even reading a database needs write access to its folder: copy it, or run as its owner";
             return Some(text.to_owned());
         }
-        next = cause.source();
     }
     None
 }

@@ -3,12 +3,12 @@
 
 use crate::samples;
 use crate::target::{Memory, Target};
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::id::KeyId;
 use evergraph_graph::packed_column::PackedColumn;
-use evergraph_memory_engine::checkpoint::body_form::StableForm;
-use evergraph_memory_engine::segment::edge_body::EdgeBody;
-use evergraph_memory_engine::segment::vertex_body::VertexBody;
 use std::sync::Arc;
 
 /// The target.
@@ -53,7 +53,7 @@ fn promise(input: &[u8]) {
             seen += range.len();
             for at in range {
                 body.properties(at).for_each(drop);
-                assert!(body.parallel(row, body.neighbors()[at]).contains(&at));
+                assert!(body.lists().parallel(row, body.neighbors()[at]).contains(&at));
             }
         });
         assert_eq!(seen, body.neighbors().len());

@@ -6,6 +6,8 @@
 
 use crate::target::{Memory, Target};
 use crc32c::{crc32c, crc32c_append};
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::segment_id::SegmentId;
 use evergraph_graph::catalogue::Owner;
 use evergraph_graph::id::{Direction, GroupId, KeyId, LabelId, TypeId};
 use evergraph_graph::index::{IndexDefinition, IndexId, IndexKind};
@@ -13,9 +15,8 @@ use evergraph_graph::note::{NoteChange, Notes};
 use evergraph_graph::schema_change::SchemaChange;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::ValueType;
-use evergraph_memory_engine::checkpoint::segment_list::{SegmentId, SegmentList};
+use evergraph_memory_engine::checkpoint::segment_list::SegmentList;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_memory_engine::group::EdgeSubject;
 use evergraph_memory_engine::segment::version::Stored;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{FILE_NAME, Manifest, StoredGroup};

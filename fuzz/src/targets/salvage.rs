@@ -98,24 +98,28 @@ fn commit(open: &OpenStore<MemoryEngine>, round: i64, before: Option<EdgeId>) ->
     done.expect("nobody else writes")
 }
 
+/// Why reads of a memory engine do not fail.
+const IN_MEMORY: &str = "what is in memory is read";
+
 fn state(open: &OpenStore<MemoryEngine>) -> State {
     let store = open.store();
     let view = store.engine().view(&(), store.timeline().published());
     let mut state = State::default();
-    let groups = (0..view.group_count()).map(GroupId).filter(|group| view.group_label(*group).is_some());
+    let groups = (0..view.group_count())
+        .map(GroupId)
+        .filter(|group| view.group_label(*group).expect(IN_MEMORY).is_some());
     for group in groups {
-        let live = view.live(group).expect("bodies in memory are read");
+        let live = view.live(group).expect(IN_MEMORY);
         let rows = (0..4096u16).filter(|row| live[usize::from(row / 64)] >> (row % 64) & 1 == 1);
         for vertex in rows.map(|row| VertexId::new(group, row)) {
-            let properties = view.vertex_property_map(vertex).expect("bodies in memory are read");
+            let properties = view.vertex_property_map(vertex).expect(IN_MEMORY);
             state.vertices.insert(vertex, properties);
-            for edge_type in view.edge_types(group, Direction::Out) {
+            for edge_type in view.edge_types(group, Direction::Out).expect(IN_MEMORY) {
                 let mut list = Vec::new();
-                view.all_neighbors(vertex, edge_type, Direction::Out, &mut list)
-                    .expect("lists are in memory");
+                view.all_neighbors(vertex, edge_type, Direction::Out, &mut list).expect(IN_MEMORY);
                 for (target, discriminator) in list {
                     let edge = EdgeId { source: vertex, edge_type, target, discriminator };
-                    let properties = view.edge_property_map(edge).expect("bodies in memory are read");
+                    let properties = view.edge_property_map(edge).expect(IN_MEMORY);
                     state.edges.insert((vertex, edge_type.0, target, discriminator), properties);
                 }
             }

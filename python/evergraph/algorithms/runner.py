@@ -11,6 +11,7 @@ from evergraph.progress import shown
 from evergraph.reader import names
 
 if TYPE_CHECKING:
+    from evergraph._native import PackedView as NativePackedView
     from evergraph._native import RemoteDatabase as NativeRemoteDatabase
     from evergraph._native import Snapshot as NativeSnapshot
 
@@ -30,7 +31,7 @@ class Runner:
     """What the algorithms of each kind share."""
 
     __slots__ = ()
-    _native: NativeSnapshot | NativeRemoteDatabase
+    _native: NativeSnapshot | NativeRemoteDatabase | NativePackedView
 
     def _run(self, name: str, parameters: dict[str, Any], choices: Choices) -> Any:
         unknown = set(choices) - set(Choices.__annotations__)

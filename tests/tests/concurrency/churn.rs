@@ -128,6 +128,7 @@ fn come_and_go(engine: EngineKind) {
 #[test]
 fn a_held_snapshot_stays_what_it_was() {
     hold_and_change(EngineKind::Disk);
+    hold_and_change(EngineKind::Mapped);
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn a_held_snapshot_stays_what_it_was_and_its_end_gives_memory_back() {
 
     drop(held);
     // The merge thread is told, and needs a moment.
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while engine().retained_versions > 0 && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }

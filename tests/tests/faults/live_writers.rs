@@ -77,11 +77,16 @@ fn options() -> OpenOptions {
 
 impl Live {
     fn new() -> Self {
+        Self::with_stall(options().stall_max)
+    }
+
+    /// Whose writers wait for a flush for so long at most.
+    fn with_stall(stall_max: Duration) -> Self {
         let disk = MemoryDirectory::new("db");
         let faults = FailingDirectory::new(Arc::new(disk.clone()));
         let clock = Arc::new(SkippingClock::new());
         let environment = Environment::default().with_clock(Arc::clone(&clock) as Arc<dyn Clock>);
-        let options = OpenOptions { environment, ..options() };
+        let options = OpenOptions { environment, stall_max, ..options() };
         let open = OpenStore::open(Arc::new(faults.clone()), &options).unwrap();
         let live = Self { clock, commits_of_file: 0, faults, disk, open, acknowledged: BTreeSet::new() };
         live.open.store().transact(|tx| tx.key("text").and(tx.label("Text"))).unwrap();
@@ -100,8 +105,8 @@ impl Live {
         })
     }
 
-    /// Writes on several threads until each is refused, beside one that reads; what they are told.
-    fn write_until_refused(&mut self) -> Vec<Error> {
+    /// Writes on several threads until each is refused because of `file`, beside one that reads; what they are told.
+    fn write_until_refused(&mut self, file: &str) -> Vec<Error> {
         let ended = AtomicBool::new(false);
         let written: Vec<_> = scope(|scope| {
             let reader = scope.spawn(|| {
@@ -123,7 +128,12 @@ impl Live {
                 for count in 1..=COMMITS_MAX {
                     match self.commit() {
                         Ok(vertex) => written.push(vertex),
-                        Err(error) => return (written, error),
+                        Err(error) if error.to_string().contains(file) => return (written, error),
+                        Err(error) => {
+                            // On a busy machine nobody may have met the full disk yet.
+                            assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+                            continue;
+                        }
                     }
                     if count.checked_rem(self.commits_of_file) == Some(0) {
                         evergraph_tests::store::checkpoint(&self.open).unwrap();
@@ -145,7 +155,7 @@ impl Live {
 
     /// Commits as soon as it may be done.
     fn go_on(&mut self) {
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(60);
         let vertex = loop {
             match self.commit() {
                 Ok(vertex) => break vertex,
@@ -168,11 +178,10 @@ fn writers_stop_when_a_flush_has_no_room_and_go_on_when_it_has() {
     let mut live = Live::new();
     for (operation, prefix) in [(Operation::Create, "csr-"), (Operation::Write, "col-")] {
         live.fill(operation, prefix);
-        for error in live.write_until_refused() {
+        for error in live.write_until_refused(&format!("db/{prefix}")) {
             let text = error.to_string();
             assert_eq!(error.kind(), ErrorKind::Limit, "{text}");
             assert!(text.contains("2 memory graphs wait to be written"), "{text}");
-            assert!(text.contains(&format!("db/{prefix}")), "the file is named: {text}");
         }
         live.faults.heal();
         live.go_on();
@@ -191,11 +200,10 @@ fn writers_stop_when_a_compaction_has_no_room_and_go_on_when_it_has() {
     for (operation, prefix) in [(Operation::Create, "csr-"), (Operation::Write, "col-")] {
         let fault = Fault::new(operation, prefix, io::ErrorKind::StorageFull);
         live.faults.plan(fault.lasting().on_threads("evergraph-compact"));
-        for error in live.write_until_refused() {
+        for error in live.write_until_refused(&format!("db/{prefix}")) {
             let text = error.to_string();
             assert_eq!(error.kind(), ErrorKind::Limit, "{text}");
             assert!(text.contains("sorted runs of level 0 wait for their compaction"), "{text}");
-            assert!(text.contains(&format!("db/{prefix}")), "the file is named: {text}");
         }
         live.check(&live.open);
         let image = OpenStore::open(Arc::new(live.disk.power_cut()), &options()).unwrap();
@@ -214,14 +222,15 @@ fn writers_stop_when_a_compaction_has_no_room_and_go_on_when_it_has() {
 /// The log has everything as long as no manifest covers it: nobody has to wait.
 #[test]
 fn writers_go_on_while_no_manifest_has_room_and_it_is_told() {
-    let mut live = Live::new();
+    // Flushes may take their time on a busy machine.
+    let mut live = Live::with_stall(Duration::from_secs(60));
     live.fill(Operation::Create, "manifest");
     // More than the memory graphs hold: files are flushed, and none is in a manifest.
     for _ in 0..500 {
         let vertex = live.commit().unwrap();
         live.acknowledged.insert(vertex);
     }
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(60);
     let failure = loop {
         if let Some(failure) = live.open.checkpoint_state().failure {
             break failure;

@@ -277,7 +277,7 @@ fn serialisable_histories_are_serialisable_to_three_checkers() {
 #[test]
 fn histories_by_snapshots_are_not_serialisable_and_every_checker_sees_it() {
     let (mut cycles, mut found) = (0, 0);
-    for engine in [EngineKind::Memory, EngineKind::Disk, EngineKind::Memory, EngineKind::Disk] {
+    for engine in EngineKind::ALL.into_iter().chain(EngineKind::ALL) {
         let (history, lists) = history(engine, Isolation::Snapshot, Form::Text);
         let dependencies = Dependencies::of(&history, &lists);
         assert!(dependencies.allow_snapshots(), "more than a skew");

@@ -7,11 +7,13 @@ use std::sync::Barrier;
 use std::thread;
 
 /// Each level on each engine.
-pub const CASES: [(EngineKind, Isolation); 4] = [
+pub const CASES: [(EngineKind, Isolation); 6] = [
     (EngineKind::Memory, Isolation::Snapshot),
     (EngineKind::Memory, Isolation::Serializable),
     (EngineKind::Disk, Isolation::Snapshot),
     (EngineKind::Disk, Isolation::Serializable),
+    (EngineKind::Mapped, Isolation::Snapshot),
+    (EngineKind::Mapped, Isolation::Serializable),
 ];
 
 /// Random numbers of one thread.

@@ -271,6 +271,8 @@ impl System {
 struct InMemory;
 /// One with the disk engine: a merge is a flush, and the compactions that are due.
 struct OnDisk;
+/// One with the mapped engine.
+struct InMappedFiles;
 
 impl StateMachineTest for InMemory {
     type SystemUnderTest = System;
@@ -308,6 +310,24 @@ impl StateMachineTest for OnDisk {
     }
 }
 
+impl StateMachineTest for InMappedFiles {
+    type SystemUnderTest = System;
+    type Reference = Reference;
+
+    fn init_test(_: &Reference) -> System {
+        System::new(EngineKind::Mapped)
+    }
+
+    fn apply(mut system: System, reference: &Reference, step: Step) -> System {
+        system.apply(reference, step);
+        system
+    }
+
+    fn check_invariants(system: &System, reference: &Reference) {
+        system.check(reference);
+    }
+}
+
 prop_state_machine! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -321,4 +341,7 @@ prop_state_machine! {
 
     #[test]
     fn a_database_on_disk_and_a_naive_graph_stay_alike(sequential 1..100 => OnDisk);
+
+    #[test]
+    fn a_database_in_mapped_files_and_a_naive_graph_stay_alike(sequential 1..100 => InMappedFiles);
 }

@@ -55,6 +55,11 @@ fn the_answers_follow_the_update_stream_on_disk() {
     the_answers_follow_the_update_stream_on(EngineKind::Disk);
 }
 
+#[test]
+fn the_answers_follow_the_update_stream_in_mapped_files() {
+    the_answers_follow_the_update_stream_on(EngineKind::Mapped);
+}
+
 /// The set has no files of messages: comments and posts are what edges name.
 fn a_network_of_a_million_edges_has_the_computed_answers_on(engine: EngineKind) {
     let Some(folder) = data_set("snb-sf0.1-topology") else { return };

@@ -113,6 +113,11 @@ fn a_base_and_its_updates_are_the_published_graph_on_disk() {
     a_base_and_its_updates_are_the_published_graph_on(EngineKind::Disk);
 }
 
+#[test]
+fn a_base_and_its_updates_are_the_published_graph_in_mapped_files() {
+    a_base_and_its_updates_are_the_published_graph_on(EngineKind::Mapped);
+}
+
 fn the_published_graph_has_the_published_answers_right_after_its_import_on(engine: EngineKind) {
     let Some(folder) = data_set("p2p-31") else { return };
     let imported =
@@ -129,4 +134,9 @@ fn the_published_graph_has_the_published_answers_right_after_its_import() {
 #[test]
 fn the_published_graph_has_the_published_answers_right_after_its_import_on_disk() {
     the_published_graph_has_the_published_answers_right_after_its_import_on(EngineKind::Disk);
+}
+
+#[test]
+fn the_published_graph_has_the_published_answers_right_after_its_import_in_mapped_files() {
+    the_published_graph_has_the_published_answers_right_after_its_import_on(EngineKind::Mapped);
 }

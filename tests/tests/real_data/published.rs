@@ -79,6 +79,11 @@ fn twitter_has_the_computed_answers_while_others_write_on_disk() {
     });
 }
 
+#[test]
+fn twitter_has_the_computed_answers_while_others_write_in_mapped_files() {
+    twitter_has_the_computed_answers_while_others_write_on(EngineKind::Mapped);
+}
+
 /// The edges come in random order; the last hundredth as transactions of one edge each.
 fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(engine: EngineKind) {
     const FRESH: usize = 20_971;
@@ -140,6 +145,11 @@ fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on_disk() {
     });
 }
 
+#[test]
+fn rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_in_mapped_files() {
+    rmat17_has_the_computed_answers_with_its_last_edges_just_inserted_on(EngineKind::Mapped);
+}
+
 fn the_graphalytics_examples_have_the_published_answers_on(engine: EngineKind) {
     let Some(folder) = data_set("graphalytics-validation") else { return };
     for (name, direction, source) in [("directed", Direction::Out, 1), ("undirected", Direction::Both, 2)] {
@@ -162,4 +172,9 @@ fn the_graphalytics_examples_have_the_published_answers() {
 #[test]
 fn the_graphalytics_examples_have_the_published_answers_on_disk() {
     the_graphalytics_examples_have_the_published_answers_on(EngineKind::Disk);
+}
+
+#[test]
+fn the_graphalytics_examples_have_the_published_answers_in_mapped_files() {
+    the_graphalytics_examples_have_the_published_answers_on(EngineKind::Mapped);
 }

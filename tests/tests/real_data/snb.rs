@@ -147,6 +147,11 @@ fn the_graph_and_its_update_stream_have_the_published_counts_on_disk() {
     the_graph_and_its_update_stream_have_the_published_counts_on(EngineKind::Disk);
 }
 
+#[test]
+fn the_graph_and_its_update_stream_have_the_published_counts_in_mapped_files() {
+    the_graph_and_its_update_stream_have_the_published_counts_on(EngineKind::Mapped);
+}
+
 fn check_after(snapshot: &Snapshot, counts: &str, rows_after: &BTreeMap<String, u64>) {
     assert_eq!(rows(snapshot), *rows_after);
     check_properties_after(snapshot);

@@ -261,6 +261,11 @@ fn five_moments_of_answers_are_held_at_once_on_disk() {
 }
 
 #[test]
+fn five_moments_of_answers_are_held_at_once_in_mapped_files() {
+    check_moments(EngineKind::Mapped, &MATHOVERFLOW);
+}
+
+#[test]
 fn five_moments_of_messages_are_held_at_once() {
     check_moments(EngineKind::Memory, &MESSAGES);
 }
@@ -288,6 +293,11 @@ fn every_answer_is_imported_with_its_time() {
 #[test]
 fn every_answer_is_imported_with_its_time_on_disk() {
     check_import(EngineKind::Disk, &MATHOVERFLOW);
+}
+
+#[test]
+fn every_answer_is_imported_with_its_time_in_mapped_files() {
+    check_import(EngineKind::Mapped, &MATHOVERFLOW);
 }
 
 #[test]

@@ -151,7 +151,8 @@ fn the_modern_graph_goes_through_every_format_and_keeps_its_keys() {
         (ExportFormat::Parquet, "parquet"),
         (ExportFormat::GraphMl, "modern.graphml"),
     ];
-    for (first, second) in [(EngineKind::Memory, EngineKind::Disk), (EngineKind::Disk, EngineKind::Memory)] {
+    let [memory, disk, mapped] = EngineKind::ALL;
+    for (first, second) in [(memory, disk), (disk, mapped), (mapped, memory)] {
         let mut db = import(first, &data.join("tinkerpop-modern.json.gz"));
         for (at, (format, output)) in formats.into_iter().enumerate() {
             let out = folder.path().join(format!("{first}-{output}"));

@@ -19,6 +19,8 @@ fn server() -> ServerState {
         may_replicate: true,
         may_create: true,
         is_standby: false,
+        encoding: "UTF8".into(),
+        is_read_only: false,
     }
 }
 
@@ -163,7 +165,7 @@ fn rights_and_foreign_keys_are_told() {
     assert!(cause.starts_with("m.toml:2: table: the foreign key to P of t is not validated"), "{cause}");
     assert_eq!(sql, "ALTER TABLE public.t VALIDATE CONSTRAINT \"to P\"");
 
-    let mut catalogue = catalogue("CREATE TABLE t (a int PRIMARY KEY);");
+    let mut catalogue = catalogue("CREATE TABLE t (a int PRIMARY KEY, \"A\" int, b int, c int);");
     catalogue.tables[0].rights.may_read = false;
     let found = check(&rules("[[table]]\ntable = 't'\nlabel = 'T'\n"), &catalogue, &server(), "graph");
     let finding = found.iter().find(|finding| finding.cause.contains("may not read")).unwrap();
@@ -173,6 +175,13 @@ fn rights_and_foreign_keys_are_told() {
         Some("GRANT USAGE ON SCHEMA public TO ann; GRANT SELECT ON public.t TO ann")
     );
     catalogue.tables[0].rights.may_read = true;
+    catalogue.tables[0].rights.unreadable_columns = vec!["A".into(), "b".into(), "c".into()];
+    let schema = "[[table]]\ntable = 't'\nlabel = 'T'\nignore = ['c']\n";
+    let found = check(&rules(schema), &catalogue, &server(), "graph");
+    let finding = found.iter().find(|finding| finding.cause.contains("may not read")).unwrap();
+    assert!(finding.cause.starts_with("m.toml:2: table: ann may not read A, b of t"), "{}", finding.cause);
+    assert_eq!(finding.remedy.as_deref(), Some("GRANT SELECT (\"A\", b) ON public.t TO ann"));
+    catalogue.tables[0].rights.unreadable_columns.clear();
     catalogue.tables[0].child_tables = vec!["public.a".into(), "other.\"B\"".into()];
     let found = check(&rules("[[table]]\ntable = 't'\nlabel = 'T'\n"), &catalogue, &server(), "graph");
     let finding = found.iter().find(|finding| finding.cause.contains("INHERITS")).unwrap();
@@ -227,10 +236,10 @@ fn settings_and_rights_of_the_server_are_told() {
 
 #[test]
 fn the_servers_answer_is_read_as_a_state() {
-    let cells = ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f"];
+    let cells = ["150018", "logical", "10", "0", "10", "0", "ann", "shop", "t", "t", "f", "UTF8", "f"];
     assert_eq!(ServerState::from_row(&row(&cells)), Some(server()));
-    assert_eq!(ServerState::from_row(&row(&cells[..10])), None);
-    assert_eq!(ServerState::from_row(&row(&["x"; 11])), None);
+    assert_eq!(ServerState::from_row(&row(&cells[..12])), None);
+    assert_eq!(ServerState::from_row(&row(&["x"; 13])), None);
 }
 
 #[test]

@@ -205,6 +205,7 @@ impl Reader {
             type_name: type_name.into(),
             is_nullable: !is_key && !has(&["not", "null"]),
             is_generated: has(&["generated", "always", "as", "("]),
+            is_nondeterministic: has(&["collate", "ignoring_case"]),
         };
         self.find(table).unwrap().columns.push(added);
         if is_key {

@@ -94,10 +94,21 @@ fn what_is_not_mapped_is_told() {
     let (text, made) = proposed(
         "CREATE TABLE a (id int PRIMARY KEY, email text NOT NULL UNIQUE, twice int GENERATED ALWAYS AS (id * 2) STORED);
          CREATE TABLE b (id int PRIMARY KEY, email text REFERENCES a (email));
+         CREATE TABLE c (code text COLLATE ignoring_case PRIMARY KEY);
+         CREATE TABLE d (code text COLLATE ignoring_case REFERENCES c, a_id int REFERENCES a, PRIMARY KEY (code, a_id));
          CREATE TABLE log (line text);
          CREATE TABLE other.a (id real PRIMARY KEY);",
     );
-    assert_eq!(made, ["a: (A id=id:int {email:string})", "b: (B id=id:int {email:string})"]);
+    assert_eq!(
+        made,
+        [
+            "a: (A id=id:int {email:string})",
+            "b: (B id=id:int {email:string})",
+            "c: (C code=code:string {})",
+            "d: (D key=code|a_id:string {code:string})",
+            "d: D ->A{} A[a_id]! wait",
+        ]
+    );
     assert!(
         text.contains("# twice is computed by PostgreSQL, which doesn't send it\n[[table]]\ntable = \"a\""),
         "{text}"
@@ -105,9 +116,36 @@ fn what_is_not_mapped_is_told() {
     assert!(text.contains(
         "# email refers to a, but not to the id of vertices: it stays a property\n[[table]]\ntable = \"b\""
     ));
+    assert!(
+        text.contains("# code refers to c by a type or a collation that takes different texts for equal")
+    );
     assert!(text.ends_with("`id = [...]` names a unique key):\n#   other.a\n#   log\n"), "{text}");
     let error = propose(&catalogue("CREATE TABLE log (line text);")).unwrap_err().to_string();
     assert_eq!(error, "nothing to propose: no table that this role sees has a primary key");
+}
+
+/// A join table whose one end is no vertex was left out without a word.
+#[test]
+fn a_table_of_two_foreign_keys_is_a_vertex_if_one_end_is_none() {
+    let schema = "CREATE TABLE purchase (id int PRIMARY KEY);
+        CREATE TABLE product (id int NOT NULL UNIQUE, title text, sku text PRIMARY KEY);
+        CREATE TABLE purchase_item (purchase_id int REFERENCES purchase, product_id int REFERENCES product (id), pieces int,
+            PRIMARY KEY (purchase_id, product_id));";
+    let keyless = schema.replace(", sku text PRIMARY KEY", "");
+    let item = [
+        "purchase_item: (PurchaseItem key=purchase_id|product_id:string {product_id:int pieces:int})",
+        "purchase_item: PurchaseItem ->PURCHASE{} Purchase[purchase_id]! wait",
+    ];
+    let (text, made) = proposed(schema);
+    assert_eq!(made[made.len() - 2..], item);
+    assert!(text.contains("# product_id refers to product, but not to the id of vertices"), "{text}");
+    let (text, made) = proposed(&keyless);
+    assert_eq!(made[made.len() - 2..], item);
+    assert!(
+        text.contains("# product_id refers to product, which has no rule: it stays a property\n[[table]]"),
+        "{text}"
+    );
+    assert!(text.ends_with("#   product\n"), "{text}");
 }
 
 #[test]

@@ -315,6 +315,47 @@ fn what_does_not_fit_is_named_by_line_and_key() {
     );
 }
 
+/// PostgreSQL takes 'A' and 'a' for equal there, and an edge would miss its end.
+#[test]
+fn what_postgresql_compares_by_rules_unknown_here_is_no_end_of_an_edge_and_no_operand() {
+    let schema = "CREATE TABLE person (id int PRIMARY KEY, mail text COLLATE ignoring_case NOT NULL UNIQUE, code text NOT NULL UNIQUE, \
+            facts jsonb NOT NULL UNIQUE);
+        CREATE TABLE letter (id int PRIMARY KEY, receiver text COLLATE ignoring_case REFERENCES person (mail), \
+            code text COLLATE ignoring_case, facts jsonb REFERENCES person (facts));";
+    let catalogue = catalogue(schema);
+    let person = |rest: &str| format!("[[table]]\ntable = 'person'\nlabel = 'Person'\n{rest}");
+    let letter = |id: &str, column: &str| {
+        let edge = format!("edge = [{{ type = 'TO', column = '{column}', space = 'Person' }}]\n");
+        person(&format!("id = '{id}'\n[[table]]\ntable = 'letter'\nlabel = 'Letter'\n{edge}"))
+    };
+    for (text, expected) in [
+        (
+            letter("mail", "receiver"),
+            "m.toml:8: edge.column: column receiver of letter is text with a collation that is not deterministic, of which \
+             PostgreSQL takes different texts for equal, by rules unknown here: edges would miss their ends. Let them refer to \
+             another unique key of Person",
+        ),
+        (letter("code", "code"), "m.toml:8: edge.column: column code of letter is text with a collation"),
+        (letter("facts", "facts"), "m.toml:8: edge.column: column facts of letter is jsonb, of which"),
+        (
+            person("where = \"mail = 'a'\"\n"),
+            "m.toml:4: where: character 8, \"'a'\": is compared with a column: values of type text with a collation that is not \
+             deterministic are compared by rules unknown here",
+        ),
+        (
+            person("where = \"mail = code\"\n"),
+            "m.toml:4: where: character 1, \"mail = code\": values of type text with",
+        ),
+    ] {
+        let error = resolve(&rules(&text), &catalogue).expect_err(&text).to_string();
+        assert!(error.starts_with(expected), "{text}\n  got {error}\n  not {expected}");
+    }
+    // Keys that nobody refers to are told apart by their texts, and so are properties.
+    for text in [person("id = 'mail'\n"), person("where = \"mail is not null\"\n")] {
+        resolve(&rules(&text), &catalogue).unwrap_or_else(|problems| panic!("{text}\n{problems}"));
+    }
+}
+
 #[test]
 fn every_rule_is_looked_at_and_each_problem_is_told() {
     let text = "[[table]]\ntable = 'x'\nlabel = 'A'\n[[table]]\ntable = 'item'\nlabel = 'B'\nignore = ['x']\n\

@@ -33,6 +33,8 @@ fn plan_of(name: &str, catalogue: &Catalogue) -> Plan {
         may_replicate: true,
         may_create: true,
         is_standby: false,
+        encoding: "UTF8".into(),
+        is_read_only: false,
     };
     let found = check(&rules, catalogue, &server, "graph");
     let causes: Vec<&str> = found.iter().map(|finding| finding.cause.as_str()).collect();

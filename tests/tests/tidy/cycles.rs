@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::floors::{imports, module_of};
+use crate::imports::{imports, module_of};
 use crate::rust_text::{RustText, line_of};
 use crate::tree::Finding;
 
@@ -37,11 +37,7 @@ pub const KNOTS: &[Knot] = &[
         ],
         imports: 13,
     },
-    Knot {
-        source: "crates/memory_engine/src",
-        modules: &["segment::edge_body", "segment::newest"],
-        imports: 2,
-    },
+    Knot { source: "crates/bodies/src", modules: &["edge_body", "newest"], imports: 2 },
 ];
 
 /// A crate's files and what each imports from which other one.

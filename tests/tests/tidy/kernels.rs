@@ -2,7 +2,7 @@
 //!
 //! Its functions are generic over the lists that they read. Whoever calls one compiles it, and what it calls, again.
 
-use crate::floors::leaves;
+use crate::imports::leaves;
 use crate::rust_text::{RustText, line_of, words};
 use crate::tree::Finding;
 

@@ -15,6 +15,7 @@ mod features;
 mod file_names;
 mod floors;
 mod forwarding;
+mod imports;
 mod kernels;
 mod links;
 mod rust_text;
@@ -44,15 +45,15 @@ fn no_crate_depends_on_its_own_floor_or_a_higher_one() {
     assert_none(
         Tree::read()
             .named("Cargo.toml")
-            .flat_map(|file| floors::crates(&file.path, &file.text, floors::CRATES)),
+            .flat_map(|file| imports::crates(&file.path, &file.text, floors::CRATES)),
     );
 }
 
 #[test]
 fn every_import_names_the_file_that_defines_the_thing() {
     let tree = Tree::read();
-    let modules = floors::Modules::of(tree.rust().map(|file| file.path.as_str()));
-    assert_none(tree.rust().flat_map(|file| floors::defining_file(&file.path, &file.text, &modules)));
+    let modules = imports::Modules::of(tree.rust().map(|file| file.path.as_str()));
+    assert_none(tree.rust().flat_map(|file| imports::defining_file(&file.path, &file.text, &modules)));
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn no_crate_but_analysis_compiles_a_kernel() {
 #[test]
 fn no_module_imports_from_a_higher_floor_of_its_crate() {
     assert_none(
-        Tree::read().rust().flat_map(|file| floors::modules(&file.path, &file.text, floors::MODULES)),
+        Tree::read().rust().flat_map(|file| imports::modules(&file.path, &file.text, floors::MODULES)),
     );
 }
 

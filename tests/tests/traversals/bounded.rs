@@ -48,7 +48,7 @@ fn the_first_of_an_order_wait_and_the_others_do_not() {
 #[test]
 fn many_maps_and_sets_are_told_apart_in_time() {
     let db = points();
-    let limits = Limits { timeout: Duration::from_secs(20), ..Limits::default() };
+    let limits = Limits { timeout: Duration::from_secs(60), ..Limits::default() };
     for step in [
         "project('n').by('at')",
         "map(values('at').fold().dedup(local))",

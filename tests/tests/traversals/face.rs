@@ -135,7 +135,7 @@ fn a_stream_that_is_left_early_never_makes_the_rest() {
     let snapshot = db.snapshot();
     // Each row stands for more than anybody counts, and the next batch for more than 64 bits do.
     let begun = Instant::now();
-    let many = snapshot.gremlin("g.V().repeat(both()).times(30)").timeout(Duration::from_secs(20));
+    let many = snapshot.gremlin("g.V().repeat(both()).times(30)").timeout(Duration::from_secs(60));
     assert_eq!(many.iter().unwrap().take(10_000).filter(Result::is_ok).count(), 10_000);
     // What lies behind the first batch is not met: there it would fail.
     let fails = "g.V().choose(__.has('lang'), __.fail('met'), __.constant(2))";
@@ -145,7 +145,7 @@ fn a_stream_that_is_left_early_never_makes_the_rest() {
     assert!(stream.next().unwrap().is_err());
     assert!(stream.next().is_none(), "nothing comes after an error");
     assert_eq!(snapshot.gremlin(fails).limits(limits).first::<i64>().unwrap(), Some(2));
-    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn time_is_a_limit() {
         assert_eq!(error.kind(), ErrorKind::Limit);
         assert!(error.to_string().contains("timeout of 0.05 s"), "{error}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(begun.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

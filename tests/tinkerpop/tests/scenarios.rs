@@ -64,6 +64,11 @@ fn what_passes_on_the_memory_engine_passes_on_disk() {
     what_passed_once_passes(EngineKind::Disk, &[3]);
 }
 
+#[test]
+fn what_passes_on_the_memory_engine_passes_in_mapped_files() {
+    what_passed_once_passes(EngineKind::Mapped, &[3]);
+}
+
 /// In each form in which drivers send requests; all scenarios, since they take seconds.
 #[test]
 fn what_passes_embedded_passes_on_a_server() {

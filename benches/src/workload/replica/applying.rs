@@ -7,7 +7,7 @@
 use crate::plan::{Work, expect};
 use crate::results::Heading;
 use crate::stopwatch::Stopwatch;
-use crate::workload::replica::recorded::{Caches, MAPPING, RecordedSource, RecordedWriter};
+use crate::workload::replica::recorded::{Caches, RecordedSource, RecordedWriter, mapping};
 use crate::workload::replica::{EPOCHS, OURS, PATIENCE, open};
 use evergraph::ReadByName as _;
 use evergraph_graph::cancel::CancelFlag;
@@ -40,7 +40,7 @@ pub fn measure(work: &mut Work<'_>) -> Result<()> {
         let database = open(&path)?;
         let source = RecordedSource::new(plan.accounts);
         let mut writer = RecordedWriter::new(plan.accounts, work.plan.seed);
-        let mapping = ReplicaMapping { name: "recorded.toml".to_owned(), text: MAPPING.to_owned() };
+        let mapping = ReplicaMapping { name: "recorded.toml".to_owned(), text: mapping() };
         let options =
             ReplicaOptions { epochs: EPOCHS, temporary: path.clone(), ..ReplicaOptions::new(mapping) };
         let replica = Replica::start(

@@ -42,6 +42,16 @@ pub fn measure(work: &mut Work<'_>, bench: &mut Bench) -> Result<()> {
         let title = format!("{} row changes a second", Count(u64::from(rate)));
         add(work, &format!("rate_{rate}"), &title, &runs);
     }
+    for (name, rate, title) in [
+        ("small_1000", Some(1_000), "1,000 row changes a second, two a transaction"),
+        ("small_highest", None, "transactions of two rows, as fast as one writer commits them"),
+    ] {
+        let mut runs = Vec::new();
+        for _ in 0..bench.plan.rounds {
+            runs.push(run(bench, Pace::of_small(rate), &ours, &theirs)?);
+        }
+        add(work, name, title, &runs);
+    }
     let runs = highest(bench, &ours, &theirs)?;
     let rates: Vec<f64> = runs.iter().map(|run| run.written_rate).collect();
     let heading =

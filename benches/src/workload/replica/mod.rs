@@ -5,8 +5,9 @@
 //! source_server   PostgreSQL, its tables, their mapping        freshness   from a commit until a snapshot shows it
 //! changes         transactions of a writer                     sustained   how fast a backlog is applied
 //! writer          one connection, at a rate                    pgbench     what the source loses to its reader
-//! readers         replica, observer, plain reader              analytics   PageRank meanwhile, snapshots kept open
-//! marks           when a reader saw which transaction          copying     the copy beside COPY
+//! readers         replica, observer                            analytics   PageRank meanwhile, snapshots kept open
+//! plain_reader    a slot that is only decoded                  copying     the copy beside COPY
+//! marks           when a reader saw which transaction
 //! applying        processor time for recorded transactions, without a server
 //! split           writers while PageRank runs, a processor for each side
 //! orders          questions about a shop like TPC-C's, half of it copied, half inserted; neo4j beside it, in a JVM
@@ -27,6 +28,7 @@ mod neo4j;
 mod network;
 mod orders;
 mod pgbench;
+mod plain_reader;
 mod question;
 mod readers;
 mod recorded;
@@ -41,7 +43,8 @@ mod writer;
 use crate::plan::{Work, expect, wrong};
 use crate::replica_plan::{ReplicaPart, ReplicaPlan};
 use crate::workload::replica::changes::{ChangeTransaction, Changes};
-use crate::workload::replica::readers::{PLAIN_SLOT, Reader, follow, options};
+use crate::workload::replica::plain_reader::PLAIN_SLOT;
+use crate::workload::replica::readers::{Reader, follow, options};
 use crate::workload::replica::source_server::{SourceServer, run};
 use evergraph::{Database, Durability, Options, ReadByName as _, Value};
 use evergraph_graph::error::Result;

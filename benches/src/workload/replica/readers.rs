@@ -6,36 +6,26 @@
 //! ```
 
 use crate::workload::replica::marks::Marks;
-use crate::workload::replica::source_server::{MAPPING, SourceServer};
+use crate::workload::replica::plain_reader::PlainReader;
+use crate::workload::replica::source_server::{SourceServer, mapping};
 use evergraph::{Database, ReadByName as _, Value};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_replica::follow::options::{DEFAULT_PUBLICATION, ReplicaMapping, ReplicaOptions};
+use evergraph_replica::follow::options::{ReplicaMapping, ReplicaOptions};
 use evergraph_replica::follow::replica::Replica;
-use evergraph_replica::lsn::Lsn;
-use evergraph_replica::pgoutput::decoder::Decoder;
-use evergraph_replica::pgoutput::message::Message;
-use evergraph_replica::pgoutput::relation::Oid;
-use evergraph_replica::pgoutput::tuple::{Cell, Tuple};
-use evergraph_replica::source::batch::{Change, ChangeBatch};
-use evergraph_replica::source::contract::{ChangeStream, LogicalMessages, Source as _, StreamRequest};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The plain reader's slot.
-pub const PLAIN_SLOT: &str = "plain_reader";
 /// How often a snapshot is looked at: what freshness is coarser by, at our cost.
 const LOOK_EVERY: Duration = Duration::from_micros(50);
-/// How long the plain reader waits before it looks whether it is to stop.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How a replica of the server's tables follows, by the slot and the publication of these names.
 #[must_use]
 pub fn options(slot: &str, publication: &str, folder: &Path, epochs: usize) -> ReplicaOptions {
-    let mapping = ReplicaMapping { name: "shop.toml".to_owned(), text: MAPPING.to_owned() };
+    let mapping = ReplicaMapping { name: "shop.toml".to_owned(), text: mapping(|_| true) };
     ReplicaOptions {
         slot: Some(slot.to_owned()),
         publication: Some(publication.to_owned()),
@@ -112,24 +102,8 @@ impl Reader {
     /// # Errors
     /// Those of the source.
     pub fn plain(server: &SourceServer) -> Result<Self> {
-        let request = StreamRequest {
-            slot: PLAIN_SLOT.to_owned(),
-            publications: vec![DEFAULT_PUBLICATION.to_owned()],
-            start: Lsn::ZERO,
-            logical_messages: LogicalMessages::Skipped,
-        };
-        let mut stream = server.source().stream(&request)?;
-        Self::start(move |marks, is_over| {
-            let mut reader = PlainReader::default();
-            while !is_over.load(Ordering::Relaxed) {
-                if let Some(batch) = stream.next_batch(POLL_INTERVAL)? {
-                    reader.read(&batch, stream.as_ref(), marks)?;
-                }
-            }
-            // The slot is free, and does not send what was read again.
-            stream.stop()?;
-            Ok(())
-        })
+        let reader = PlainReader::begin(server)?;
+        Self::start(move |marks, is_over| reader.read_until(is_over, marks))
     }
 }
 
@@ -140,48 +114,5 @@ impl Drop for Reader {
             // Its panic was printed.
             drop(thread.join());
         }
-    }
-}
-
-/// Decodes every message, and reads nothing but the clock.
-#[derive(Default)]
-struct PlainReader {
-    decoder: Decoder,
-    clock: Option<Oid>,
-    number: Option<u64>,
-}
-
-impl PlainReader {
-    fn read(&mut self, batch: &ChangeBatch, stream: &dyn ChangeStream, marks: &Marks) -> Result<()> {
-        for change in batch.changes() {
-            let Change::Message { bytes, start, .. } = change else { continue };
-            let message = self.decoder.decode(bytes).map_err(|error| {
-                Error::new(ErrorKind::Corrupt, format!("the plain reader, at {start}: {error}"))
-            })?;
-            match message {
-                Message::Relation { relation, .. } if &*relation.name == "clock" => {
-                    self.clock = Some(relation.id);
-                }
-                Message::Update { relation, new, .. } if self.clock == Some(relation) => {
-                    self.number = number_of(new);
-                }
-                Message::Commit(commit) | Message::StreamCommit { commit, .. } => {
-                    if let Some(number) = self.number.take() {
-                        marks.note(number, Instant::now());
-                    }
-                    stream.confirm(commit.end_lsn);
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The second column of the clock.
-fn number_of(row: Tuple<'_>) -> Option<u64> {
-    match row.cells().nth(1) {
-        Some(Cell::Text(text)) => std::str::from_utf8(text).ok()?.parse().ok(),
-        _ => None,
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Where processors have other work, the caches hold that work when a batch comes: cold batches show what it costs then.
 
-use crate::workload::replica::source_server::{BRANCHES, TELLERS};
+use crate::workload::replica::source_server::{self, BRANCHES, TELLERS};
 use cpu_time::ThreadTime;
 use evergraph::generate::random::Random;
 use evergraph_graph::cancel::CancelFlag;
@@ -24,7 +24,7 @@ use evergraph_replica::source::contract::{
     ChangeStream, CopyRequest, RowStream, Source, SourceIdentity, StreamRequest,
 };
 use evergraph_replica::source::error::SourceResult;
-use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use evergraph_replica::source::scripted::ScriptedSource;
 use evergraph_replica::source::slot_state::SlotState;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
@@ -32,26 +32,6 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-/// What the tables become.
-pub const MAPPING: &str = r#"
-[[table]]
-table = "account"
-label = "Account"
-
-[[table]]
-table = "branch"
-label = "Branch"
-
-[[table]]
-table = "teller"
-label = "Teller"
-
-[[table]]
-table = "history"
-label = "Entry"
-edge = [{ type = "OF", column = "account", space = "Account" }]
-"#;
 
 /// Memory that is read before a cold batch: more than a processor's second cache.
 const COLD_BYTES: usize = 4 << 20;
@@ -89,6 +69,12 @@ const HISTORY: RecordedTable = RecordedTable {
     ],
 };
 const TABLES: [&RecordedTable; 4] = [&ACCOUNT, &TELLER, &BRANCH, &HISTORY];
+
+/// What the tables become: the same as on a server.
+#[must_use]
+pub fn mapping() -> String {
+    source_server::mapping(|name| TABLES.iter().any(|table| table.name == name))
+}
 
 /// What a processor's caches hold when a batch comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +172,7 @@ impl RecordedTable {
             .into(),
             is_nullable: false,
             is_generated: false,
+            is_nondeterministic: false,
         };
         let refers = self.id == HISTORY.id;
         let foreign_key = ForeignKey {
@@ -422,8 +409,13 @@ impl ReplicaSource for RecordedSource {
         self.script.timeline_end(timeline, current)
     }
 
-    fn filled_columns(&mut self, table: Oid, columns: &[Box<str>]) -> SourceResult<Vec<String>> {
-        self.script.filled_columns(table, columns)
+    fn filled_columns(
+        &mut self,
+        table: Oid,
+        columns: &[Box<str>],
+        rewrite: TableRewrite,
+    ) -> SourceResult<Vec<String>> {
+        self.script.filled_columns(table, columns, rewrite)
     }
 
     fn partition_origin(&mut self, partition: Oid) -> SourceResult<Option<PartitionOrigin>> {

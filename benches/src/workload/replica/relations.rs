@@ -14,6 +14,8 @@ pub struct Relation {
     pub table: String,
     /// Its columns, each name once.
     pub columns: Vec<String>,
+    /// Their types.
+    types: Vec<&'static str>,
     /// Its rows, as text.
     pub rows: Vec<Vec<String>>,
     /// Whether the network grows by it.
@@ -46,15 +48,16 @@ impl Relation {
         let file = File::open(path).map_err(|error| failed(path, &error))?;
         GzDecoder::new(file).read_to_string(&mut text).map_err(|error| failed(path, &error))?;
         let mut lines = text.lines().map(|line| line.split('|').map(str::to_owned).collect::<Vec<_>>());
-        let mut columns: Vec<String> = Vec::new();
+        let (mut columns, mut types): (Vec<String>, Vec<&str>) = Default::default();
         for name in lines.next().unwrap_or_default() {
+            types.push(sql_type(&name));
             // Both ends of who knows whom are called Person.id.
             let is_again = columns.contains(&name);
             columns.push(if is_again { format!("{name}2") } else { name });
         }
         let rows = lines.filter(|row| row.len() == columns.len()).collect();
         let is_dynamic = path.parent().is_some_and(|folder| folder.ends_with("dynamic"));
-        Ok(Some(Self { table: table.to_owned(), columns, rows, is_dynamic }))
+        Ok(Some(Self { table: table.to_owned(), columns, types, rows, is_dynamic }))
     }
 
     /// The statement that makes its table.
@@ -63,8 +66,8 @@ impl Relation {
         let key = if self.columns.first().is_some_and(|column| column == "id") { 1 } else { 2 };
         let quoted =
             |columns: &[String]| columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>();
-        let typed: Vec<String> =
-            self.columns.iter().map(|column| format!("\"{column}\" {}", sql_type(column))).collect();
+        let typed = self.columns.iter().zip(&self.types);
+        let typed: Vec<String> = typed.map(|(column, sql_type)| format!("\"{column}\" {sql_type}")).collect();
         format!(
             "CREATE TABLE \"{}\" ({}, PRIMARY KEY ({}))",
             self.table,
@@ -98,6 +101,7 @@ impl Relation {
     }
 }
 
+/// The type of a column, by its name in the file. The tests of `crates/replica` have the same (`tests/postgres/data_sets.rs`).
 fn sql_type(column: &str) -> &'static str {
     match column {
         "creationDate" | "joinDate" => "timestamptz",
@@ -105,7 +109,7 @@ fn sql_type(column: &str) -> &'static str {
         "length" | "classYear" | "workFrom" => "int",
         "id" | "place" | "isPartOf" | "hasType" | "isSubclassOf" | "creator" | "moderator"
         | "replyOfPost" | "replyOfComment" => "bigint",
-        name if name.contains(".id") => "bigint",
+        name if name.ends_with(".id") => "bigint",
         _ => "text",
     }
 }

@@ -41,43 +41,28 @@ const SETTINGS: [&str; 6] = [
     "max_connections=100",
 ];
 
-/// What the tables become.
-pub const MAPPING: &str = r#"
-[[table]]
-table = "clock"
-label = "Clock"
-
-[[table]]
-table = "account"
-label = "Account"
-
-[[table]]
-table = "follows"
-type = "FOLLOWS"
-start = { column = "source", space = "Account" }
-end = { column = "target", space = "Account" }
-
-[[table]]
-table = "transfer"
-label = "Transfer"
+/// What each table becomes.
+const RULES: [(&str, &str); 7] = [
+    ("clock", "label = 'Clock'"),
+    ("account", "label = 'Account'"),
+    (
+        "follows",
+        "type = 'FOLLOWS'
+start = { column = 'source', space = 'Account' }
+end = { column = 'target', space = 'Account' }",
+    ),
+    (
+        "transfer",
+        "label = 'Transfer'
 edge = [
-  { type = "FROM", column = "source", space = "Account" },
-  { type = "TO", column = "target", space = "Account" },
-]
-
-[[table]]
-table = "branch"
-label = "Branch"
-
-[[table]]
-table = "teller"
-label = "Teller"
-
-[[table]]
-table = "history"
-label = "Entry"
-edge = [{ type = "OF", column = "account", space = "Account" }]
-"#;
+  { type = 'FROM', column = 'source', space = 'Account' },
+  { type = 'TO', column = 'target', space = 'Account' },
+]",
+    ),
+    ("branch", "label = 'Branch'"),
+    ("teller", "label = 'Teller'"),
+    ("history", "label = 'Entry'\nedge = [{ type = 'OF', column = 'account', space = 'Account' }]"),
+];
 
 /// Tables with their columns, for whoever reads them by COPY.
 pub const TABLES: [(&str, &[&str]); 7] = [
@@ -89,6 +74,13 @@ pub const TABLES: [(&str, &[&str]); 7] = [
     ("teller", &["id", "branch", "balance"]),
     ("history", &["id", "account", "teller", "branch", "delta", "moment"]),
 ];
+
+/// The mapping of such tables.
+#[must_use]
+pub fn mapping(is_mapped: impl Fn(&str) -> bool) -> String {
+    let rules = RULES.iter().filter(|(table, _)| is_mapped(table));
+    rules.map(|(table, rule)| format!("[[table]]\ntable = '{table}'\n{rule}\n\n")).collect()
+}
 
 /// A private PostgreSQL with the tables that are followed.
 pub struct SourceServer {

@@ -26,6 +26,13 @@ impl Pace {
         let interval = Duration::from_secs_f64(1.0 / f64::from(transactions));
         Self { kind: ChangeKind::Mixed, rows: rate.div_ceil(transactions).max(2), interval: Some(interval) }
     }
+
+    /// Transactions of two rows, so many rows a second, or as many as one connection commits.
+    #[must_use]
+    pub fn of_small(rate: Option<u32>) -> Self {
+        let interval = rate.map(|rate| Duration::from_secs_f64(2.0 / f64::from(rate.max(1))));
+        Self { kind: ChangeKind::Mixed, rows: 2, interval }
+    }
 }
 
 /// What a writer did.
@@ -85,6 +92,8 @@ mod tests {
             let pace = Pace::of_rate(rate);
             (pace.rows, pace.interval.unwrap().as_millis())
         };
+        let small = |rate| Pace::of_small(rate).interval.map(|interval| interval.as_micros());
+        assert_eq!([small(Some(1_000)), small(None)], [Some(2_000), None]);
         assert_eq!([of(100), of(1_000), of(10_000), of(1)], [(2, 20), (10, 10), (100, 10), (2, 1000)]);
     }
 }

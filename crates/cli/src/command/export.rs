@@ -14,7 +14,6 @@ use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{counted, rate, size, time};
 use evergraph_terminal::table::{output_name, visible};
 use serde::{Deserialize, Serialize};
-use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -260,16 +259,11 @@ impl ExportArguments {
 
 /// What to tell of `error`: nothing, if nobody reads standard output any longer.
 fn failure(error: Error, to_standard_output: bool) -> Failure {
-    let mut cause = error.source();
-    while let Some(found) = cause {
-        let is_closed =
-            found.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
-        if is_closed && to_standard_output {
-            return Failure::ClosedPipe;
-        }
-        cause = found.source();
-    }
-    error.into()
+    let is_closed = error
+        .causes()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|system| system.kind() == io::ErrorKind::BrokenPipe);
+    if is_closed && to_standard_output { Failure::ClosedPipe } else { error.into() }
 }
 
 /// What an export did.

@@ -84,7 +84,8 @@ pub struct GenerateOutput {
     /// Where it goes.
     #[command(flatten)]
     pub place: GenerateTarget,
-    /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
+    /// The engine of a new database: memory, disk for a graph larger than memory, or mapped for one that opens at once
+    /// [default: memory].
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "out")]
     pub engine: Option<EngineArgument>,
     /// Replace files with the same names in the folder of --out.

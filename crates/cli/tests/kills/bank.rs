@@ -79,9 +79,17 @@ impl Bank {
         self.booked.iter().sum()
     }
 
-    /// The names of the files that checkpoints make.
-    pub fn checkpoint_files(&self) -> BTreeSet<String> {
-        let prefix = if self.engine == EngineKind::Disk { "csr-" } else { "bodies-" };
+    /// What tells one checkpoint from another: the names of the files that they make. The mapped engine writes its own
+    /// again, so there it is the moment of the manifest.
+    pub fn checkpoints(&self) -> BTreeSet<String> {
+        let prefix = match self.engine {
+            EngineKind::Disk => "csr-",
+            EngineKind::Mapped => {
+                let manifest = self.database.join("manifest").metadata().unwrap();
+                return [format!("{:?}", manifest.modified().unwrap())].into();
+            }
+            _ => "bodies-",
+        };
         let names = self.database.read_dir().unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.starts_with(prefix)).collect()

@@ -1,6 +1,6 @@
 //! Commands on a database of a server that a folder has as well: the same reports, by the roles of users.
 
-use crate::support::Folder;
+use crate::support::{Folder, without_bytes};
 use serde_json::{Value as Json, json};
 
 /// A folder with `social.eg`, the users `reader` and `admin` of it with the password `correct horse`, and how both connect.
@@ -72,9 +72,12 @@ fn indexes_of_a_server_are_built_listed_and_dropped_as_those_of_a_folder() {
     let table = folder.run(&["index", "list", &url]).succeeded().out;
     let of_server = folder.json(&["index", "list", &url]);
     served.end("-TERM").succeeded();
-    assert_eq!(table, folder.run(&["index", "list", "social.eg"]).succeeded().out);
     let of_folder = folder.json(&["index", "list", "social.eg"]);
-    assert_eq!(comparable(of_server, &["database"]), comparable(of_folder, &["database"]));
+    let list = |list: Json| without_bytes(comparable(list, &["database"]));
+    assert_eq!(list(of_server), list(of_folder));
+    for row in ["Person.id", "Person.name", "KNOWS is newest-first by since"] {
+        assert!(table.contains(row), "{table}");
+    }
 }
 
 #[test]

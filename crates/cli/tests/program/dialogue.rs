@@ -1,13 +1,11 @@
 //! `evergraph shell` at a terminal: a pseudo-terminal of which keys are pressed and lines are read.
 
-use crate::support::{Folder, program};
+use crate::support::{Folder, program, wait_until_it_works};
 use rexpect::process::{Signal, WaitStatus};
 use rexpect::session::{Options, PtySession, spawn_with_options};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// How long an answer may take, in milliseconds, on a machine that does much else.
 const PATIENCE: u64 = 60_000;
@@ -116,7 +114,7 @@ fn ctrl_c_stops_a_query_and_not_the_shell() {
     let mut terminal = Terminal::with(&folder, &["--memory", "64GiB"]);
     for _ in 0..2 {
         terminal.enters("g.V().repeat(both()).times(60).path().count()");
-        sleep(Duration::from_millis(500));
+        wait_until_it_works(&folder);
         terminal.control('c');
         terminal.sees("error: cancelled");
         terminal.is_asked();

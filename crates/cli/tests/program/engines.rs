@@ -1,14 +1,18 @@
-//! Engines: a database on disk is made, read and changed as one in memory, and one becomes the other.
+//! Engines: a database on disk or in mapped files is made, read and changed as one in memory, and one becomes the other.
 
 use crate::support::{Folder, Ran};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::Duration;
 
-/// The bank of [`Folder::with_bank`], of the disk engine.
-fn on_disk(folder: &Folder, name: &str) {
+/// The bank of [`Folder::with_bank`], of this engine.
+fn with_engine(folder: &Folder, name: &str, engine: &str) {
     let size = ["--accounts", "1000", "--transfers", "5000", "--rings", "5"];
-    folder.run(&[&["generate", "payments", name, "--engine", "disk"], &size[..]].concat()).succeeded();
+    folder.run(&[&["generate", "payments", name, "--engine", engine], &size[..]].concat()).succeeded();
+}
+
+fn on_disk(folder: &Folder, name: &str) {
+    with_engine(folder, name, "disk");
 }
 
 /// The highest ranks with their keys; engines add them up in different orders.
@@ -20,24 +24,29 @@ fn ranks(folder: &Folder, name: &str) -> Vec<(Value, String)> {
 }
 
 #[test]
-fn a_database_on_disk_answers_as_one_in_memory() {
+fn a_database_of_any_engine_answers_as_one_in_memory() {
     let folder = Folder::with_bank();
     on_disk(&folder, "disk.eg");
-    assert_eq!(ranks(&folder, "disk.eg"), ranks(&folder, "bank.eg"));
+    with_engine(&folder, "mapped.eg", "mapped");
+    ["disk.eg", "mapped.eg"].into_iter().for_each(|name| answers_as_in_memory(&folder, name));
+}
+
+fn answers_as_in_memory(folder: &Folder, name: &str) {
+    assert_eq!(ranks(folder, name), ranks(folder, "bank.eg"));
     let query = "g.V().has('Account', 'id', 10000017).out('TRANSFER').values('id').order().toList()";
     let answer = |name: &str| folder.run(&["query", name, query]).succeeded().out;
-    assert_eq!(answer("disk.eg"), answer("bank.eg"));
+    assert_eq!(answer(name), answer("bank.eg"));
     let counts = |name: &str| {
         let report = folder.json(&["stats", name]);
         [report["vertices_count"].clone(), report["edges_count"].clone(), report["edge_types"].clone()]
     };
-    assert_eq!(counts("disk.eg"), counts("bank.eg"));
+    assert_eq!(counts(name), counts("bank.eg"));
     let checked = |name: &str| {
         let report = folder.json(&["check", name]);
         [&report["vertices_count"], &report["edges_count"]].map(Value::clone)
     };
-    assert_eq!(checked("disk.eg"), checked("bank.eg"));
-    assert_eq!(checked("disk.eg"), counts("disk.eg")[..2]);
+    assert_eq!(checked(name), checked("bank.eg"));
+    assert_eq!(checked(name), counts(name)[..2]);
 }
 
 #[test]
@@ -69,6 +78,61 @@ fn stats_of_the_disk_engine_show_its_levels_and_its_memory() {
     let report = folder.json(&["stats", "social.eg"]);
     assert_eq!((&report["engine"]["name"], &report["tree"]), (&json!("memory"), &Value::Null));
     assert_eq!(report["budget"]["limit_bytes"], Value::Null);
+}
+
+#[test]
+fn stats_of_the_mapped_engine_show_its_files_and_what_waits() {
+    let folder = Folder::new();
+    with_engine(&folder, "mapped.eg", "mapped");
+    let report = folder.json(&["stats", "mapped.eg"]);
+    assert_eq!((&report["engine"]["name"], &report["tree"]), (&json!("mapped"), &Value::Null));
+    let (mapped, bytes) = (&report["mapped"], |value: &Value| value.as_u64().unwrap());
+    assert!(bytes(&mapped["topology_bytes"]) + bytes(&mapped["property_bytes"]) > 0, "{mapped}");
+    assert!(bytes(&mapped["file_bytes"]) > bytes(&mapped["free_bytes"]), "{mapped}");
+    assert!(bytes(&mapped["file_bytes"]) <= bytes(&report["disk"]["bytes"]), "{report}");
+    assert_eq!(report["memory"]["topology_bytes"], 0, "it lies in files");
+    let text = folder.run(&["stats", "mapped.eg"]).succeeded().out;
+    for part in ["; mapped engine\n", "files: all arrays", "memory: not merged yet", "disk: log"] {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_database_in_mapped_files_is_imported_copied_checked_damaged_and_saved() {
+    let folder = Folder::with_social();
+    folder.write("more.csv", "id:ID,name:string,:LABEL\n9,Grace,Person\n");
+    folder.run(&["import", "new.eg", "people.csv", "knows.csv", "--engine", "mapped"]).succeeded();
+    folder.run(&["import", "new.eg", "more.csv"]).succeeded();
+    folder.run(&["checkpoint", "new.eg"]).succeeded();
+    folder.run(&["backup", "new.eg", "copy.eg"]).succeeded();
+    let names = |name: &str| {
+        let query = "g.V().values('name').order().toList()";
+        folder.run(&["query", name, query, "--quiet"]).succeeded().out
+    };
+    let wanted = names("new.eg");
+    assert!(wanted.contains("Grace"), "{wanted}");
+    assert_eq!(names("copy.eg"), wanted);
+    folder.run(&["check", "copy.eg"]).succeeded();
+    let array = fs::read_dir(folder.path("copy.eg")).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path();
+        path.file_name().unwrap().to_str().unwrap().starts_with("array-").then_some(path)
+    });
+    let array = array.expect("a backup has its arrays");
+    let mut bytes = fs::read(&array).unwrap();
+    let at = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[at] ^= 1;
+    fs::write(&array, bytes).unwrap();
+    let checked = folder.run(&["check", "copy.eg"]);
+    assert_eq!(checked.code, Some(5), "{checked:?}");
+    assert!(
+        checked.out.contains("copy.eg/array-") && checked.out.contains(" is corrupt at byte "),
+        "{checked:?}"
+    );
+    let saved = folder.run(&["salvage", "copy.eg", "saved.eg"]);
+    assert_eq!(saved.code, Some(9), "{saved:?}");
+    folder.run(&["check", "saved.eg"]).succeeded();
+    assert_eq!(folder.json(&["stats", "saved.eg"])["engine"]["name"], "mapped");
 }
 
 #[test]
@@ -116,8 +180,12 @@ fn a_database_is_converted_there_and_back() {
     folder.run(&["query", "bank.eg", "g.V().has('id', 10000017).drop()"]).succeeded();
     let made = folder.run(&["convert", "bank.eg", "disk.eg", "--engine", "disk"]).succeeded().out;
     assert!(made.contains("converted to disk.eg (disk engine) and checked in "), "{made}");
-    let made = folder.json(&["convert", "disk.eg", "back.eg", "--engine", "memory"]);
-    assert_eq!((&made["engine"], &made["checked"]), (&json!("memory"), &json!(true)));
+    let steps = [("bank.eg", "mapped.eg", "mapped"), ("mapped.eg", "disk_again.eg", "disk")];
+    let back = [("disk.eg", "mapped_again.eg", "mapped"), ("mapped_again.eg", "back.eg", "memory")];
+    for (from, to, engine) in steps.into_iter().chain(back) {
+        let made = folder.json(&["convert", from, to, "--engine", engine]);
+        assert_eq!((&made["engine"], &made["checked"]), (&json!(engine), &json!(true)));
+    }
     let everything = |name: &str| {
         let all = "g.V().order().by(T.id).elementMap().toList()";
         let edges = "g.E().order().by(T.id).elementMap().toList()";
@@ -131,7 +199,7 @@ fn a_database_is_converted_there_and_back() {
     };
     let wanted = everything("bank.eg");
     assert!(wanted.0.len() > 10_000, "{}", wanted.0);
-    for name in ["disk.eg", "back.eg"] {
+    for name in ["disk.eg", "mapped.eg", "disk_again.eg", "mapped_again.eg", "back.eg"] {
         assert!(everything(name) == wanted, "{name} differs");
         let report = folder.json(&["stats", name]);
         assert_eq!(report["timestamp"], folder.json(&["stats", "bank.eg"])["timestamp"]);

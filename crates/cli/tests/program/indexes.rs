@@ -1,6 +1,6 @@
 //! `evergraph index`: created, listed, used, refused, dropped.
 
-use crate::support::Folder;
+use crate::support::{Folder, without_bytes};
 use serde_json::json;
 
 #[test]
@@ -120,7 +120,8 @@ fn with_the_disk_engine_the_newest_edges_have_an_index() {
     assert_eq!((&again["declared"], &again["created"]), (&json!(false), &json!(false)));
     let edges = folder.json(&["stats", "disk.eg"])["edges_count"].clone();
     assert_eq!((&again["index"]["kind"], &again["index"]["entries"]), (&json!("newest"), &edges));
-    assert_eq!(folder.json(&["index", "list", "disk.eg"])["indexes"][0], again["index"]);
+    let listed = without_bytes(folder.json(&["index", "list", "disk.eg"]));
+    assert_eq!(listed["indexes"][0], without_bytes(json!({"indexes": [again["index"]]}))["indexes"][0]);
     folder.run(&["check", "disk.eg"]).succeeded();
     folder.run(&["index", "drop", "disk.eg", "--edge", "KNOWS", "since", "--kind", "newest"]).succeeded();
     let left = folder.json(&["index", "list", "disk.eg"])["indexes"].clone();

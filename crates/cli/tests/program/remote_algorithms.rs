@@ -1,11 +1,9 @@
 //! Algorithms on a server: `evergraph run` of a URL prints, writes and refuses what it does of a folder.
 
 use crate::algorithms::{ALGORITHMS, parquet};
-use crate::support::{Folder, Ran, program};
+use crate::support::{Folder, Ran, eventually, program, send};
 use serde_json::{Value as Json, json};
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 /// What one run said: the text, the document without times, the rows, the columns of the Parquet file.
 type Told = (String, Json, String, Vec<(String, String)>);
@@ -146,12 +144,8 @@ fn a_reader_runs_algorithms_within_the_limits_of_the_server() {
     run(&["wcc"]).failed(2, &["bank"]);
     folder.run(&["user", "grant", "users.json", "ann", "bank", "reader"]).succeeded();
     // The server looks at the file now and then.
-    let began = Instant::now();
     let scope = ["k-hop", "--source-vertex", "1", "--depth", "1"];
-    while run(&scope).code != Some(0) {
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", run(&scope));
-        sleep(Duration::from_millis(200));
-    }
+    eventually("ann may read", || run(&scope).code == Some(0));
     run(&["wcc"]).failed(6, &["names beside the rows of the answer"]);
     folder.write("password", "correct horse\n");
     folder.shell("chmod 600 password").succeeded();
@@ -173,22 +167,10 @@ fn ctrl_c_cancels_an_algorithm_on_the_server() {
     let cycles = ["cycles", "--length-min", "12", "--length-max", "12", "--limit", "4000000000"];
     program.args(["run", &url]).args(cycles).args(["--output", "cycles.csv"]).current_dir(folder.root());
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let runs = || {
-        let answer = served.get("/queries");
-        let document: Json = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-        document["queries"].as_array().unwrap().len()
-    };
-    let eventually = |what: &str, is_so: &dyn Fn() -> bool| {
-        let began = Instant::now();
-        while !is_so() {
-            assert!(began.elapsed() < Duration::from_secs(30), "{what}");
-            sleep(Duration::from_millis(50));
-        }
-    };
-    eventually("it begins", &|| runs() == 1);
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    eventually("it begins", || served.running_queries() == 1);
+    send("-INT", &child);
     Ran::of(child.wait_with_output().unwrap()).failed(130, &["cancelled"]);
     assert!(!folder.path("cycles.csv").exists());
-    eventually("it ends", &|| runs() == 0);
+    eventually("it ends", || served.running_queries() == 0);
     assert_eq!(folder.json(&["run", &url, "wcc"])["vertices"], json!(40));
 }

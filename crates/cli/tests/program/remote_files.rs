@@ -1,6 +1,6 @@
 //! Files of and for a server: imports, exports, backups, checks and checkpoints by URL, and what is left where they break off.
 
-use crate::support::{Folder, Ran, Served, program};
+use crate::support::{Folder, Ran, Served, eventually, program, send};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
@@ -9,9 +9,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
-use std::time::{Duration, Instant};
 
 /// A server of all databases in the folder `root`, with a copy of `from` there.
 fn serve_root(folder: &Folder, from: &str) -> (Served, String) {
@@ -28,15 +27,6 @@ fn content(path: &Path) -> BTreeMap<String, Vec<u8>> {
     entries
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
         .collect()
-}
-
-/// Waits until `is_so`.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The names in `path` that are not known, such as temporary ones.
@@ -282,7 +272,7 @@ fn ctrl_c_cancels_the_job_on_the_server() {
     program.args(["import", &url, "people.csv.gz", "--on-error", "skip"]).current_dir(folder.root());
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     eventually("the import runs", || served.get("/jobs").contains("\"running\""));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send("-INT", &child);
     let ran = Ran::of(child.wait_with_output().unwrap());
     assert!(ran.code == Some(130) && ran.err.contains("cancelled"), "{ran:?}");
     let jobs = served.get("/jobs");

@@ -1,6 +1,6 @@
 //! Replicas: mappings for a real PostgreSQL are proposed and checked as people do it, by the program.
 
-use crate::support::{Folder, Ran, program};
+use crate::support::{Folder, Ran, eventually, program};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::private_server::{HOW_TO_INSTALL, PrivateServer, PrivateServerOptions};
 use evergraph_replica::source::postgres::connection::{Connection, ResultRow};
@@ -56,6 +56,16 @@ impl Shop {
         self.server.url(&self.name)
     }
 
+    /// The superuser's password.
+    pub fn password(&self) -> &str {
+        self.server.password()
+    }
+
+    /// A connection as the superuser.
+    pub fn connect(&self) -> Connection {
+        connection(self.server, &self.name)
+    }
+
     /// Runs statements as the superuser.
     pub fn query(&self, sql: &str) -> Vec<ResultRow> {
         query(self.server, &self.name, sql)
@@ -67,11 +77,15 @@ impl Shop {
     }
 }
 
-fn query(server: &PrivateServer, database: &str, sql: &str) -> Vec<ResultRow> {
+fn connection(server: &PrivateServer, database: &str) -> Connection {
     let settings = server.connection_settings(database);
     let mut connection = Connection::open(&settings, Purpose::Queries, &CancelFlag::default()).unwrap();
     connection.query("prepare a test at", "SET search_path = public").unwrap();
-    connection.query("run a test's statements at", sql).unwrap()
+    connection
+}
+
+fn query(server: &PrivateServer, database: &str, sql: &str) -> Vec<ResultRow> {
+    connection(server, database).query("run a test's statements at", sql).unwrap()
 }
 
 #[test]
@@ -162,17 +176,17 @@ fn without_a_server_a_mapping_or_a_url_the_program_says_so_and_shows_no_password
 }
 
 /// The arguments of a replica of `shop` in `shop.eg`, by the mapping that is proposed.
-fn following<'a>(shop: &Shop, folder: &Folder, url: &'a str) -> [&'a str; 4] {
+pub fn following<'a>(shop: &Shop, folder: &Folder, url: &'a str) -> [&'a str; 4] {
     shop.run(folder, &["replica", "propose", url, "-o", "shop.toml"]).succeeded();
     ["--source", url, "--mapping", "shop.toml"]
 }
 
 /// The only result of a query.
-fn one(folder: &Folder, query: &str) -> String {
+pub fn one(folder: &Folder, query: &str) -> String {
     folder.run(&["query", "shop.eg", query, "--quiet"]).succeeded().out.trim().to_owned()
 }
 
-fn run_until_now(shop: &Shop, folder: &Folder, following: &[&str]) -> Ran {
+pub fn run_until_now(shop: &Shop, folder: &Folder, following: &[&str]) -> Ran {
     shop.run(folder, &[&["replica", "run", "shop.eg", "--until", "now"], following].concat())
 }
 
@@ -206,7 +220,8 @@ fn a_replica_is_copied_follows_is_verified_and_detached() {
     let equal = shop.run(&folder, &verify).succeeded().out;
     assert!(equal.contains("shop.eg is equal to its source at "), "{equal}");
     let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE database = current_database()";
-    assert_eq!(shop.query(slots)[0][0].as_deref(), Some("1"), "a temporary slot is gone");
+    // The server takes a moment to notice that who had it is gone.
+    eventually("a temporary slot is gone", || shop.query(slots)[0][0].as_deref() == Some("1"));
     folder.run(&["replica", "detach", "shop.eg"]).failed(2, &["--source"]);
     let detached = shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).succeeded().out;
     assert!(detached.contains("dropped at the source: the replication slot"), "{detached}");
@@ -235,18 +250,15 @@ fn a_replica_in_the_background_is_told_about_measured_and_stopped() {
     };
     let (mut child, address) = start();
     shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
-    let metrics = get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
-    assert!(
-        metrics.contains("evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n"),
-        "{metrics}"
-    );
+    get_until(&address, "evergraph_replica_rows_total{database=\"shop\"} 1.0\n");
+    get_until(&address, "evergraph_replica_state{database=\"shop\",state=\"following\"} 1.0\n");
+    let metrics = get_until(&address, "evergraph_replica_freshness_seconds_count{database=\"shop\"} 1\n");
+    assert!(metrics.contains("evergraph_replica_last_error_seconds{database=\"shop\"} 0.0\n"), "{metrics}");
     // The file is written once a second.
     let status = ["replica", "status", "shop.eg"];
-    eventually(|| folder.run(&status).succeeded().out.contains("state         following\n"));
+    eventually("the status says so", || {
+        folder.run(&status).succeeded().out.contains("state         following\n")
+    });
     folder.run(&["query", "shop.eg", "g.V().count()"]).failed(8, &["open in process"]);
     shop.run(&folder, &[&["replica", "verify", "shop.eg"], &following[..]].concat())
         .failed(8, &["open in process"]);
@@ -276,7 +288,7 @@ fn get_until(address: &str, wanted: &str) -> String {
         if answer.contains(wanted) {
             return answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(30), "{wanted} does not come: {answer}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{wanted} does not come: {answer}");
         sleep(Duration::from_millis(50));
     }
 }
@@ -317,6 +329,110 @@ fn a_pause_says_what_to_do_and_a_resync_is_the_way_out() {
     );
     assert_eq!(shop.query(slots)[0][0].as_deref(), Some("0"));
     assert!(shop.query("SELECT 1 FROM pg_publication").is_empty());
+}
+
+/// A nightly job says so: nothing changed at the source, and what is here is what it had.
+#[test]
+fn until_now_is_not_reached_before_the_source_was_compared() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let other = shop.server.url("postgres");
+    let elsewhere = ["--source", &other, "--mapping", "shop.toml"];
+    let wanted = format!("name {:?} in the source's URL", shop.name);
+    let is_paused = |following: &[&str], why: &str| {
+        let paused = run_until_now(&shop, &folder, following);
+        assert_eq!(paused.code, Some(2), "{paused:?}");
+        assert!(
+            paused.err.contains("error: shop.eg has paused at ") && paused.err.contains(why),
+            "{paused:?}"
+        );
+    };
+    is_paused(&elsewhere, &wanted);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query(&drop_slot_of(&folder, "shop.eg"));
+    is_paused(&following, "is gone");
+}
+
+/// The SQL that drops the slot of a replica.
+pub fn drop_slot_of(folder: &Folder, database: &str) -> String {
+    let status = folder.run(&["replica", "status", database, "--json"]).out;
+    let document: serde_json::Value = serde_json::from_str(&status).unwrap();
+    format!("SELECT pg_drop_replication_slot('{}')", document["slot"].as_str().unwrap())
+}
+
+#[test]
+fn a_resync_goes_on_with_the_copy_of_a_call_before_or_begins_anew_if_that_is_of_no_use() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let slots = "SELECT count(*)::text FROM pg_replication_slots WHERE database = current_database()";
+    // As after a swap that found the old one open.
+    let copy = |following: &[&str]| {
+        let run = ["replica", "run", "shop.eg.resync", "--until", "now"];
+        shop.run(&folder, &[&run[..], following].concat()).succeeded();
+        assert_eq!(shop.query(slots)[0][0].as_deref(), Some("2"));
+    };
+    let resync = |following: &[&str]| {
+        let ran = shop.run(&folder, &[&["replica", "resync", "shop.eg"], following].concat()).succeeded();
+        assert!(ran.out.starts_with("shop.eg was copied anew"), "{ran:?}");
+        assert_eq!(shop.query(slots)[0][0].as_deref(), Some("1"), "{ran:?}");
+        assert!(!folder.path("shop.eg.resync").exists());
+        run_until_now(&shop, &folder, following).succeeded();
+        ran.err
+    };
+    // Names that this call leaves out are its own.
+    copy(&[&following[..], &["--publication", "second"]].concat());
+    assert!(!resync(&following).contains("is removed"));
+    // By another mapping.
+    copy(&following);
+    folder.write("other.toml", format!("{}# another text\n", folder.read("shop.toml")));
+    let following = ["--source", &url, "--mapping", "other.toml"];
+    let said = resync(&following);
+    assert!(said.contains("shop.eg.resync is removed: it follows by another mapping"), "{said}");
+    // Its slot is gone, and nobody would see what changed since.
+    copy(&following);
+    shop.query(&drop_slot_of(&folder, "shop.eg.resync"));
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let said = resync(&following);
+    assert!(said.contains("shop.eg.resync is removed: the replication slot"), "{said}");
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "3");
+}
+
+#[test]
+fn a_resync_keeps_the_copy_of_another_server_whose_slot_would_stay() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let copy = ["replica", "run", "shop.eg.resync", "--until", "now"];
+    shop.run(&folder, &[&copy[..], &following].concat()).succeeded();
+    let elsewhere = PrivateServer::start(&PrivateServerOptions::default()).unwrap();
+    query(&elsewhere, "postgres", SHOP);
+    let resync =
+        ["replica", "resync", "shop.eg", "--source", &elsewhere.url("postgres"), "--mapping", "shop.toml"];
+    let refused = folder.run_with(&[("PGPASSWORD", elsewhere.password())], &resync);
+    refused.failed(2, &["another system", "`evergraph replica detach shop.eg.resync` with --source"]);
+    let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
+    assert!(!shop.run(&folder, &resync).succeeded().err.contains("is removed"), "its own URL");
+}
+
+#[test]
+fn a_replica_is_not_detached_by_the_url_of_another_database() {
+    let (Some(shop), Some(other)) = (Shop::new(), Shop::new()) else { return };
+    let (folder, url, wrong) = (Folder::new(), shop.url(), other.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    // By the default name, and a person made it.
+    other.query("CREATE PUBLICATION evergraph FOR ALL TABLES");
+    let wanted = format!("name {:?} in the source's URL", shop.name);
+    shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &wrong]).failed(2, &[&wanted]);
+    assert_eq!(other.query("SELECT 1::text FROM pg_publication").len(), 1);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let detached = shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).succeeded().out;
+    assert!(!detached.contains("LEFT"), "{detached}");
 }
 
 #[test]
@@ -361,48 +477,6 @@ fn a_replica_that_cannot_begin_leaves_nothing_behind() {
         .failed(2, &["16/B374D848"]);
 }
 
-#[test]
-fn a_server_follows_serves_and_says_when_it_does_not() {
-    let Some(shop) = Shop::new() else { return };
-    let (folder, url) = (Folder::new(), shop.url());
-    following(&shop, &folder, &url);
-    folder.write(
-        "server.toml",
-        format!("[[serve.replica]]\ndatabase = 'shop.eg'\nsource = '{url}'\nmapping = 'shop.toml'\nmemory = '256MiB'\n"),
-    );
-    let served = folder.serve_with(&[("PGPASSWORD", shop.server.password())], &["--config", "server.toml"]);
-    eventually(|| served.get("/readyz").ends_with("\r\n\r\nready\n"));
-    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
-    let count = ["query", &served.url(), "g.V().hasLabel('Customer').count()", "--quiet"];
-    eventually(|| folder.run(&count).succeeded().out == "3\n");
-    let write = folder.run(&["query", &served.url(), "g.addV('Customer')"]);
-    assert!(write.code == Some(2) && write.err.contains("follows"), "{write:?}");
-    let status = served.get("/databases/shop/replica");
-    assert!(status.contains("\"state\":\"following\""), "{status}");
-    assert!(served.get("/metrics").contains("evergraph_replica_rows_total{database=\"shop\"} 1.0\n"));
-    let status = ["replica", "status", "shop.eg"];
-    eventually(|| folder.run(&status).succeeded().out.contains("state         following\n"));
-
-    shop.query("ALTER TABLE customer DROP COLUMN vip; INSERT INTO customer VALUES (4, 'Dan')");
-    eventually(|| served.get("/readyz").contains("degraded: a replica has paused"));
-    let health = folder.run(&["health", &served.url()]).succeeded().out;
-    assert!(health.contains("degraded"), "{health}");
-    let status = served.get("/databases/shop/replica");
-    assert!(status.contains("vip") && status.contains("resync"), "{status}");
-    assert_eq!(folder.run(&count).succeeded().out, "3\n", "it is read as before");
-    let ended = served.end("-TERM");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.err.contains("its replica has paused"), "{ended:?}");
-}
-
-fn eventually(mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it does not come");
-        sleep(Duration::from_millis(50));
-    }
-}
-
 /// What the code of the replica says, without the ends of its lines.
 fn said() -> String {
     let sources = [
@@ -412,8 +486,12 @@ fn said() -> String {
         include_str!("../../../replica/src/apply/fold.rs"),
         include_str!("../../../replica/src/apply/kept_rows.rs"),
         include_str!("../../../replica/src/apply/rule_fold.rs"),
+        include_str!("../../../replica/src/apply/write_estimate.rs"),
+        include_str!("../../../replica/src/follow/column_order.rs"),
         include_str!("../../../replica/src/follow/connect.rs"),
         include_str!("../../../replica/src/follow/known_tables.rs"),
+        include_str!("../../../replica/src/follow/known_translator.rs"),
+        include_str!("../../../replica/src/follow/mark_changes.rs"),
         include_str!("../../../replica/src/follow/replica.rs"),
         include_str!("../../../replica/src/source/postgres/publication.rs"),
         include_str!("../../../replica/src/source/slot_state.rs"),
@@ -469,8 +547,15 @@ fn texts_behind<'a>(sources: &'a str, marks: &[&str]) -> Vec<&'a str> {
 fn every_pause_of_the_code_is_in_the_guide() {
     let guide = include_str!("../../../../docs/guide/replica.md");
     let said = said();
-    let marks =
-        ["Pause::resync(", "Pause::new(", "let cause =", "cause: ", "halt(", "check_count(rule, count, "];
+    let marks = [
+        "Pause::resync(",
+        "Pause::missed(",
+        "Pause::new(",
+        "let cause =",
+        "cause: ",
+        "halt(",
+        "check_count(rule, count, ",
+    ];
     let texts = texts_behind(&said, &marks);
     assert!(texts.len() > 25, "{}", texts.len());
     let is_told = |text: &&str| {

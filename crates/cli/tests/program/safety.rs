@@ -1,14 +1,12 @@
 //! Backup and salvage: copies that are databases, damage that is listed, and folders that stay as they were.
 
-use crate::support::{Folder, Ran, flip, program};
+use crate::support::{Folder, Ran, eventually, flip, program, send};
 use evergraph::Database;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
+use std::process::Stdio;
 
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
@@ -159,10 +157,10 @@ fn an_interrupted_backup_leaves_nothing_or_all() {
         .spawn()
         .unwrap();
     // From here on it listens to signals, and has something to remove.
-    while !folder.path("copy.eg/unfinished").exists() && !folder.path("copy.eg/manifest").exists() {
-        sleep(Duration::from_millis(1));
-    }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    eventually("the copy begins", || {
+        folder.path("copy.eg/unfinished").exists() || folder.path("copy.eg/manifest").exists()
+    });
+    send("-INT", &child);
     let ran = Ran::of(child.wait_with_output().unwrap());
     match ran.code {
         Some(130) if ran.err.contains("is complete, but was not checked") => {}

@@ -1,9 +1,9 @@
 //! `evergraph shell` without a terminal: statements from the call, from files and from standard input.
 
-use crate::support::{Folder, Ran, program};
+use crate::support::{Folder, Ran, program, send};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -103,7 +103,8 @@ fn an_error_ends_a_script_and_is_told_by_line_and_column() {
 fn a_script_may_go_on_after_errors_and_says_the_first_in_its_exit_code() {
     let folder = Folder::with_social();
     let walks = "g.V().repeat(both()).times(60).path().count()";
-    let text = format!(":set timeout 200ms\n{walks}\ng.V().otu()\ng.V().count()\n");
+    // What is quick has time on a busy machine, too.
+    let text = format!(":set timeout 200ms\n{walks}\ng.V().otu()\n:set timeout 5min\ng.V().count()\n");
     let ran = folder.run_on(&text, &["shell", "social.eg", "--keep-going"]);
     assert_eq!((ran.code, &*ran.out), (Some(6), "3\n"), "{ran:?}");
     let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error: ")).collect();
@@ -263,12 +264,12 @@ fn an_interrupted_script_ends() {
     assert_eq!(talk.hear(), "3\n");
     sleep(Duration::from_millis(300));
     let asked = Instant::now();
-    assert!(Command::new("kill").args(["-INT", &talk.child.id().to_string()]).status().unwrap().success());
+    send("-INT", &talk.child);
     let Talk { child, input, .. } = talk;
     let ran = Ran::of(child.wait_with_output().unwrap());
     drop(input);
     ran.failed(130, &["cancelled"]);
-    assert!(asked.elapsed() < Duration::from_secs(5));
+    assert!(asked.elapsed() < Duration::from_secs(60));
     assert_eq!(say(&folder, &["g.V().count()"]).succeeded().out, "3\n");
 }
 

@@ -15,7 +15,7 @@ fn a_server_says_where_it_listens_and_ends_with_a_signal_and_a_closed_database()
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"), "{answer}");
         let asked = Instant::now();
         let ended = server.end(signal).succeeded();
-        assert!(asked.elapsed() < Duration::from_secs(5));
+        assert!(asked.elapsed() < Duration::from_secs(60));
         for language in ["Python", "JavaScript", "Java ", "Go "] {
             assert!(ended.out.contains(language), "{ended:?}");
         }

@@ -134,7 +134,7 @@ impl Folder {
         let child = program.spawn().unwrap();
         sleep(after.saturating_sub(began.elapsed()));
         // It is not waited for yet, so the number is still its own.
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        send("-INT", &child);
         Ran::of(child.wait_with_output().unwrap())
     }
 
@@ -238,9 +238,14 @@ impl Served {
 
     /// Sends it a signal, such as `-TERM`.
     pub fn signal(&self, signal: &str) {
-        assert!(
-            Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success()
-        );
+        send(signal, &self.child);
+    }
+
+    /// How many queries and algorithms it runs.
+    pub fn running_queries(&self) -> usize {
+        let answer = self.get("/queries");
+        let document: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        document["queries"].as_array().unwrap().len()
     }
 
     /// Ends it by a signal; what it said, without the first line.
@@ -286,6 +291,92 @@ impl Ran {
         }
         assert_eq!(self.out, "");
         self
+    }
+}
+
+/// A list of indexes without their bytes: how much room a hash table leaves depends on the process's random seed.
+pub fn without_bytes(mut list: Value) -> Value {
+    for index in list["indexes"].as_array_mut().unwrap() {
+        index["bytes"] = Value::Null;
+    }
+    list
+}
+
+/// Sends a signal, such as `-TERM`.
+pub fn send(signal: &str, child: &Child) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Waits until the program catches signals. One that comes before would end it, or be lost: whoever started the tests may ignore
+/// SIGINT, as a shell does for what it runs in the background, and a new process inherits that.
+pub fn wait_until_it_catches_signals(child: &Child) {
+    const SIGINT: u32 = 2;
+    eventually("it catches signals", || {
+        let Ok(status) = fs::read_to_string(format!("/proc/{}/status", child.id())) else {
+            // A system without such files.
+            sleep(Duration::from_millis(500));
+            return true;
+        };
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() >> (SIGINT - 1) & 1 == 1
+    });
+}
+
+/// Waits until the program has read so many bytes and waits for more: all of its threads sleep.
+pub fn wait_until_it_waits_for_more(child: &Child, bytes: usize) {
+    const LOOKS: usize = 5;
+    let process = PathBuf::from(format!("/proc/{}", child.id()));
+    let mut looks = 0;
+    eventually("it waits for more", || {
+        let Ok(counts) = fs::read_to_string(process.join("io")) else {
+            // A system without such files.
+            sleep(Duration::from_millis(500));
+            return true;
+        };
+        let read = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        let is_read = read.parse::<usize>().unwrap() >= bytes;
+        looks = if is_read && threads_sleep(&process) { looks + 1 } else { 0 };
+        looks == LOOKS
+    });
+}
+
+/// Whether all threads of a process sleep. One that has ended meanwhile does not count.
+fn threads_sleep(process: &Path) -> bool {
+    let threads = fs::read_dir(process.join("task")).unwrap();
+    let mut states =
+        threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("stat")).ok());
+    states.all(|state| state.rsplit(") ").next().is_some_and(|fields| fields.starts_with('S')))
+}
+
+/// Waits until the program that runs in `folder` has worked for a while: it is in the midst of what it was asked for then.
+pub fn wait_until_it_works(folder: &Folder) {
+    const TICKS: u64 = 10;
+    let Some(before) = processor_ticks(folder) else {
+        // A system without such files.
+        return sleep(Duration::from_millis(500));
+    };
+    eventually("it works", || processor_ticks(folder).is_some_and(|now| now >= before + TICKS));
+}
+
+/// The time of processors, in ticks of the system, that the program in `folder` took.
+fn processor_ticks(folder: &Folder) -> Option<u64> {
+    let is_there = |process: &PathBuf| {
+        fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder.root().canonicalize().unwrap())
+    };
+    let process = fs::read_dir("/proc").ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_there)?;
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    // Behind the name, which may have spaces: the state is the third field, and times are the 14th and the 15th one.
+    let fields: Vec<&str> = stat.rsplit(") ").next()?.split(' ').collect();
+    Some(fields[11].parse::<u64>().ok()? + fields[12].parse::<u64>().ok()?)
+}
+
+/// Waits until `is_so`, which is to come; `what` for people.
+#[track_caller]
+pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        sleep(Duration::from_millis(20));
     }
 }
 

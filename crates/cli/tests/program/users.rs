@@ -1,12 +1,11 @@
 //! Users: the users file by the command line, passwords on standard input and at a terminal, and a server that has users.
 
-use crate::support::{Folder, Ran, program};
+use crate::support::{Folder, Ran, eventually, program};
 use rexpect::session::{Options, spawn_with_options};
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 /// How long an answer may take, in milliseconds, on a machine that does much else.
 const PATIENCE: u64 = 60_000;
@@ -132,12 +131,9 @@ fn a_server_beyond_loopback_needs_users_and_tls_and_hang_ups_read_them_again() {
     assert!(ready.out.contains("is ready"), "{ready:?}");
     folder.write("cert.pem", "nothing");
     server.signal("-HUP");
-    let began = Instant::now();
-    while !folder.read("audit.log").contains(r#""event":"certificates","outcome":"refused""#) {
-        assert!(began.elapsed() < Duration::from_secs(20), "{}", folder.read("audit.log"));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(100));
+    eventually("the audit log tells of it", || {
+        folder.read("audit.log").contains(r#""event":"certificates","outcome":"refused""#)
+    });
     let Ran { out: rest, err: errors, .. } = server.end("-TERM").succeeded();
     assert!(errors.contains("cert.pem") && errors.contains("stays as it was"), "{errors}");
     assert!(rest.contains("password='PASSWORD'") && rest.contains("PlainTextSaslAuthenticator"), "{rest}");

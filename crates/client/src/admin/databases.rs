@@ -14,7 +14,7 @@ pub struct RemoteDatabase {
     pub name: String,
     /// `open`, `closed`, `failed`, or what is being done with it.
     pub state: String,
-    /// `memory` or `disk`; `None` if it is not open.
+    /// `memory`, `disk` or `mapped`; `None` if it is not open.
     pub engine: Option<String>,
     /// The role of the user on it: `reader`, `writer` or `admin`.
     pub role: String,
@@ -32,7 +32,7 @@ pub struct RemoteDatabase {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct NewDatabaseOptions {
-    /// `memory` or `disk`.
+    /// `memory`, `disk` or `mapped`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// Bytes of memory; until the server ends.

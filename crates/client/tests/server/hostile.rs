@@ -1,7 +1,7 @@
 //! Hostile servers: garbage, lying lengths, messages without end, silence. Each is an error within the caller's time.
 
 use crate::script::{IntoMessage as _, answer, next_id, serve_answers, serve_script};
-use crate::{PATIENCE, all};
+use crate::all;
 use evergraph_client::client::Client;
 use evergraph_client::options::ClientOptions;
 use evergraph_client::query::Query;
@@ -19,6 +19,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tungstenite::{Message, WebSocket};
 use uuid::Uuid;
+
+/// How long a query of a tenth of a second may take on a busy machine: less than what the planted bug adds.
+const PATIENCE: Duration = Duration::from_secs(35);
 
 fn options() -> ClientOptions {
     let mut options = ClientOptions::default();
@@ -290,15 +293,15 @@ fn a_password_is_sent_once_and_only_to_who_asks_for_a_log_in() {
 fn a_server_that_is_silent_is_given_up() {
     let url = serve_answers(|socket, _| swallow(socket.get_ref()));
     let mut options = options();
-    options.silence_max = Duration::from_millis(400);
+    options.silence_max = Duration::from_secs(2);
     let client = Client::connect(&url, options.clone()).unwrap();
     let error = all(&client, "g.V()").unwrap_err();
-    assert!(error.to_string().contains("sent nothing for 0.4 seconds"), "{error}");
+    assert!(error.to_string().contains("sent nothing for 2 seconds"), "{error}");
     // One that answers pings is only slow.
     let url = serve_answers(|socket, id| {
         let began = Instant::now();
         socket.get_ref().set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        while began.elapsed() < Duration::from_secs(2) {
+        while began.elapsed() < Duration::from_secs(5) {
             let _ = socket.read();
         }
         let _ = socket.send(answer(id, Status::NoContent));

@@ -33,7 +33,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long something may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server of a database in memory, which is called `social`.
 fn serve(options: ServerOptions) -> (Arc<Database>, Server) {

@@ -164,7 +164,8 @@ fn what_is_cancelled_ends_here_and_on_the_server() {
     let began = Instant::now();
     let error = thread::scope(|scope| {
         let waiting = scope.spawn(|| client.query(&Query::text(ENDLESS).cancel(&cancel)).unwrap_err());
-        thread::sleep(Duration::from_millis(200));
+        // What was sent might have written.
+        eventually("it runs", || database.store().statistics().readers > 0);
         cancel.cancel();
         waiting.join().unwrap()
     });
@@ -189,7 +190,7 @@ fn results_that_are_not_read_to_their_end_stop_the_query() {
 #[test]
 fn a_connection_that_the_server_ended_is_replaced() {
     let mut options = ServerOptions::default();
-    options.idle_max = Duration::from_millis(50);
+    options.idle_max = Duration::from_secs(1);
     let (database, server) = serve(options);
     let client = connect(&server);
     eventually("the server ends an idle connection", || server.connections_count() == 0);

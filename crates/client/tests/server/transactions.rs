@@ -177,10 +177,10 @@ fn a_transaction_in_which_a_write_failed_takes_nothing_but_a_rollback() {
 fn the_time_of_a_transaction_ends_it() {
     let (_, server) = serve(ServerOptions::default());
     let client = connect(&server);
-    let options = TransactionOptions::default().timeout(Duration::from_millis(300));
+    let options = TransactionOptions::default().timeout(Duration::from_secs(2));
     let mut transaction = client.begin(options, &CancelFlag::default()).unwrap();
     run(&mut transaction, "g.addV('Point')").unwrap();
-    thread::sleep(Duration::from_millis(400));
+    thread::sleep(Duration::from_millis(2100));
     let late = transaction.commit().unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Limit, "{late}");
     let cancel = CancelFlag::default();

@@ -42,7 +42,7 @@ pub(super) fn write_graph<V: View>(
         source.vertices(group, &mut |vertex, properties| Ok(output.push_vertex(vertex, &properties)?))?;
     }
     let sides = [(Direction::Out, EdgeSide::Out), (Direction::In, EdgeSide::In)];
-    let groups = sides.map(|(direction, _)| groups_by_type(source, direction));
+    let groups = [groups_by_type(source, Direction::Out)?, groups_by_type(source, Direction::In)?];
     for (edge_type, _) in source.catalogue().edge_types() {
         for ((direction, side), groups) in sides.iter().zip(&groups) {
             let subject = Subject::edges(edge_type, *side);
@@ -72,12 +72,15 @@ pub(super) fn write_graph<V: View>(
 }
 
 /// The groups that may have edges of each type on a side, ascending.
-fn groups_by_type<V: View>(source: &GraphSource<'_, V>, side: Direction) -> BTreeMap<TypeId, Vec<GroupId>> {
+fn groups_by_type<V: View>(
+    source: &GraphSource<'_, V>,
+    side: Direction,
+) -> Result<BTreeMap<TypeId, Vec<GroupId>>> {
     let mut groups: BTreeMap<TypeId, Vec<GroupId>> = BTreeMap::new();
     for group in source.groups() {
-        for edge_type in source.edge_types(group.id, side) {
+        for edge_type in source.edge_types(group.id, side)? {
             groups.entry(edge_type).or_default().push(group.id);
         }
     }
-    groups
+    Ok(groups)
 }

@@ -167,12 +167,12 @@ impl<L: ReadSources> View for DiskView<'_, L> {
         self.groups.count()
     }
 
-    fn group_label(&self, group: GroupId) -> Option<LabelId> {
-        self.groups.label(group)
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        Ok(self.groups.label(group))
     }
 
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        self.groups.edge_types(group, side)
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
+        Ok(self.groups.edge_types(group, side))
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {

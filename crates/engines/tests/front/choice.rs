@@ -40,7 +40,9 @@ fn refused(directory: &MemoryDirectory, options: &OpenOptions) -> String {
 
 #[test]
 fn an_engine_is_chosen_once_and_another_one_is_refused_with_the_way_out() {
-    for (engine, other) in [(EngineKind::Disk, EngineKind::Memory), (EngineKind::Memory, EngineKind::Disk)] {
+    let all = EngineKind::ALL;
+    let pairs = all.into_iter().flat_map(|engine| all.map(|other| (engine, other)));
+    for (engine, other) in pairs.filter(|(engine, other)| engine != other) {
         let directory = MemoryDirectory::new("db");
         assert_eq!(kind(&open(&directory, &chosen(Some(engine))).unwrap()), engine);
         let manifest = Manifest::read(&directory, AnyEngine::opens).unwrap();
@@ -131,6 +133,10 @@ fn everything_once(engine: EngineKind) -> Model {
     drop((loaded, topology));
     let tree = first.store().engine().tree_statistics();
     assert_eq!(tree.is_some_and(|tree| tree.flushes.files > 0), engine == EngineKind::Disk);
+    let mapped = first.store().engine().mapped_statistics();
+    let has_arrays =
+        mapped.is_some_and(|mapped| mapped.file_bytes > mapped.free_bytes && mapped.live_bytes > 0);
+    assert_eq!(has_arrays, engine == EngineKind::Mapped);
     assert!(first.store().engine().statistics().groups >= 2);
     first.close().unwrap();
     for directory in [directory, copy] {
@@ -144,6 +150,7 @@ fn everything_once(engine: EngineKind) -> Model {
 
 #[test]
 fn a_store_does_the_same_with_each_engine() {
-    let [memory, disk] = EngineKind::ALL.map(everything_once);
+    let [memory, disk, mapped] = EngineKind::ALL.map(everything_once);
     assert_eq!(memory, disk);
+    assert_eq!(memory, mapped);
 }

@@ -11,6 +11,7 @@ use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView as _, VertexCursor};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::conversion::run::ConversionSummary;
 use evergraph_storage::durable_engine::DurableEngine;
@@ -193,6 +194,16 @@ fn memory_becomes_disk_and_memory_again() {
 }
 
 #[test]
+fn memory_becomes_mapped_and_memory_again() {
+    there_and_back::<MemoryEngine, MappedEngine>();
+}
+
+#[test]
+fn disk_becomes_mapped_and_disk_again() {
+    there_and_back::<DiskEngine, MappedEngine>();
+}
+
+#[test]
 fn an_empty_database_is_converted_too() {
     fn between<A: DurableEngine, B: DurableEngine>() {
         let empty = open::<A>(&MemoryDirectory::new("db"));
@@ -204,6 +215,8 @@ fn an_empty_database_is_converted_too() {
     between::<NaiveEngine, MemoryEngine>();
     between::<MemoryEngine, DiskEngine>();
     between::<DiskEngine, NaiveEngine>();
+    between::<MemoryEngine, MappedEngine>();
+    between::<MappedEngine, DiskEngine>();
 }
 
 /// A small graph with everything that tells a source from a wrong one, committed in several steps.
@@ -267,6 +280,7 @@ fn failures_leave_nothing<A: DurableEngine, B: DurableEngine>() {
 fn a_full_disk_leaves_no_half_of_a_database() {
     failures_leave_nothing::<NaiveEngine, MemoryEngine>();
     failures_leave_nothing::<NaiveEngine, DiskEngine>();
+    failures_leave_nothing::<NaiveEngine, MappedEngine>();
 }
 
 #[test]
@@ -294,6 +308,8 @@ fn whoever_stops_a_conversion_finds_nothing_of_it() {
     }
     between::<MemoryEngine, DiskEngine>();
     between::<DiskEngine, MemoryEngine>();
+    between::<DiskEngine, MappedEngine>();
+    between::<MappedEngine, MemoryEngine>();
 }
 
 #[test]

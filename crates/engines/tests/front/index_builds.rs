@@ -13,6 +13,7 @@ use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
@@ -72,6 +73,7 @@ fn a_commit_that_breaks_a_uniqueness_to_come_fails_the_build_and_not_the_commit(
     a_build_beside_a_violation_fails_and_names_it::<KeepingEngine>();
     a_build_beside_a_violation_fails_and_names_it::<MemoryEngine>();
     a_build_beside_a_violation_fails_and_names_it::<DiskEngine>();
+    a_build_beside_a_violation_fails_and_names_it::<MappedEngine>();
 }
 
 /// Calls `last` between the last look at newcomers and the commit that makes the index ready; how often
@@ -126,6 +128,7 @@ fn who_enters_a_value_at_the_last_moment_is_looked_at_too() {
     // The index alone says that nobody else has the value.
     who_enters_last_is_looked_at::<NaiveEngine>(1);
     who_enters_last_is_looked_at::<MemoryEngine>(1);
+    who_enters_last_is_looked_at::<MappedEngine>(1);
     // An engine that has the entries is not asked under the latch.
     who_enters_last_is_looked_at::<KeepingEngine>(2);
     who_enters_last_is_looked_at::<DiskEngine>(2);
@@ -164,6 +167,7 @@ fn a_unique_index_does_not_wait_for_writers_to_pause() {
     a_unique_index_becomes_ready_beside_a_busy_writer::<KeepingEngine>();
     a_unique_index_becomes_ready_beside_a_busy_writer::<MemoryEngine>();
     a_unique_index_becomes_ready_beside_a_busy_writer::<DiskEngine>();
+    a_unique_index_becomes_ready_beside_a_busy_writer::<MappedEngine>();
 }
 
 fn a_resolved_commit_goes_into_a_new_index<E: HookedEngine>() {
@@ -536,4 +540,5 @@ fn indexes_come_and_go_beside_writers() {
     builds_beside_writers::<KeepingEngine>(60);
     builds_beside_writers::<MemoryEngine>(6000);
     builds_beside_writers::<DiskEngine>(600);
+    builds_beside_writers::<MappedEngine>(600);
 }

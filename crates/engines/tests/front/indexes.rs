@@ -13,6 +13,7 @@ use evergraph_graph::look_up::ValueRange;
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, VertexCursor};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::snapshot::handle::Snapshot;
@@ -364,5 +365,16 @@ proptest! {
         program in proptest::collection::vec((0usize..2, any_step()), 1..60),
     ) {
         run::<DiskEngine>(&program);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn indexes_on_the_mapped_engine_say_what_a_scan_says(
+        program in proptest::collection::vec((0usize..2, any_step()), 1..60),
+    ) {
+        run::<MappedEngine>(&program);
     }
 }

@@ -8,6 +8,7 @@ use evergraph_graph::id::Direction;
 use evergraph_graph::transaction::{Transaction as _, TransactionOptions};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView as _;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::io::clock::ManualClock;
 use evergraph_storage::store::{Store, StoreOptions};
@@ -159,6 +160,7 @@ fn a_vertex_with_more_edges_than_fit_is_deleted_in_parts<E: TestEngine>() {
 fn a_vertex_is_deleted_in_parts_on_both_engines() {
     a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MemoryEngine>();
     a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<DiskEngine>();
+    a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<MappedEngine>();
     a_vertex_with_more_edges_than_fit_is_deleted_in_parts::<NaiveEngine>();
 }
 
@@ -166,9 +168,11 @@ fn a_vertex_is_deleted_in_parts_on_both_engines() {
 fn a_transaction_has_its_time_on_both_engines() {
     a_late_transaction_neither_reads_nor_writes_nor_commits::<MemoryEngine>();
     a_late_transaction_neither_reads_nor_writes_nor_commits::<DiskEngine>();
+    a_late_transaction_neither_reads_nor_writes_nor_commits::<MappedEngine>();
     a_late_transaction_neither_reads_nor_writes_nor_commits::<NaiveEngine>();
     attempts_share_their_time::<MemoryEngine>();
     attempts_share_their_time::<DiskEngine>();
+    attempts_share_their_time::<MappedEngine>();
     attempts_share_their_time::<NaiveEngine>();
 }
 
@@ -176,5 +180,6 @@ fn a_transaction_has_its_time_on_both_engines() {
 fn a_transaction_has_its_bytes_on_both_engines() {
     writes_beyond_their_bytes_are_refused_and_those_before_commit::<MemoryEngine>();
     writes_beyond_their_bytes_are_refused_and_those_before_commit::<DiskEngine>();
+    writes_beyond_their_bytes_are_refused_and_those_before_commit::<MappedEngine>();
     writes_beyond_their_bytes_are_refused_and_those_before_commit::<NaiveEngine>();
 }

@@ -14,6 +14,7 @@ use evergraph_graph::load::{EdgeBlock, EdgeEnd, EdgeTable, Load, VertexBlock, Ve
 use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::{Value, ValueType};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -49,6 +50,8 @@ impl LoadedEngine for MemoryEngine {
 }
 
 impl LoadedEngine for DiskEngine {}
+
+impl LoadedEngine for MappedEngine {}
 
 fn open<E: LoadedEngine>(directory: Arc<dyn Directory>, durability: Durability) -> Result<OpenStore<E>> {
     // A memory graph takes an eighth: little enough to be made at each opening.
@@ -296,6 +299,11 @@ fn a_load_into_data_on_the_disk_engine_is_the_data_and_every_row() {
 }
 
 #[test]
+fn a_load_into_data_on_the_mapped_engine_is_the_data_and_every_row() {
+    a_load_is_the_data_and_every_row::<MappedEngine>();
+}
+
+#[test]
 fn a_load_into_data_on_the_naive_engine_is_the_data_and_every_row() {
     a_load_is_the_data_and_every_row::<NaiveEngine>();
 }
@@ -372,6 +380,7 @@ fn a_power_cut_at_any_operation_leaves_all_of_a_load_or_nothing() {
     a_power_cut_leaves_all_or_nothing::<NaiveEngine>();
     a_power_cut_leaves_all_or_nothing::<MemoryEngine>();
     a_power_cut_leaves_all_or_nothing::<DiskEngine>();
+    a_power_cut_leaves_all_or_nothing::<MappedEngine>();
 }
 
 /// A load on a disk that is full from its `operation`th change on, and then has room. Whether it was full.
@@ -424,6 +433,7 @@ fn a_load_on_a_full_disk_is_refused_and_succeeds_when_there_is_room() {
     a_full_disk_refuses_a_load::<NaiveEngine>();
     a_full_disk_refuses_a_load::<MemoryEngine>();
     a_full_disk_refuses_a_load::<DiskEngine>();
+    a_full_disk_refuses_a_load::<MappedEngine>();
 }
 
 fn a_checkpoint_is_overtaken_by_a_load<E: LoadedEngine>(groups_done: u64) {
@@ -463,6 +473,7 @@ fn a_checkpoint_that_a_load_overtakes_has_all_of_it_or_nothing() {
     // When some groups are written.
     a_checkpoint_is_overtaken_by_a_load::<MemoryEngine>(1);
     a_checkpoint_is_overtaken_by_a_load::<DiskEngine>(0);
+    a_checkpoint_is_overtaken_by_a_load::<MappedEngine>(0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The front of a store, behind which engines differ: what transactions, snapshots and indexes
-//! promise, on a naive engine, the memory engine and the disk engine.
+//! promise, on a naive engine, the memory engine, the disk engine and the mapped engine.
 //!
 //! ```text
 //! rules                 one promise a test
@@ -40,7 +40,9 @@ mod notes;
 mod oracle;
 mod owner_loads;
 mod random_transactions;
+mod read_only;
 mod rules;
 mod serializable;
+mod shared_names;
 mod test_store;
 mod threads;

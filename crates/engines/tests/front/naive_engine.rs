@@ -8,7 +8,8 @@
 
 use crate::naive_files::NaiveFiles;
 use crate::naive_topology::NaiveTopology;
-use evergraph_graph::catalogue::Owner;
+use crate::shared_names::SharedNames;
+use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::column::ValueSink;
 use evergraph_graph::error::Result;
 use evergraph_graph::id::{Direction, EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
@@ -59,6 +60,8 @@ pub struct NaiveEngine<const KEEPS_INDEXES: bool = false> {
     before_latch: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// Indexes that commits made ready since it was opened.
     ready: Mutex<BTreeSet<IndexId>>,
+    /// What it shares with stores that read it beside the one that writes.
+    pub shared: Mutex<SharedNames>,
 }
 
 /// See the file's caption.
@@ -399,6 +402,18 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
         Ok(())
     }
 
+    fn catalogue_changed(&self, timestamp: Timestamp, catalogue: &Arc<Catalogue>) {
+        self.shared.lock().catalogue = Some((timestamp, Arc::clone(catalogue)));
+    }
+
+    fn readable_grew(&self) {
+        self.shared.lock().shows += 1;
+    }
+
+    fn shared_catalogue(&self, _pin: &Self::Pin) -> Option<Arc<Catalogue>> {
+        self.shared.lock().catalogue.as_ref().map(|(_, catalogue)| Arc::clone(catalogue))
+    }
+
     fn snapshot_ended(&self) {}
 
     fn statistics(&self) -> EngineStatistics {
@@ -407,6 +422,10 @@ impl<const KEEPS_INDEXES: bool> Engine for NaiveEngine<KEEPS_INDEXES> {
 }
 
 impl<const KEEPS_INDEXES: bool> NaiveView<'_, KEEPS_INDEXES> {
+    fn label_of(&self, group: GroupId) -> Option<LabelId> {
+        self.engine.history.read().groups.get(group.0 as usize).copied().flatten()
+    }
+
     /// Everything that has a value of an index.
     fn entries<I: IndexItem>(&self, index: IndexId) -> Vec<(Value, I)> {
         let history = self.engine.history.read();
@@ -428,13 +447,13 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
         self.engine.group_count()
     }
 
-    fn group_label(&self, group: GroupId) -> Option<LabelId> {
-        self.engine.history.read().groups.get(group.0 as usize).copied().flatten()
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        Ok(self.label_of(group))
     }
 
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
         let edges = self.state.edges.keys().filter(|edge| end(edge, side).group() == group);
-        edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect()
+        Ok(edges.map(|edge| edge.edge_type).collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -451,7 +470,7 @@ impl<const KEEPS_INDEXES: bool> View for NaiveView<'_, KEEPS_INDEXES> {
 
     fn labels(&self, vertices: &[VertexId], labels: &mut [Option<LabelId>]) -> Result<()> {
         let alive = |vertex: &VertexId| self.state.vertices.contains_key(vertex);
-        answer(vertices, labels, |vertex| self.group_label(vertex.group()).filter(|_| alive(vertex)))
+        answer(vertices, labels, |vertex| self.label_of(vertex.group()).filter(|_| alive(vertex)))
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: KeyId, values: &mut dyn ValueSink) -> Result<()> {

@@ -383,7 +383,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
             })?;
         }
         for StoredGroup { id, .. } in source.groups() {
-            for edge_type in source.edge_types(*id, Direction::Out) {
+            for edge_type in source.edge_types(*id, Direction::Out)? {
                 source.edges(*id, edge_type, Direction::Out, &mut |listed, properties| {
                     let ListedEdge { vertex: source, neighbor: target, discriminator } = listed;
                     let edge = EdgeId { source, edge_type, target, discriminator };
@@ -391,7 +391,7 @@ impl<const KEEPS_INDEXES: bool> DurableEngine for NaiveEngine<KEEPS_INDEXES> {
                     Ok(())
                 })?;
             }
-            for edge_type in source.edge_types(*id, Direction::In) {
+            for edge_type in source.edge_types(*id, Direction::In)? {
                 // Its own in lists follow from the others.
                 source.edges(*id, edge_type, Direction::In, &mut |_, _| Ok(()))?;
             }

@@ -3,6 +3,7 @@
 
 use crate::naive_engine::NaiveEngine;
 use crate::test_store::{TestEngine, empty, on_every_engine};
+use evergraph_bodies::edge_body::HUB_DEGREE;
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_graph::column::Column;
 use evergraph_graph::error::ErrorKind;
@@ -14,8 +15,8 @@ use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::datetime::DateTime;
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
@@ -357,6 +358,13 @@ proptest! {
     ) {
         run::<DiskEngine>(&program, order, value_type);
     }
+
+    #[test]
+    fn the_newest_come_first_on_the_mapped_engine(
+        program in any_program(), order in any_order(), value_type in any_type()
+    ) {
+        run::<MappedEngine>(&program, order, value_type);
+    }
 }
 
 /// Edges from vertex 0 with values that come in no order.
@@ -426,6 +434,8 @@ fn hubs_are_read_newest_first_as_they_become_hubs_grow_and_shrink() {
     // Files cut long lists. The front sorts a list for each of its pages, so this one is shorter.
     assert!(!hubs_are_read_newest_first::<DiskEngine>(&[500, 2_000, 60], false));
     assert!(!hubs_are_read_newest_first::<DiskEngine>(&[2_000, 20_000, 60], true));
+    // Neither does it keep an order.
+    assert!(!hubs_are_read_newest_first::<MappedEngine>(&[500, 2_000, 60], false));
 }
 
 on_every_engine! {
@@ -555,4 +565,5 @@ fn an_order_survives<E: DurableEngine>() -> u64 {
 fn an_order_is_there_after_a_crash_and_after_a_checkpoint() {
     assert!(an_order_survives::<MemoryEngine>() > 0, "it is read by its order");
     assert_eq!(an_order_survives::<DiskEngine>(), 0, "the front sorts");
+    assert_eq!(an_order_survives::<MappedEngine>(), 0, "here too");
 }

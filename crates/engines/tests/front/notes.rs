@@ -11,6 +11,7 @@ use evergraph_graph::packed_column::PackedColumn;
 use evergraph_graph::transaction::{Isolation, NewEdge, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::durable_engine::DurableEngine;
@@ -446,6 +447,7 @@ fn readers_see_graph_and_position_of_one_commit_on_every_engine() {
     for durability in [Durability::Sync, Durability::Interval(Duration::from_millis(2))] {
         readers_see_graph_and_position_of_one_commit::<MemoryEngine>(durability);
         readers_see_graph_and_position_of_one_commit::<DiskEngine>(durability);
+        readers_see_graph_and_position_of_one_commit::<MappedEngine>(durability);
     }
 }
 
@@ -497,6 +499,11 @@ fn an_owners_transaction_has_more_than_a_million_writes_in_memory() {
 #[test]
 fn an_owners_transaction_has_more_than_a_million_writes_on_disk() {
     an_owners_transaction_has_more_than_a_million_writes::<DiskEngine>();
+}
+
+#[test]
+fn an_owners_transaction_has_more_than_a_million_writes_in_mapped_files() {
+    an_owners_transaction_has_more_than_a_million_writes::<MappedEngine>();
 }
 
 #[test]

@@ -10,6 +10,7 @@ use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::transaction::{NewEdge, Transaction as _};
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::snapshot::handle::Snapshot;
 use evergraph_storage::store::Store;
@@ -315,5 +316,10 @@ proptest! {
     #[test]
     fn random_transactions_on_the_disk_engine_do_what_the_model_does(program in any_program()) {
         run::<DiskEngine>(program);
+    }
+
+    #[test]
+    fn random_transactions_on_the_mapped_engine_do_what_the_model_does(program in any_program()) {
+        run::<MappedEngine>(program);
     }
 }

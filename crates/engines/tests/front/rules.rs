@@ -16,6 +16,7 @@ use evergraph_graph::value::collection::{List, Map};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::vertex_set::VertexSet;
 use evergraph_graph::view::{EdgeCursor, Freeze, GraphView, NeighborBatch, NeighborCursor};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
@@ -37,6 +38,7 @@ macro_rules! on_every_engine {
             body::<KeepingEngine>();
             body::<MemoryEngine>();
             body::<DiskEngine>();
+            body::<MappedEngine>();
         }
     )*};
 }

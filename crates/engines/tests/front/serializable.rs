@@ -17,6 +17,7 @@ use evergraph_graph::newest::NewestEdges;
 use evergraph_graph::transaction::{Isolation, Transaction as _};
 use evergraph_graph::value::{Value, ValueType};
 use evergraph_graph::view::{EdgeCursor, GraphView, NeighborBatch, NeighborCursor, VertexCursor};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::indexing::{IndexRequest, OwnerName};
 use evergraph_storage::store::Store;
@@ -472,6 +473,17 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn who_commits_on_the_mapped_engine_has_read_what_it_would_read_alone(
+        program in proptest::collection::vec(any_step(), 1..40),
+    ) {
+        run::<MappedEngine>(&program);
+    }
+}
+
 /// Whether a transaction that asks `question`, and writes elsewhere, commits though `rival` came between.
 fn commits_beside<E: TestEngine>(question: Question, rivals: &[Rival]) -> bool {
     let (store, names) = prepared::<E>();
@@ -543,6 +555,7 @@ fn a_read_conflicts_with_what_its_answer_depends_on_and_with_nothing_else() {
     reads_conflict_with_what_they_depend_on::<NaiveEngine>();
     reads_conflict_with_what_they_depend_on::<MemoryEngine>();
     reads_conflict_with_what_they_depend_on::<DiskEngine>();
+    reads_conflict_with_what_they_depend_on::<MappedEngine>();
 }
 
 on_every_engine! {

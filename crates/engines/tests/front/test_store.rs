@@ -6,6 +6,8 @@ use evergraph_disk_engine::pick::limits::PickLimits;
 use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::engine::options::MappedOptions;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::io::clock::{Clock, SystemClock};
@@ -14,13 +16,14 @@ use evergraph_storage::io::environment::Background;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::{Durability, LogOptions};
-use evergraph_storage::log::recovery;
+use evergraph_storage::log::recovery::{self, Recovered};
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::memory_budget::MemoryBudget;
 use evergraph_storage::store::{Parts, Store, StoreOptions};
 use evergraph_storage::sync::{Mutex, RwLock};
 use evergraph_storage::timeline::clock::{Readable, Timeline};
-use evergraph_storage::transaction::replay::Replay;
+use evergraph_storage::transaction::front::LogAccess;
+use evergraph_storage::transaction::replay::{Replay, Replayed};
 use evergraph_storage::vertex_ids::VertexIds;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +38,7 @@ macro_rules! on_every_engine {
             body::<crate::naive_engine::NaiveEngine>();
             body::<evergraph_memory_engine::engine::MemoryEngine>();
             body::<evergraph_disk_engine::engine::DiskEngine>();
+            body::<evergraph_mapped_engine::engine::mapped_engine::MappedEngine>();
         }
     )*};
 }
@@ -65,6 +69,18 @@ impl TestEngine for MemoryEngine {
 
     fn maintain(&self) {
         self.merge_everything();
+    }
+}
+
+impl TestEngine for MappedEngine {
+    /// With few records worth a merge, so that commits of a test are merged.
+    fn empty(timeline: &Arc<Timeline>) -> Self {
+        let options = MappedOptions { records_worth_a_merge: 32, ..MappedOptions::default() };
+        Self::in_memory(Arc::clone(timeline), options).expect("these options are possible")
+    }
+
+    fn maintain(&self) {
+        self.graph().merge_everything().expect("a directory in memory takes every file");
     }
 }
 
@@ -181,17 +197,37 @@ fn open_with<E: TestEngine>(
     };
     let timeline = Arc::new(Timeline::new(Timestamp::ZERO, readable).with_clock(clock));
     let engine = Arc::new(E::empty(&timeline));
-    let mut replay =
-        Replay::new(&*engine, &timeline, Catalogue::default(), VertexIds::default()).in_batches_of(3);
-    let recovered = recovery::recover(&*directory, recovery::Replay::default(), |timestamp, payload| {
-        replay.payload(Timestamp(timestamp), payload)
-    })?;
-    let replayed = replay.finish()?;
+    let (recovered, replayed) = recover(&*directory, &*engine, &timeline)?;
     let options = LogOptions { durability, background, ..LogOptions::default() };
     let opened = Log::open(directory, recovered, options, Box::new(SplitMix64::new(1)))?;
     let opened = Arc::new(opened);
     *log.write() = Some(Arc::clone(&opened));
     let (random, options) = (Box::new(SplitMix64::new(2)), store_options);
     let budget = Arc::new(MemoryBudget::new(u64::MAX));
-    Store::assemble(Parts { engine, timeline, log: opened, replayed, budget, random, options })
+    let log = LogAccess::Writes(opened);
+    Store::assemble(Parts { engine, timeline, log, replayed, budget, random, options })
+}
+
+/// What the log of `directory` holds, in an empty engine.
+fn recover<E: TestEngine>(
+    directory: &dyn Directory,
+    engine: &E,
+    timeline: &Timeline,
+) -> Result<(Recovered, Replayed)> {
+    let mut replay =
+        Replay::new(engine, timeline, Catalogue::default(), VertexIds::default()).in_batches_of(3);
+    let recovered = recovery::recover(directory, recovery::Replay::default(), |timestamp, payload| {
+        replay.payload(Timestamp(timestamp), payload)
+    })?;
+    Ok((recovered, replay.finish()?))
+}
+
+/// The store whose log lies in `directory`, as a process has it that reads what `writer` writes.
+pub fn read_only<E: TestEngine>(directory: &dyn Directory, writer: Option<u32>) -> Result<Store<E>> {
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+    let engine = Arc::new(E::empty(&timeline));
+    let (_, replayed) = recover(directory, &*engine, &timeline)?;
+    let (random, options) = (Box::new(SplitMix64::new(2)), StoreOptions::default());
+    let (log, budget) = (LogAccess::Reads { writer }, Arc::new(MemoryBudget::new(u64::MAX)));
+    Store::assemble(Parts { engine, timeline, log, replayed, budget, random, options })
 }

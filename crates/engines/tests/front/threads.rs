@@ -9,6 +9,7 @@ use evergraph_graph::id::{LabelId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::GraphView;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::store::Store;
 use evergraph_storage::sync::thread;
@@ -114,6 +115,7 @@ fn concurrent_inserts_of_a_unique_value_make_one_vertex() {
     unique_inserts::<KeepingEngine>();
     unique_inserts::<MemoryEngine>();
     unique_inserts::<DiskEngine>();
+    unique_inserts::<MappedEngine>();
 }
 
 #[test]
@@ -121,6 +123,7 @@ fn deleting_a_vertex_against_adding_edges_never_leaves_a_dangling_edge() {
     deletes_against_adds::<NaiveEngine>();
     deletes_against_adds::<MemoryEngine>();
     deletes_against_adds::<DiskEngine>();
+    deletes_against_adds::<MappedEngine>();
 }
 
 #[test]
@@ -128,4 +131,5 @@ fn parallel_adds_by_many_threads_all_survive() {
     parallel_adds::<NaiveEngine>();
     parallel_adds::<MemoryEngine>();
     parallel_adds::<DiskEngine>();
+    parallel_adds::<MappedEngine>();
 }

@@ -1,4 +1,4 @@
-//! Kernels on the disk engine's lists beside the memory engine's: the same graph, the same answers.
+//! Kernels on the disk engine's and the mapped engine's lists beside the memory engine's: the same graph, the same answers.
 //!
 //! Graphs are random, with deletes, parallel edges and weights that change; they lie in levels, in L0 files and in
 //! memory. Projections choose labels, types and edges by a filter. A kernel's state is reserved and given back, a set
@@ -12,7 +12,7 @@ mod out_of_core;
 mod stores;
 
 use crate::kernels::answers;
-use crate::stores::{Pair, any_changes};
+use crate::stores::{Same, any_changes};
 use evergraph_algorithms::control::Control;
 use evergraph_algorithms::pagerank::{PageRankParameters, pagerank};
 use evergraph_disk_engine::engine::DiskEngine;
@@ -27,8 +27,8 @@ use evergraph_storage::durable_engine::DurableEngine as _;
 use proptest::prelude::*;
 
 /// What is frozen: everything, parts of it, and in sides alone, whose weights lie in out lists.
-fn projections(pair: &Pair) -> Vec<Projection> {
-    let weight = Some(Weight { key: pair.weight, missing: Some(0.5) });
+fn projections(same: &Same) -> Vec<Projection> {
+    let weight = Some(Weight { key: same.weight, missing: Some(0.5) });
     let at_least = Condition::Compare(Comparison::GreaterOrEqual, Value::F64(1.0));
     vec![
         Projection { weight: weight.clone(), ..Projection::all(Direction::Both) },
@@ -36,7 +36,7 @@ fn projections(pair: &Pair) -> Vec<Projection> {
         Projection { labels: Some(vec![LabelId(0)]), ..Projection::all(Direction::Both) },
         Projection {
             types: Some(vec![TypeId(1)]),
-            edges: vec![Filter { key: pair.weight, condition: at_least }],
+            edges: vec![Filter { key: same.weight, condition: at_least }],
             weight,
             ..Projection::all(Direction::Both)
         },
@@ -75,28 +75,37 @@ proptest! {
 
     #[test]
     fn every_kernel_answers_as_on_the_memory_engine(changes in any_changes()) {
-        let pair = Pair::new(&changes);
-        prop_assert_eq!(edges(&pair.memory.store().snapshot()), edges(&pair.disk.store().snapshot()));
-        for projection in projections(&pair) {
-            let before = pair.disk.store().budget().used_bytes();
-            let (memory, disk) = (pair.memory.store().snapshot(), pair.disk.store().snapshot());
+        let same = Same::new(&changes);
+        let wanted = edges(&same.memory.store().snapshot());
+        prop_assert_eq!(&wanted, &edges(&same.disk.store().snapshot()));
+        prop_assert_eq!(&wanted, &edges(&same.mapped.store().snapshot()));
+        for projection in projections(&same) {
+            let before = same.disk.store().budget().used_bytes();
+            let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
             let expected = answers(&memory.freeze(&projection).unwrap(), memory.budget());
             let found = answers(&disk.freeze(&projection).unwrap(), disk.budget());
             prop_assert_eq!(expected.len(), found.len());
             for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
                 prop_assert!(agree(expected, found), "{kernel} of {projection:?}: {expected}, {found}");
             }
-            drop((memory, disk));
-            let cached = |pair: &Pair| pair.disk.store().engine().page_reader().statistics().bytes;
-            prop_assert!(pair.disk.store().budget().used_bytes() - cached(&pair) <= before);
+            let mapped = same.mapped.store().snapshot();
+            let found = answers(&mapped.freeze(&projection).unwrap(), mapped.budget());
+            prop_assert_eq!(expected.len(), found.len());
+            for ((kernel, expected), (_, found)) in expected.iter().zip(&found) {
+                prop_assert!(agree(expected, found), "mapped: {kernel} of {projection:?}: {expected}, {found}");
+            }
+            drop((memory, disk, mapped));
+            prop_assert_eq!(same.mapped.store().budget().used_bytes(), 0);
+            let cached = |same: &Same| same.disk.store().engine().page_reader().statistics().bytes;
+            prop_assert!(same.disk.store().budget().used_bytes() - cached(&same) <= before);
         }
     }
 }
 
 #[test]
 fn a_set_flag_stops_a_kernel() {
-    let pair = Pair::new(&stores::fixed_changes());
-    let snapshot = pair.disk.store().snapshot();
+    let same = Same::new(&stores::fixed_changes());
+    let snapshot = same.disk.store().snapshot();
     let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
     let flag = CancelFlag::default();
     flag.cancel();
@@ -107,9 +116,9 @@ fn a_set_flag_stops_a_kernel() {
 
 #[test]
 fn a_damaged_page_is_an_error_of_the_visit_that_names_file_and_offset() {
-    let pair = Pair::new(&stores::fixed_changes());
-    let directory = pair.directory.clone();
-    drop(pair);
+    let same = Same::new(&stores::fixed_changes());
+    let directory = same.directory.clone();
+    drop(same);
     // The first page of every file of lists begins at 4,096.
     let names = evergraph_storage::io::directory::Directory::list(&directory).unwrap();
     let mut damaged = 0;

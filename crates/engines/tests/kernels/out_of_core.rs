@@ -1,6 +1,6 @@
 //! Kernels out of core: the answers of lists in memory, by passes over the files and by temporary ones.
 
-use crate::stores::{self, Pair, any_changes, dense_changes, fixed_changes};
+use crate::stores::{self, Same, any_changes, dense_changes, fixed_changes};
 use evergraph_algorithms::control::{Control, Progress};
 use evergraph_algorithms::kcore::{KCore, kcore};
 use evergraph_algorithms::lcc::{Lcc, LccParameters, lcc};
@@ -49,13 +49,13 @@ fn answers(lists: &impl Topology, control: &Control<'_>) -> Result<Answers> {
     Ok((kcore(lists, control)?, triangles(lists, control)?, [coefficients(true)?, coefficients(false)?]))
 }
 
-fn projections(pair: &Pair) -> Vec<Projection> {
+fn projections(same: &Same) -> Vec<Projection> {
     let condition = Condition::Compare(Comparison::GreaterOrEqual, Value::F64(1.0));
     let all = Projection::all(Direction::Both);
     vec![
         all.clone(),
         Projection { labels: Some(vec![LabelId(0)]), ..all.clone() },
-        Projection { edges: vec![Filter { key: pair.weight, condition }], ..all },
+        Projection { edges: vec![Filter { key: same.weight, condition }], ..all },
     ]
 }
 
@@ -64,10 +64,10 @@ proptest! {
 
     #[test]
     fn kernels_answer_out_of_core_as_in_memory(changes in any_changes()) {
-        let pair = Pair::new(&changes);
-        let names = pair.directory.list().unwrap();
-        for projection in projections(&pair) {
-            let (memory, disk) = (pair.memory.store().snapshot(), pair.disk.store().snapshot());
+        let same = Same::new(&changes);
+        let names = same.directory.list().unwrap();
+        for projection in projections(&same) {
+            let (memory, disk) = (same.memory.store().snapshot(), same.disk.store().snapshot());
             let expected = answers(&memory.freeze(&projection).unwrap(), &Control::default()).unwrap();
             let lists = disk.freeze(&projection).unwrap();
             let (budget, phases) = (NoLists::new(), Mutex::new(BTreeSet::new()));
@@ -83,14 +83,14 @@ proptest! {
             }
             prop_assert_eq!(budget.0.used_bytes(), 0);
         }
-        prop_assert_eq!(pair.directory.list().unwrap(), names);
+        prop_assert_eq!(same.directory.list().unwrap(), names);
     }
 }
 
 #[test]
 fn the_memory_engine_has_no_scratch_and_says_what_it_lacks() {
-    let pair = Pair::new(&fixed_changes());
-    let snapshot = pair.memory.store().snapshot();
+    let same = Same::new(&fixed_changes());
+    let snapshot = same.memory.store().snapshot();
     let lists = snapshot.freeze(&Projection::all(Direction::Both)).unwrap();
     let budget = NoLists::new();
     let control = Control::new(&budget);

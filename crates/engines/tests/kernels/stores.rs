@@ -1,4 +1,4 @@
-//! Stores: the same changes in a store of each engine; those of the disk engine in files of all kinds.
+//! Stores: the same changes in a store of each engine; those of the disk and mapped engines in files of all kinds.
 
 use evergraph_disk_engine::engine::DiskEngine;
 use evergraph_disk_engine::pick::limits::PickLimits;
@@ -7,6 +7,7 @@ use evergraph_graph::id::{Direction, EdgeId, KeyId, TypeId, VertexId};
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
 use evergraph_graph::view::{GraphView, NeighborBatch, NeighborCursor, VertexCursor};
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 use evergraph_storage::io::directory::{Directory, OpenMode};
@@ -93,23 +94,26 @@ pub fn flip_bits_of_pages(directory: &MemoryDirectory, name: &str) {
     file.write_at(&[byte[0] ^ 4], 4096 + 100).unwrap();
 }
 
-/// The same graph in both engines.
-pub struct Pair {
+/// The same graph in all engines.
+pub struct Same {
     pub memory: OpenStore<MemoryEngine>,
     pub disk: OpenStore<DiskEngine>,
+    pub mapped: OpenStore<MappedEngine>,
     pub directory: MemoryDirectory,
     pub weight: KeyId,
 }
 
-impl Pair {
+impl Same {
     pub fn new(changes: &Changes) -> Self {
         let directory = MemoryDirectory::new("disk");
         let memory = open::<MemoryEngine>(MemoryDirectory::new("memory")).unwrap();
         let disk = open::<DiskEngine>(directory.clone()).unwrap();
         write(&memory, changes, &mut |_| {});
         write(&disk, changes, &mut |transaction| settle(&disk, transaction));
+        let mapped = open::<MappedEngine>(MemoryDirectory::new("mapped")).unwrap();
+        write(&mapped, changes, &mut |transaction| settle_mapped(&mapped, transaction));
         let weight = disk.store().snapshot().catalogue().key("weight").unwrap();
-        Self { memory, disk, directory, weight }
+        Self { memory, disk, mapped, directory, weight }
     }
 }
 
@@ -120,6 +124,16 @@ fn settle(disk: &OpenStore<DiskEngine>, transaction: usize) {
         disk.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
     }
     while transaction % 3 == 1 && disk.store().engine().compact_by(&limits).unwrap() {}
+}
+
+/// After some transactions, what was written becomes bodies; after others, runs in files.
+fn settle_mapped(mapped: &OpenStore<MappedEngine>, transaction: usize) {
+    if transaction % 3 == 1 {
+        mapped.store().engine().merge_everything();
+    }
+    if transaction % 4 == 2 {
+        mapped.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+    }
 }
 
 /// Commits `changes`; `written` is told the number of each transaction.

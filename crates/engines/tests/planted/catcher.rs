@@ -5,7 +5,7 @@ use crate::harness::file_name;
 /// A test, and the words of the assertion that is meant to fail.
 #[derive(Clone, Copy)]
 pub struct Catcher {
-    /// The file or folder of `tests` in storage, an engine, the engines, the server, the client, the replica or the program; behind the folder of its crate, if
+    /// The file or folder of `tests` in storage, an engine, the packed graph, the engines, the server, the client, the replica or the program; behind the folder of its crate, if
     /// two crates have one of this name.
     pub tests: &'static str,
     /// The test's name in it.

@@ -8,12 +8,14 @@
 //! ENGINE=memory IMAGES=20000 SEED=1 CARGO_FLAGS="--features planted"` looks for another one.
 
 use crate::catcher::Catcher;
+use crate::packed::on_packed;
+use crate::simulated::simulated;
 use crate::test_names::*;
 use evergraph_storage::planted::Bug;
 
-/// The tests that catch `bug`, one to three.
+/// The tests that catch `bug`, one to four.
 pub fn catchers(bug: Bug) -> impl Iterator<Item = Catcher> {
-    [by_itself(bug), on_disk(bug), simulated(bug)].into_iter().flatten()
+    [by_itself(bug), on_disk(bug), on_packed(bug), in_live(bug), simulated(bug)].into_iter().flatten()
 }
 
 /// The test of the disk engine that catches a bug that both engines can have.
@@ -34,46 +36,18 @@ fn on_disk(bug: Bug) -> Option<Catcher> {
     Some(Catcher { tests, name, seed: None, says })
 }
 
-/// The history of the simulation that meets `bug`, of those that it finds.
-pub fn simulated(bug: Bug) -> Option<Catcher> {
+/// The test of what processes share that catches a bug that an engine can have as well.
+fn in_live(bug: Bug) -> Option<Catcher> {
     use Bug::*;
-    let (seed, says): (_, &[&str]) = match bug {
-        SkipSync | AcknowledgeBeforeSync => (1, ACKNOWLEDGED_LOST),
-        DurableBeforeWrite => (15, ACKNOWLEDGED_LOST),
-        SyncTriedAgain => (84, &["was synced"]),
-        NotPoisoned => (15, &["a store whose log failed goes on"]),
-        FailedSyncForgotten => (19, &["a store whose log failed goes on"]),
-        // The log goes on at the next page, where an unpadded one does not look for it.
-        UnpaddedBatch => (1, &["is corrupt at byte 4562"]),
-        LinkBeforeSync => (4, &["expected a frame (0x6d467645), found 0x00000000"]),
-        UnchainedFile => (2, &["expected a frame that follows commit 0"]),
-        FileNameNotSynced => (1, &["is missing: log_end says that it was taken into use"]),
-        NoHeaderChecksum => (309, &["is the newest commit, which nobody made"]),
-        NoChecksum => (9, &["the state is not that of commit"]),
-        HalfFrame => (9, &["in the log cannot be read"]),
-        SyncedThroughIgnored => (1, ACKNOWLEDGED_LOST),
-        TornEndOverwritten => (27, &["the state is not that of commit"]),
-        RecoveredNotSynced => (12, ACKNOWLEDGED_LOST),
-
-        ManifestBeforeBodies | BodiesNotSynced => (1, BODIES_LOST),
-        RenameNotSynced | PruneBeforeManifest => (1, &["log file simulated.db/log-0000"]),
-        OpenedNotSynced => (20, &["the state is not that of commit"]),
-        NeedNotSynced => (4, &["was synced"]),
-        // Another number of edges than the model has.
-        SkipDirty => (1, &["front/model.rs"]),
-        NoFilter => (4, &["records are exact"]),
-        IdsForgotten => (1, &["is a new id"]),
-        NotesNotStored => (2, &["the state is not that of commit"]),
-        NoteApart => (2, &[" follows "]),
+    let (tests, name, says): (_, _, &[&str]) = match bug {
+        LengthBeforeRecord | LengthRelaxed => ("mapped_engine/weak_orders", SHARED_TAIL, &["half a record"]),
+        ResidualDropped => ("schedules_live", MERGES_BESIDE, &["records are exact", "not the whole history"]),
         _ => return None,
     };
-    Some(Catcher { tests: "simulation", name: SIMULATION, seed: Some(seed), says })
+    Some(Catcher { tests, name, seed: None, says })
 }
 
-const SIMULATION: &str = "no_power_cut_and_no_fault_breaks_a_promise";
-const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
 const NOTES: &str = "notes::notes_are_there_again_whenever_the_power_is_cut";
-const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
 
 /// The test whose subject is what `bug` breaks; of what takes a long story there is none.
 fn by_itself(bug: Bug) -> Option<Catcher> {
@@ -114,6 +88,15 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         NoFilter => ("checkpoint", HISTORIES, &["left == right"]),
         IdsForgotten => ("front", POWER_AT_FRONT, &["v0 is new"]),
         NotesNotStored | NoteApart => ("front", NOTES, &["not in the manifest", "a commit of their own"]),
+
+        ExtentsNotSynced => ("extents_crash", EXTENT_POWER, &["is corrupt at byte"]),
+        FailedArraySyncForgotten => ("extents", EXTENT_SYNC, &["is written no more"]),
+        LostExtentReused => ("extents", EXTENT_WRITE, &["the bytes of a failed write rest"]),
+        ExtentFreedWhileHeld => ("extents", EXTENT_GONE, &["are in use"]),
+        ExtentUnverified => ("extents", EXTENT_DAMAGE, &["damage is noticed"]),
+        NamedExtentsNotHeld => ("array_checkpoints", ARRAY_POWER, &["is corrupt at byte"]),
+        ReusedUnderCheckpoint => ("array_checkpoints", ARRAY_RENAMED, &["Corrupt"]),
+        OldReadersOverwritten => ("extents", OLD_READERS, &["are written while they are read"]),
 
         ForgetInEdge => ("front", RANDOM, &["all sides hold the same edges"]),
         LengthBeforeRecord => ("schedules_engine", TAIL, &["the view moved", "is not its prefix"]),
@@ -162,6 +145,27 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
         SubjectUsedTwice => ("durable", SUBJECT, &["another index has other entries"]),
         IndexServesEarly => ("durable", BUILT_AGAIN, &["the files that it pinned have no entries"]),
 
+        // Of the packed array: `packed.rs`.
+        PackedZeroIsGap
+        | PackedInsertNotWrittenBack
+        | PackedLogUnlinked
+        | PackedLogEndsAtZero
+        | PackedLogOneShort
+        | PackedRecordTorn
+        | PackedNoPlan
+        | PackedPlanNotFenced
+        | PackedNoUndo
+        | PackedUndoUnread
+        | PackedOneUndoSlot
+        | PackedUndoPlaceAfter
+        | PackedUndoNotWrittenBack
+        | PackedFirstSlotNotBackedUp
+        | PackedBackupNotFenced
+        | PackedLogsClearedEarly
+        | PackedFreedBeforeNaming
+        | PackedNamedBeforeFence
+        | PackedCleanFlagStays => return None,
+
         DeleteDroppedEarly => ("merged_runs", DELETE_ABOVE, &["an older file still has the edge"]),
         BuildingDeleteDropped => ("merged_runs", BUILDING, &["the scan will put the entry below"]),
         IndexEntryCancelled => ("merged_runs", ENTRY_STAYS, &["the scan below may have seen the insert"]),
@@ -190,6 +194,45 @@ fn by_itself(bug: Bug) -> Option<Catcher> {
             "front",
             "loads::a_load_into_data_on_the_disk_engine_is_the_data_and_every_row",
             &["seen before it is durable", "a snapshot from before"],
+        ),
+
+        SlotFenceLeftOut
+        | ScanFenceLeftOut
+        | SnapshotBeforeEra
+        | ReadableBeforeRegistering
+        | SlotNotRegistering
+        | RegisteringOverlooked
+        | EraIgnored => {
+            ("mapped_engine/weak_orders", BEGINNING, &["a version that a snapshot reads was freed"])
+        }
+        RaisedUnannounced => (
+            "mapped_engine/weak_orders",
+            "a_slot_that_is_raised_keeps_what_its_snapshots_read",
+            &["a version that a snapshot reads was freed"],
+        ),
+        HubHistoryLost => ("engine_model", HUB_TAKEN, &["since"]),
+        HubChangeUntold => ("engine_model", HUB_CHANGED, &["since"]),
+        ReplacedBodyFreed => ("engine_model", HUB_MERGED, &["has no body", "a body goes once"]),
+        ChangedColumnKept => ("engine_model", PROPERTY_MERGE, &["I64(-99)"]),
+        ReadableBeforeNames => (
+            "schedules_names",
+            "a_snapshot_knows_the_names_of_its_commits",
+            &["a snapshot lacks names of its commits"],
+        ),
+        ReadableBeforeRecords => (
+            "schedules_live",
+            "a_reader_beside_a_commit_sees_all_of_it_or_nothing",
+            &["reads something else than its commits"],
+        ),
+        DeadSlotKept => (
+            "live_readers",
+            "a_process_that_is_gone_holds_nothing_back_after_a_second",
+            &["a process that is gone holds something back"],
+        ),
+        StoppedReaderEvicted => (
+            "live_readers",
+            "a_process_that_is_stopped_keeps_what_it_reads",
+            &["evicted while its lock is held"],
         ),
 
         RequestsBeforeLogin => (

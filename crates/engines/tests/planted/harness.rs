@@ -152,7 +152,8 @@ fn build(
     match cfg {
         None => command.arg("--workspace"),
         Some(_) => command.args(
-            ["storage", "memory-engine", "disk-engine"].map(|name| format!("--package=evergraph-{name}")),
+            ["storage", "memory-engine", "disk-engine", "mapped-engine"]
+                .map(|name| format!("--package=evergraph-{name}")),
         ),
     };
     command.arg("--target-dir").arg(cfg.map_or(target.to_owned(), |cfg| target.join(cfg)));

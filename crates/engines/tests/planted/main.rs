@@ -1,7 +1,8 @@
 //! Planted bugs: runs the tests with one bug each, and demands that every bug makes its test fail.
 //!
 //! ```text
-//! catchers   which test catches which bug, and what it says then
+//! catchers   which test catches which bug, and what it says then; those of the packed array in `packed`,
+//!            histories of the simulation in `simulated`
 //! harness    builds the tests with the feature `planted`, runs one with a bug or without
 //! ```
 //!
@@ -16,12 +17,15 @@
 mod catcher;
 mod catchers;
 mod harness;
+mod packed;
+mod simulated;
 mod test_names;
 
 use catcher::Catcher;
-use catchers::{catchers, simulated};
+use catchers::catchers;
 use evergraph_storage::planted::Bug;
 use harness::{Built, Outcome, Run};
+use simulated::simulated;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};

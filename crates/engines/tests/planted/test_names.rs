@@ -21,6 +21,24 @@ pub const POWER_CUTS: &str = "crashes::power_cuts_lose_and_double_nothing_and_co
 pub const LONG_TASKS: &str = "short_tasks_go_before_long_ones_which_have_their_turn_all_the_same";
 pub const FOREIGN: &str = "transport::foreign_hosts_and_origins_are_refused_with_tls_as_well";
 
+pub const BEGINNING: &str = "nobody_frees_the_version_that_a_beginning_snapshot_finds";
+pub const SHARED_TAIL: &str = "who_sees_a_shared_tails_length_sees_its_records";
+pub const MERGES_BESIDE: &str = "merges_of_runs_and_bodies_beside_commits_lose_nothing";
+
+pub const ARRAY_POWER: &str = "crash::no_power_cut_loses_or_changes_an_acknowledged_commit";
+pub const ARRAY_RENAMED: &str = "failures::after_a_renaming_that_failed_either_manifest_is_whole";
+pub const EXTENT_POWER: &str = "no_power_cut_harms_what_a_durable_manifest_names";
+pub const EXTENT_SYNC: &str = "after_a_failed_sync_new_extents_go_elsewhere_and_old_ones_are_never_durable";
+pub const EXTENT_WRITE: &str = "after_a_failed_write_its_bytes_rest_until_the_next_opening";
+pub const EXTENT_GONE: &str = "bytes_are_written_again_when_the_last_who_needs_them_is_gone";
+pub const EXTENT_DAMAGE: &str = "damage_is_found_at_the_first_touch_by_file_and_byte_and_spares_others";
+pub const OLD_READERS: &str = "what_readers_of_a_dead_writer_may_need_is_neither_written_nor_removed";
+pub const HUB_TAKEN: &str = "a_row_that_becomes_a_hub_is_read_as_before_and_its_history_goes_with_it";
+pub const HUB_MERGED: &str = "a_hub_is_changed_merged_and_read_by_itself";
+pub const HUB_CHANGED: &str = "who_asks_a_segment_what_changed_is_led_to_its_hub";
+pub const PROPERTY_MERGE: &str =
+    "a_merge_of_properties_alone_writes_the_columns_that_changed_and_shares_the_others";
+
 pub const CHECKPOINT_POWER: &str = "crash::a_crash_at_any_operation_loses_nothing_in_mode_sync";
 pub const HISTORIES: &str = "histories::every_history_recovers_to_one_of_its_states_without_syncs";
 pub const POWER_AT_FRONT: &str =

@@ -3,12 +3,12 @@
 use crate::front::model::ModelTransaction;
 use crate::simulated::steps::Write;
 use crate::simulated::words::{LABELS, NAME, PARALLEL, SIMPLE, WEIGHT};
+use evergraph_bodies::edge_body::HUB_DEGREE;
 use evergraph_graph::error::Error;
 use evergraph_graph::id::KeyId;
 use evergraph_graph::index::IndexKind;
 use evergraph_graph::transaction::Transaction as _;
 use evergraph_graph::value::Value;
-use evergraph_memory_engine::segment::edge_body::HUB_DEGREE;
 use evergraph_storage::engine::Engine;
 use evergraph_storage::indexing::OwnerName;
 use evergraph_storage::transaction::handle::Transaction;

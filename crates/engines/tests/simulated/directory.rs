@@ -13,8 +13,13 @@
 use crate::simulated::disk::{Change, Disk, FileNumber, Synced};
 use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use evergraph_storage::io::error::{IoError, Operation};
+use evergraph_storage::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
+use evergraph_storage::io::write_unit::WriteUnit;
+use evergraph_storage::sync::atomic::AtomicU64;
 use evergraph_storage::sync::{Mutex, MutexGuard};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,7 +59,9 @@ impl FaultKind {
     fn meets(self, operation: Operation) -> bool {
         match self {
             Self::ReadError | Self::ReadFlip => operation == Operation::Read,
-            Self::WriteError => matches!(operation, Operation::Write | Operation::SetLength),
+            Self::WriteError => {
+                matches!(operation, Operation::Write | Operation::SetLength | Operation::Allocate)
+            }
             Self::ShortWrite => operation == Operation::Write,
             Self::SyncError => operation == Operation::Sync,
             Self::LostSync => matches!(operation, Operation::Sync | Operation::SyncDirectory),
@@ -65,10 +72,14 @@ impl FaultKind {
                     | Operation::Rename
                     | Operation::Remove
                     | Operation::List
+                    | Operation::Map
                     | Operation::SyncDirectory
             ),
             Self::Full { .. } => {
-                matches!(operation, Operation::Write | Operation::SetLength | Operation::Create)
+                matches!(
+                    operation,
+                    Operation::Write | Operation::SetLength | Operation::Allocate | Operation::Create
+                )
             }
         }
     }
@@ -94,7 +105,12 @@ struct State {
     /// Bytes that were used when the disk became full.
     full_from: Option<u64>,
     life: u64,
-    locked: bool,
+    /// The names of the locks that are held.
+    locked: BTreeSet<String>,
+    /// What mappings read of files: follows the writes.
+    mapped: BTreeMap<FileNumber, Arc<HeapBytes>>,
+    /// Words that processes share, by file and first byte: no part of what is durable.
+    words: BTreeMap<(FileNumber, u64), Arc<[AtomicU64]>>,
 }
 
 impl SimulatedDirectory {
@@ -106,7 +122,9 @@ impl SimulatedDirectory {
     pub fn abandon(&self) -> Self {
         let mut state = self.state.lock();
         state.life += 1;
-        state.locked = false;
+        state.locked.clear();
+        state.mapped.clear();
+        state.words.clear();
         Self { state: Arc::clone(&self.state), life: state.life }
     }
 
@@ -206,6 +224,11 @@ impl State {
 
     fn apply(&mut self, change: Change) {
         self.disk.apply(&change);
+        if let Change::Write { file, offset, bytes } = &change
+            && let Some(mapped) = self.mapped.get(file)
+        {
+            mapped.write(*offset, bytes);
+        }
         self.changes.push(change);
     }
 
@@ -306,6 +329,71 @@ impl Directory for SimulatedDirectory {
         }
     }
 
+    fn write_unit(&self) -> WriteUnit {
+        self.state.lock().disk.unit
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        check_name(Operation::Allocate, self.location(), name)?;
+        let (mut state, due) = self.begin(Operation::Allocate, name, bytes, &[])?;
+        let Some(file) = state.disk.file(name) else {
+            return Err(failed(Operation::Allocate, name, ErrorKind::NotFound));
+        };
+        let length = bytes as usize;
+        if state.disk.bytes(file).len() >= length {
+            return Ok(());
+        }
+        match due {
+            None => {}
+            Some(FaultKind::Full { room }) if state.fit(file, 0, length, room) == length => {}
+            Some(FaultKind::Full { .. }) => {
+                state.fire();
+                return Err(failed(Operation::Allocate, name, ErrorKind::StorageFull));
+            }
+            Some(_) => return Err(broken(Operation::Allocate, name)),
+        }
+        state.apply(Change::Length { file, length });
+        Ok(())
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        check_name(Operation::Map, self.location(), name)?;
+        let (mut state, due) = self.begin(Operation::Map, name, 0, &[])?;
+        let Some(file) = state.disk.file(name) else {
+            return Err(failed(Operation::Map, name, ErrorKind::NotFound));
+        };
+        if due.is_some() {
+            return Err(broken(Operation::Map, name));
+        }
+        let (bytes, unit) = (state.disk.bytes(file), state.disk.unit);
+        if bytes.is_empty() {
+            return Err(failed(Operation::Map, name, ErrorKind::InvalidInput));
+        }
+        let known = state.mapped.get(&file).filter(|heap| heap.length() == bytes.len());
+        let heap = known.cloned().unwrap_or_else(|| HeapBytes::new(bytes, unit));
+        state.mapped.insert(file, Arc::clone(&heap));
+        ByteMapping::of_heap(&self.path(name), heap)
+    }
+
+    /// Words that processes share are no part of what is durable, and none of the disk's: no power cut leaves any.
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        check_name(Operation::Map, self.location(), name)?;
+        let (mut state, due) = self.begin(Operation::Map, name, range.start, &[])?;
+        let Some(file) = state.disk.file(name) else {
+            return Err(failed(Operation::Map, name, ErrorKind::NotFound));
+        };
+        if due.is_some() {
+            return Err(broken(Operation::Map, name));
+        }
+        if range.end > state.disk.bytes(file).len() as u64 {
+            return Err(failed(Operation::Map, name, ErrorKind::UnexpectedEof));
+        }
+        let count = (range.end - range.start).div_ceil(WORD_BYTES as u64);
+        let zeros = || (0..count).map(|_| AtomicU64::new(0)).collect();
+        let words = state.words.entry((file, range.start)).or_insert_with(zeros);
+        Ok(WordMapping::of_heap(Arc::clone(words)))
+    }
+
     fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
         self.lock_exclusive(name).map(Some)
     }
@@ -313,21 +401,24 @@ impl Directory for SimulatedDirectory {
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         check_name(Operation::Lock, self.location(), name)?;
         let (mut state, _) = self.begin(Operation::Lock, name, 0, &[])?;
-        if std::mem::replace(&mut state.locked, true) {
+        if !state.locked.insert(name.to_owned()) {
             return Err(IoError::Locked { directory: self.location().to_owned(), holder: None });
         }
         drop(state);
-        Ok(LockGuard::new(Held(self.clone())))
+        Ok(LockGuard::new(Held { directory: self.clone(), name: name.to_owned() }))
     }
 }
 
-struct Held(SimulatedDirectory);
+struct Held {
+    directory: SimulatedDirectory,
+    name: String,
+}
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock();
-        if state.life == self.0.life {
-            state.locked = false;
+        let mut state = self.directory.state.lock();
+        if state.life == self.directory.life {
+            state.locked.remove(&self.name);
         }
     }
 }

@@ -13,13 +13,22 @@
 //! name by itself, so that a later write can be there and an earlier one not. A torn sector holds the
 //! beginning of the new bytes and the end of the old. A damaged one has lost the new bytes and what lay
 //! beside them: who adds to a sector risks what is there.
+//!
+//! Where the unit is a cache line, of persistent memory, a write is stores of 8 bytes, by address, to lines of 64 that are
+//! written back, and a sync the fence that waits for them. Of the stores to a line since the last fence, of whichever
+//! writes, a prefix survives; lines are independent of each other, and nothing beside them is at risk.
 
 use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::io::write_unit::WriteUnit;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The bytes that a disk writes in one piece.
 const SECTOR_BYTES: usize = 512;
+const LINE_BYTES: usize = WriteUnit::LINE.bytes() as usize;
+const STORE_BYTES: usize = 8;
+/// Images of one moment that are tried all: of 12 lines with a store each.
+const IMAGES_MAX: usize = 1 << 12;
 
 /// The place of a file in the order of creations: names change, this does not.
 pub type FileNumber = usize;
@@ -59,8 +68,9 @@ enum Fate {
     Damaged,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Disk {
+    pub unit: WriteUnit,
     files: Vec<Stored>,
     names: BTreeMap<String, FileNumber>,
     durable_names: BTreeMap<String, FileNumber>,
@@ -69,10 +79,17 @@ pub struct Disk {
     pub forgot: bool,
 }
 
+impl Default for Disk {
+    fn default() -> Self {
+        Self::new(WriteUnit::PAGE)
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Stored {
-    bytes: Vec<u8>,
-    durable: Vec<u8>,
+    /// Shared by disks until one of them changes it: an image costs what it changes, not what the files take.
+    bytes: Arc<Vec<u8>>,
+    durable: Arc<Vec<u8>>,
     unsynced: Vec<ByteChange>,
 }
 
@@ -90,6 +107,18 @@ enum NameChange {
 }
 
 impl Disk {
+    /// An empty disk; in units of lines it is persistent memory.
+    pub fn new(unit: WriteUnit) -> Self {
+        Self {
+            unit,
+            files: Vec::new(),
+            names: BTreeMap::new(),
+            durable_names: BTreeMap::new(),
+            unsynced_names: Vec::new(),
+            forgot: false,
+        }
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
@@ -117,7 +146,7 @@ impl Disk {
     pub fn flip(&mut self, file: FileNumber, bit: usize) {
         let stored = &mut self.files[file];
         for bytes in [&mut stored.bytes, &mut stored.durable] {
-            bytes[bit / 8] ^= 1 << (bit % 8);
+            Arc::make_mut(bytes)[bit / 8] ^= 1 << (bit % 8);
         }
     }
 
@@ -137,7 +166,7 @@ impl Disk {
             }
             Change::Length { file, length } => {
                 let stored = &mut self.files[*file];
-                stored.bytes.resize(*length, 0);
+                resize(&mut stored.bytes, *length);
                 stored.unsynced.push(ByteChange::Length(*length));
             }
             Change::Rename { from, to } => {
@@ -151,12 +180,14 @@ impl Disk {
             }
             Change::Sync { outcome: Synced::Nothing, .. }
             | Change::SyncNames { outcome: Synced::Nothing } => {}
-            Change::Sync { file, outcome: Synced::Whole } => self.files[*file].sync(&mut |_| Fate::Kept),
+            Change::Sync { file, outcome: Synced::Whole } => {
+                self.files[*file].sync(self.unit, &mut |_| Fate::Kept)
+            }
             Change::Sync { file, outcome: Synced::Failed { seed } } => {
                 let mut random = SplitMix64::new(*seed);
                 let fates = &mut |sector| coin(&mut random, 4, sector);
                 self.forgot |= !self.files[*file].unsynced.is_empty();
-                self.files[*file].sync(fates);
+                self.files[*file].sync(self.unit, fates);
             }
             Change::SyncNames { outcome: Synced::Whole } => {
                 self.durable_names = self.names.clone();
@@ -174,20 +205,72 @@ impl Disk {
     /// What is found after the power failed now, as `random` decides.
     pub fn cut(&self, random: &mut SplitMix64) -> Self {
         let files = self.durable_names.values().chain(self.unsynced_names.iter().map(NameChange::file));
-        let sectors = |file: &FileNumber| self.files[*file].pieces_count();
+        let sectors = |file: &FileNumber| self.files[*file].pieces_count(self.unit);
         let count = self.unsynced_names.len() + files.map(sectors).sum::<usize>();
         let mut strategy = Strategy::choose(count, random);
         let names = self.names_after(&mut || strategy.next(None) == Fate::Kept);
-        let mut found = Self::default();
+        self.found(names, |sector| strategy.next(sector))
+    }
+
+    /// The disk with these names; `fate` decides of what is unsynced.
+    fn found(
+        &self,
+        names: BTreeMap<String, FileNumber>,
+        mut fate: impl FnMut(Option<usize>) -> Fate,
+    ) -> Self {
+        let mut found = Self::new(self.unit);
         for (name, file) in names {
             let mut stored = self.files[file].clone();
-            stored.sync(&mut |sector| strategy.next(sector));
+            stored.sync(self.unit, &mut fate);
             stored.bytes.clone_from(&stored.durable);
             found.names.insert(name, found.files.len());
             found.files.push(stored);
         }
         found.durable_names = found.names.clone();
         found
+    }
+
+    /// Persistent memory after the power failed now, in every way that there is if these are at most [`IMAGES_MAX`], otherwise
+    /// in as many by chance. Its names must be durable; lengths are kept.
+    pub fn every_cut(&self, random: &mut SplitMix64) -> Vec<Self> {
+        assert!(
+            self.unit == WriteUnit::LINE && self.unsynced_names.is_empty(),
+            "lines of files that have names"
+        );
+        let stores: Vec<usize> = self
+            .durable_names
+            .values()
+            .flat_map(|file| self.files[*file].stores_of_lines().into_values())
+            .collect();
+        let count = stores.iter().try_fold(1_usize, |count, stores| count.checked_mul(stores + 1));
+        let image = |mut choose: Box<dyn FnMut(usize) -> usize>| {
+            let mut stores = stores.iter();
+            self.found(self.durable_names.clone(), move |line| match line {
+                None => Fate::Kept,
+                Some(_) => {
+                    let count = *stores.next().expect("the lines were counted");
+                    Fate::Torn(choose(count) * STORE_BYTES)
+                }
+            })
+        };
+        match count.filter(|count| *count <= IMAGES_MAX) {
+            // The number of an image is the numbers of kept stores, as its digits.
+            Some(count) => (0..count)
+                .map(|mut number| {
+                    image(Box::new(move |stores| {
+                        let kept = number % (stores + 1);
+                        number /= stores + 1;
+                        kept
+                    }))
+                })
+                .collect(),
+            None => (0..IMAGES_MAX)
+                .map(|_| {
+                    let mut random = SplitMix64::new(random.next_u64());
+                    image(Box::new(move |stores| random.next_u64() as usize % (stores + 1)))
+                })
+                .collect(),
+        }
     }
 
     /// The durable names and those of the unsynced ones that are kept, each as far as others allow it.
@@ -223,13 +306,16 @@ impl NameChange {
 }
 
 impl Stored {
-    /// Makes durable what `fate` keeps of each sector (`Some`: its length) and length, and forgets the rest.
-    fn sync(&mut self, fate: &mut dyn FnMut(Option<usize>) -> Fate) {
+    /// Makes durable what `fate` keeps of each sector or line (`Some`: its length) and length, and forgets the rest.
+    fn sync(&mut self, unit: WriteUnit, fate: &mut dyn FnMut(Option<usize>) -> Fate) {
+        if unit == WriteUnit::LINE {
+            return self.fence(fate);
+        }
         for change in std::mem::take(&mut self.unsynced) {
             match change {
                 ByteChange::Length(length) => {
                     if fate(None) == Fate::Kept {
-                        self.durable.resize(length, 0);
+                        resize(&mut self.durable, length);
                     }
                 }
                 ByteChange::Write { offset, bytes } => {
@@ -239,7 +325,11 @@ impl Stored {
                             Fate::Lost => 0,
                             Fate::Torn(arrived) => arrived.min(length),
                             Fate::Damaged => {
-                                damage(&mut self.durable, offset + start, length);
+                                damage(
+                                    Arc::make_mut(&mut self.durable).as_mut_slice(),
+                                    offset + start,
+                                    length,
+                                );
                                 continue;
                             }
                         };
@@ -252,7 +342,56 @@ impl Stored {
         }
     }
 
-    fn pieces_count(&self) -> usize {
+    /// The same of lines, in their order: each is asked for once, and a prefix of its stores is kept. What a sector would
+    /// be torn by is how many bytes of stores arrive; nothing beside a line is damaged.
+    fn fence(&mut self, fate: &mut dyn FnMut(Option<usize>) -> Fate) {
+        let mut left: BTreeMap<usize, usize> = self.stores_of_lines();
+        for stores in left.values_mut() {
+            *stores = match fate(Some(LINE_BYTES)) {
+                Fate::Kept => *stores,
+                Fate::Torn(bytes) => (bytes / STORE_BYTES).min(*stores),
+                Fate::Lost | Fate::Damaged => 0,
+            };
+        }
+        for change in std::mem::take(&mut self.unsynced) {
+            match change {
+                ByteChange::Length(length) => {
+                    if fate(None) == Fate::Kept {
+                        resize(&mut self.durable, length);
+                    }
+                }
+                ByteChange::Write { offset, bytes } => {
+                    for (start, length) in pieces(offset, bytes.len(), STORE_BYTES) {
+                        let left =
+                            left.get_mut(&((offset + start) / LINE_BYTES)).expect("a line was counted");
+                        if let Some(less) = left.checked_sub(1) {
+                            *left = less;
+                            write(&mut self.durable, offset + start, &bytes[start..start + length]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many stores wait in each line.
+    fn stores_of_lines(&self) -> BTreeMap<usize, usize> {
+        let mut stores = BTreeMap::new();
+        for change in &self.unsynced {
+            if let ByteChange::Write { offset, bytes } = change {
+                for (start, _) in pieces(*offset, bytes.len(), STORE_BYTES) {
+                    *stores.entry((offset + start) / LINE_BYTES).or_default() += 1;
+                }
+            }
+        }
+        stores
+    }
+
+    fn pieces_count(&self, unit: WriteUnit) -> usize {
+        if unit == WriteUnit::LINE {
+            let lengths = self.unsynced.iter().filter(|change| matches!(change, ByteChange::Length(_)));
+            return self.stores_of_lines().len() + lengths.count();
+        }
         let pieces = |change: &ByteChange| match change {
             ByteChange::Length(_) => 1,
             ByteChange::Write { offset, bytes } => sectors(*offset, bytes.len()).count(),
@@ -263,20 +402,36 @@ impl Stored {
 
 /// Start and length of the part in each sector that a write touches.
 fn sectors(offset: usize, length: usize) -> impl Iterator<Item = (usize, usize)> {
+    pieces(offset, length, SECTOR_BYTES)
+}
+
+/// The same in each piece of so many bytes.
+fn pieces(offset: usize, length: usize, piece: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut start = 0;
     std::iter::from_fn(move || {
-        let part = (SECTOR_BYTES - (offset + start) % SECTOR_BYTES).min(length - start);
+        let part = (piece - (offset + start) % piece).min(length - start);
         start += part;
         (part > 0).then_some((start - part, part))
     })
 }
 
-fn write(into: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
+/// Makes a file shorter, or longer by zeros, which are made at once: tests run unoptimised.
+fn resize(bytes: &mut Arc<Vec<u8>>, length: usize) {
+    if length <= bytes.len() {
+        Arc::make_mut(bytes).truncate(length);
+    } else {
+        let mut longer = vec![0; length];
+        longer[..bytes.len()].copy_from_slice(bytes);
+        *bytes = Arc::new(longer);
+    }
+}
+
+fn write(into: &mut Arc<Vec<u8>>, offset: usize, bytes: &[u8]) {
     let end = offset + bytes.len();
     if into.len() < end {
-        into.resize(end, 0);
+        resize(into, end);
     }
-    into[offset..end].copy_from_slice(bytes);
+    Arc::make_mut(into)[offset..end].copy_from_slice(bytes);
 }
 
 /// Puts noise beside `length` bytes at `offset`, as far as their sector and the file go.
@@ -356,6 +511,7 @@ impl Strategy {
     }
 }
 
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -395,6 +551,67 @@ mod tests {
             found.insert(states);
         }
         assert_eq!(found.len(), 27, "each of three sectors is old, new or torn: {found:?}");
+    }
+
+    /// A file of durable zeros on persistent memory.
+    fn lines(count: usize) -> Disk {
+        let mut disk = Disk::new(WriteUnit::LINE);
+        disk.apply(&Change::Create { name: "a".into() });
+        disk.apply(&Change::Write { file: 0, offset: 0, bytes: vec![0; count * LINE_BYTES].into() });
+        disk.apply(&Change::Sync { file: 0, outcome: Synced::Whole });
+        disk.apply(&Change::SyncNames { outcome: Synced::Whole });
+        disk
+    }
+
+    #[test]
+    fn a_line_keeps_a_prefix_of_its_stores_and_lines_are_independent() {
+        let mut disk = lines(3);
+        // Two stores to the first line in two writes, the second one of both to the same word; three to the last.
+        disk.apply(&Change::Write { file: 0, offset: 8, bytes: [1; 8].into() });
+        disk.apply(&Change::Write { file: 0, offset: 8, bytes: [2; 8].into() });
+        disk.apply(&Change::Write { file: 0, offset: 2 * LINE_BYTES + 4, bytes: [3; 20].into() });
+        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let found: std::collections::BTreeSet<[u8; 5]> = images
+            .iter()
+            .map(|image| {
+                let bytes = image.bytes(image.file("a").unwrap());
+                [bytes[8], bytes[15], bytes[132], bytes[136], bytes[147]]
+            })
+            .collect();
+        let first = [[0, 0], [1, 1], [2, 2]];
+        let last = [[0, 0, 0], [3, 0, 0], [3, 3, 0], [3, 3, 3]];
+        let expected =
+            first.iter().flat_map(|[a, b]| last.iter().map(move |[c, d, e]| [*a, *b, *c, *d, *e])).collect();
+        assert_eq!((images.len(), found), (12, expected));
+        for seed in 0..500 {
+            let image = disk.cut(&mut SplitMix64::new(seed));
+            let bytes = image.bytes(0);
+            let word = &bytes[8..16];
+            assert!([0, 1, 2].iter().any(|fill| word == [*fill; 8]), "a store is whole: {word:?}");
+            assert!(bytes[132] >= bytes[136] && bytes[136] >= bytes[147] && bytes[64..128] == [0; 64]);
+        }
+        disk.apply(&Change::Sync { file: 0, outcome: Synced::Whole });
+        assert_eq!(disk.every_cut(&mut SplitMix64::new(1)).len(), 1, "a fence leaves one way");
+    }
+
+    #[test]
+    fn twelve_lines_are_cut_in_every_way_and_more_by_chance() {
+        let mut disk = lines(100);
+        for line in 0..12 {
+            disk.apply(&Change::Write { file: 0, offset: line * LINE_BYTES, bytes: [1; 8].into() });
+        }
+        let kept = |image: &Disk| -> Vec<bool> {
+            image.bytes(0).chunks(LINE_BYTES).map(|line| line[0] == 1).collect()
+        };
+        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
+        assert_eq!((images.len(), different.len()), (1 << 12, 1 << 12));
+        for line in 12..100 {
+            disk.apply(&Change::Write { file: 0, offset: line * LINE_BYTES, bytes: [1; 8].into() });
+        }
+        let images = disk.every_cut(&mut SplitMix64::new(1));
+        let different: std::collections::BTreeSet<_> = images.iter().map(kept).collect();
+        assert!(images.len() == 1 << 12 && different.len() > 4000, "{}", different.len());
     }
 
     #[test]

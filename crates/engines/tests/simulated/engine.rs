@@ -1,6 +1,7 @@
 //! Engine: which one a simulation runs on, and what it may be asked.
 
 use evergraph_disk_engine::engine::DiskEngine;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
 use evergraph_memory_engine::engine::MemoryEngine;
 use evergraph_storage::durable_engine::DurableEngine;
 
@@ -16,5 +17,9 @@ impl SimulatedEngine for MemoryEngine {
 }
 
 impl SimulatedEngine for DiskEngine {
+    const READS_WHEN_OPEN: bool = true;
+}
+
+impl SimulatedEngine for MappedEngine {
     const READS_WHEN_OPEN: bool = true;
 }

@@ -45,6 +45,8 @@ pub struct History {
     pub files_before: usize,
     pub trace: u64,
     pub commits: u64,
+    /// Whether what it began with is what chance left of a disk that broke its promises.
+    pub is_doubtful: bool,
 }
 
 /// What may be found on a disk.
@@ -56,6 +58,8 @@ pub struct Expected {
     pub proven: u64,
     /// Whether the disk may say clearly that something is broken, since it broke its promises.
     pub may_refuse: bool,
+    /// Whether a disk broke its promises before this history began: what it opened with is what chance left.
+    pub is_doubtful: bool,
     pub states: BTreeMap<u64, Vec<Arc<State>>>,
 }
 
@@ -65,7 +69,7 @@ impl Expected {
         let empty =
             State { graph: Model::default(), notes: Notes::default(), catalogue: Some(Arc::default()) };
         let states = BTreeMap::from([(0, vec![Arc::new(empty)])]);
-        Self { floor: 0, proven: 0, may_refuse: false, states }
+        Self { floor: 0, proven: 0, may_refuse: false, is_doubtful: false, states }
     }
 
     /// The state that was found, if it may be.
@@ -150,7 +154,13 @@ impl History {
             (Some(fault), Some(at)) => (if fault.lasts == 1 { self.floor(at).min(floor) } else { 0 }, true),
             _ => (floor, false),
         };
-        Expected { floor, proven: self.proven(position).min(floor), may_refuse, states }
+        Expected {
+            floor,
+            proven: self.proven(position).min(floor),
+            may_refuse,
+            is_doubtful: self.is_doubtful,
+            states,
+        }
     }
 
     /// What was required when the last batch was written that is synced for certain: that batch says so.

@@ -13,6 +13,7 @@ use crate::simulated::history::{Expected, History};
 use crate::simulated::run::{Run, Settings};
 use crate::simulated::steps::{self, Step};
 use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::io::write_unit::WriteUnit;
 use std::collections::BTreeMap;
 
 /// A recovery is cut, and the recovery from that.
@@ -22,6 +23,8 @@ const CUTS: usize = 60;
 /// One history of so many has a hub, and images that take some 50 times as long.
 const HUB_EVERY: u64 = 64;
 const CUTS_WITH_HUB: usize = 6;
+/// Histories from this seed on have a disk of persistent memory.
+pub const LINES_FROM_SEED: u64 = 1 << 40;
 /// Where bits are turned: pages and the headers in them.
 const PAGE_BYTES: usize = 4096;
 const HEADER_BYTES: usize = 64;
@@ -94,6 +97,9 @@ impl Plan {
         let mut random = SplitMix64::new(seed);
         let mut settings = Settings::choose(&mut random);
         settings.fault = any_fault(&mut random).filter(is_told_at_once::<E>);
+        if seed >= LINES_FROM_SEED {
+            settings.unit = WriteUnit::LINE;
+        }
         let mut steps = steps::beginning(&mut random);
         let count = 60 + random.next_u64() as usize % 120;
         steps.extend(steps::choose(count, &mut random));
@@ -119,7 +125,7 @@ impl Plan {
 
     /// Lives through it, and cuts the power. What was done, as one number.
     pub fn play<E: SimulatedEngine>(&self, tally: &mut Tally, place: &mut Place) -> Result<u64, String> {
-        let mut run = Run::<E>::start(self.settings, Disk::default(), &Expected::nothing())?;
+        let mut run = Run::<E>::start(self.settings, Disk::new(self.settings.unit), &Expected::nothing())?;
         for (at, step) in self.steps.iter().enumerate() {
             place.step = Some((at, *step));
             run.step(*step)?;
@@ -132,7 +138,7 @@ impl Plan {
         let length = history.changes.len();
         let mut cuts: Vec<usize> = (0..self.cuts).map(|_| moment(&history.changes, &mut random)).collect();
         cuts.sort_unstable();
-        let (mut disk, mut done, mut trace) = (Disk::default(), 0, history.trace);
+        let (mut disk, mut done, mut trace) = (Disk::new(self.settings.unit), 0, history.trace);
         for cut in cuts {
             history.changes[done..cut].iter().for_each(|change| disk.apply(change));
             done = cut;

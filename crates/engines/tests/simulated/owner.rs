@@ -50,15 +50,15 @@ impl<E: SimulatedEngine> Run<E> {
     }
 
     /// Holds a store that was opened and follows a source, and looks at its manifest: a version that knows no notes
-    /// must refuse it.
-    pub fn hold(&mut self, may_refuse: bool) -> Outcome {
+    /// must refuse it, unless a disk that broke its promises lost that manifest.
+    pub fn hold(&mut self, may_lack_notes: bool) -> Outcome {
         if !self.is_owned() {
             return Ok(());
         }
         let store = Arc::clone(self.store.as_ref().expect("open"));
         let held = store.own(SOURCE).map_err(|error| format!("hold an owned store: {error}"))?;
         self.ownership = Some(held);
-        if self.settings.fault.is_none() && !may_refuse {
+        if self.settings.fault.is_none() && !may_lack_notes {
             let manifest = Manifest::read(&self.directory, E::opens).map_err(|error| error.to_string())?;
             if manifest.notes.is_none() {
                 return Err("a store has an owner, and its manifest does not name notes".to_owned());

@@ -23,6 +23,7 @@ use evergraph_storage::indexing::IndexRequest;
 use evergraph_storage::io::clock::{Clock as _, ManualClock};
 use evergraph_storage::io::environment::Environment;
 use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::log::options::Durability;
 use evergraph_storage::open::{OpenOptions, OpenStore};
 use evergraph_storage::ownership::Ownership;
@@ -47,6 +48,8 @@ pub struct Settings {
     pub checkpoint_after_bytes: u64,
     pub log_spill_bytes: usize,
     pub fault: Option<Fault>,
+    /// What the disk is: pages of files, or lines of persistent memory.
+    pub unit: WriteUnit,
 }
 
 impl Settings {
@@ -69,6 +72,7 @@ impl Settings {
             checkpoint_after_bytes: pick(&[500, 3000, 1 << 20]),
             log_spill_bytes: pick(&[1, 1500, 1 << 20]) as usize,
             fault: None,
+            unit: WriteUnit::PAGE,
             seed: pick(&[0]) + random.next_u64(),
         }
     }
@@ -106,6 +110,7 @@ impl<E: SimulatedEngine> Run<E> {
             files_before,
             trace: 0,
             commits: 0,
+            is_doubtful: expected.may_refuse || expected.is_doubtful,
         };
         let clock = Arc::new(ManualClock::new(0));
         let mut run = Self {
@@ -186,7 +191,7 @@ impl<E: SimulatedEngine> Run<E> {
         let notes = store.store().snapshot().notes();
         self.head = expected.admit(found, &graph, &notes, &store.store().catalogue())?;
         self.store = Some(Arc::new(store));
-        self.hold(expected.may_refuse)?;
+        self.hold(expected.may_refuse || expected.is_doubtful)?;
         let mut states = expected.states;
         if turned && self.fault_fired() {
             // What a turned bit hid comes back if the power fails before a new commit took its place.

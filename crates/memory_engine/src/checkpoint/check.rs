@@ -6,11 +6,12 @@ use evergraph_graph::bytes::Reader;
 use evergraph_graph::error::Result;
 
 use crate::checkpoint::body_file::{BLOCK_BYTES, BodyFile};
-use crate::checkpoint::body_form::StableForm;
-use crate::checkpoint::segment_list::{SegmentId, SegmentList};
-use crate::segment::edge_body::EdgeBody;
+use crate::checkpoint::segment_list::SegmentList;
 use crate::segment::version::Stored;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::segment_id::SegmentId;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};

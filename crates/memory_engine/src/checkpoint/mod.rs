@@ -1,12 +1,12 @@
 //! Checkpoints of the memory engine: bodies in files.
 //!
 //! ```text
-//! segments --body_form--> bytes --body_file--> bodies-1, bodies-2, ...
-//!                                                 ^ file, offset, length, base
-//! manifest, this engine's section -------------- segment_list
+//! segments --StableForm--> bytes --body_file--> bodies-1, bodies-2, ...
+//!                                                  ^ file, offset, length, base
+//! manifest, this engine's section --------------- segment_list
 //! ```
 //!
-//! - [`body_form`]: the stable binary form of bodies
+//! - [`StableForm`](evergraph_bodies::body_form::StableForm): the stable form of bodies
 //! - [`body_file`]: many bodies in one file, a checksum every 64 KiB
 //! - [`segment_list`]: where the body of each segment lies
 //! - [`write`](mod@write): the fuzzy checkpoint, while writes go on
@@ -15,7 +15,6 @@
 //! - [`check`](mod@check): is what is stored sound?
 
 pub mod body_file;
-pub mod body_form;
 pub mod check;
 pub mod copy;
 pub mod read;

@@ -8,62 +8,17 @@
 //! that nothing was ever merged into has no entry.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use evergraph_graph::bytes::{Decoded, Reader, put_varint};
 use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
 
-use crate::checkpoint::body_form::StableForm;
-use crate::group::EdgeSubject;
 use crate::segment::version::Stored;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::segment_id::SegmentId;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::Manifest;
 use evergraph_storage::io::directory::Directory;
-
-/// What a segment is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SegmentId {
-    /// The vertex group.
-    pub group: GroupId,
-    /// The edge type and side; `None` for the vertices themselves.
-    pub subject: Option<EdgeSubject>,
-    /// The row, if it is a hub's own segment.
-    pub hub: Option<u16>,
-}
-
-impl SegmentId {
-    /// Whether `body` may be this segment's, besides being sound in itself: lists of the in side have no
-    /// properties, which lie on the out side and are found there.
-    ///
-    /// # Errors
-    /// The rule that is broken.
-    pub fn check_body(&self, body: &impl StableForm) -> Result<(), String> {
-        let columns = body.columns_count();
-        match self.subject.map(EdgeSubject::side) {
-            Some(Direction::In) if columns > 0 => {
-                Err(format!("lists of the in side without properties expected, found {columns} columns"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for SegmentId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.subject {
-            None => write!(f, "the vertices of group {}", self.group.0),
-            Some(subject) => {
-                let side = if subject.side() == Direction::Out { "out" } else { "in" };
-                write!(f, "the {side} edges of type {} of ", subject.edge_type().0)?;
-                match self.hub {
-                    None => write!(f, "group {}", self.group.0),
-                    Some(row) => write!(f, "hub v{}", self.group.first().0 + u32::from(row)),
-                }
-            }
-        }
-    }
-}
 
 /// Where the body of each segment lies.
 #[derive(Clone, Debug, Default, PartialEq)]

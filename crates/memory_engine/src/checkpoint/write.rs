@@ -37,13 +37,14 @@ use evergraph_graph::catalogue::Catalogue;
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::body_file::{BodyFile, BodyFileWriter, FIRST_BODY_OFFSET, file_name, file_number};
-use crate::checkpoint::body_form::StableForm;
-use crate::checkpoint::segment_list::{SegmentId, SegmentList};
+use crate::checkpoint::segment_list::SegmentList;
 use crate::group::Group;
 use crate::merger::Job;
-use crate::segment::body::Body;
 use crate::segment::version::{Layer, Segment, Stored, Version};
 use crate::segments::Segments;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::segment_id::SegmentId;
 use evergraph_storage::checkpoint::contract::{
     CheckpointOutcome, CheckpointProgress, CheckpointSources, OnCheckpointProgress,
 };
@@ -283,6 +284,7 @@ impl Run<'_> {
             engine_section: Vec::new().into(),
             has_end_file: true,
             has_index_entries: false,
+            has_runs: false,
             notes,
         };
         list.put_into(&mut manifest)?;

@@ -3,11 +3,11 @@
 use crate::group::{Group, GroupTable};
 use crate::load::bodies::{Builder, BuiltBodies};
 use crate::load::extend::{ChangedVertices, Extension, install};
-use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Version;
-use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
 use crate::view::MemoryView;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::Result;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::durable_engine::{LoadPlan, OnLoadProgress};

@@ -9,18 +9,20 @@
 //! Between settling and installing nothing changes: the gate keeps commits out, and a merge without
 //! records does nothing.
 
-use crate::group::{EdgeSubject, Group};
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::net::{Effect, Net};
-use crate::segment::record::RecordKey;
+use crate::group::Group;
 use crate::segment::version::{Hub, Layer, Segment, Version};
-use crate::segment::vertex_body::VertexBody;
 use crate::segments::Segments;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::load::sorter::LoadTarget;
+use evergraph_bodies::net::{Effect, Net};
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::error::{Error, ErrorKind, Result};
-use evergraph_graph::id::VertexId;
+use evergraph_graph::id::{GroupId, VertexId};
 use evergraph_graph::load::VertexChange;
 use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::record::RecordKey;
 use std::sync::Arc;
 
 /// What becomes of one segment that is there.
@@ -31,24 +33,31 @@ pub struct Extension {
     layer: Option<Layer<EdgeBody>>,
 }
 
-/// Merges the segment of `subject` in `group`, and its hubs, until their bodies are exact at W. Every
-/// commit must be readable and none may come before the load is installed.
-pub fn settle(segments: &Segments, group: &Group, subject: EdgeSubject) {
-    let Some(segment) = group.edge_segment(subject) else { return };
-    segments.settle(&segment);
-    let hubs = Arc::clone(&segment.load().layer.hubs);
-    hubs.iter().for_each(|hub| segments.settle(&hub.segment));
-}
+impl LoadTarget for Segments {
+    type Present = Arc<EdgeBody>;
 
-/// The body that has the edges of `vertex`, settled before; `None` if there is none.
-#[must_use]
-pub fn present(segments: &Segments, subject: EdgeSubject, vertex: VertexId) -> Option<Arc<EdgeBody>> {
-    let segment = segments.groups().get(vertex.group())?.edge_segment(subject)?;
-    let version = segment.load();
-    Some(match version.layer.hub(vertex.row()) {
-        Some(hub) => Arc::clone(&hub.load().layer.body),
-        None => Arc::clone(&version.layer.body),
-    })
+    fn has_group(&self, group: GroupId) -> bool {
+        self.groups().get(group).is_some()
+    }
+
+    fn settle(&self, group: GroupId, subject: EdgeSubject) -> Result<()> {
+        let segment = self.groups().get(group).and_then(|group| group.edge_segment(subject));
+        let Some(segment) = segment else { return Ok(()) };
+        Segments::settle(self, &segment);
+        let hubs = Arc::clone(&segment.load().layer.hubs);
+        hubs.iter().for_each(|hub| Segments::settle(self, &hub.segment));
+        Ok(())
+    }
+
+    fn present(&self, subject: EdgeSubject, vertex: VertexId) -> Result<Option<Arc<EdgeBody>>> {
+        let group = self.groups().get(vertex.group());
+        let Some(segment) = group.and_then(|group| group.edge_segment(subject)) else { return Ok(None) };
+        let version = segment.load();
+        Ok(Some(match version.layer.hub(vertex.row()) {
+            Some(hub) => Arc::clone(&hub.load().layer.body),
+            None => Arc::clone(&version.layer.body),
+        }))
+    }
 }
 
 /// Adds to `extensions` what `added`, which is not empty, makes of the settled segment of `subject` in

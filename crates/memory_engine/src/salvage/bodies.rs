@@ -4,14 +4,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use evergraph_graph::id::GroupId;
-use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::body_file::file_name;
-use crate::checkpoint::segment_list::SegmentId;
-use crate::group::EdgeSubject;
 use crate::salvage::blocks::DamagedFile;
-use crate::salvage::partial::{Partial, PartialForm, take_partial};
+use crate::salvage::partial::{PartialForm, take_partial};
 use crate::segment::version::Stored;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::salvage::finding::{BodyFinding, FoundBodies};
+use evergraph_bodies::segment_id::SegmentId;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_storage::io::directory::Directory;
 use evergraph_storage::io::error::IoError;
 use evergraph_storage::salvage::loss::Damage;
@@ -21,16 +23,6 @@ pub struct Bodies<'a> {
     directory: &'a dyn Directory,
     segments: BTreeMap<SegmentId, Stored>,
     files: BTreeMap<u64, Result<DamagedFile, String>>,
-}
-
-/// What is there of one segment's body.
-pub enum BodyFinding<B> {
-    /// Nothing was ever stored: it was empty.
-    Nothing,
-    /// What verifies, exact at a commit, and where it lies.
-    Some(Partial<B>, Timestamp, Damage),
-    /// Something was stored, and nothing of it verifies.
-    Lost(Damage),
 }
 
 impl<'a> Bodies<'a> {
@@ -48,9 +40,7 @@ impl<'a> Bodies<'a> {
         Ok(Self { directory, segments: segments.iter().copied().collect(), files })
     }
 
-    /// Reads the body of a segment.
-    #[must_use]
-    pub fn read<B: PartialForm>(&self, id: SegmentId) -> BodyFinding<B> {
+    fn read<B: PartialForm>(&self, id: SegmentId) -> BodyFinding<B> {
         let Some(stored) = self.segments.get(&id) else { return BodyFinding::Nothing };
         let damage = |problem: &str| Damage {
             file: self.directory.path(&file_name(stored.file)),
@@ -69,17 +59,23 @@ impl<'a> Bodies<'a> {
             Err(problem) => BodyFinding::Lost(damage(&problem)),
         }
     }
+}
 
-    /// The groups with a body of `subject`.
-    #[must_use]
-    pub fn groups(&self, subject: EdgeSubject) -> BTreeSet<GroupId> {
+impl FoundBodies for Bodies<'_> {
+    fn vertices(&self, group: GroupId) -> BodyFinding<VertexBody> {
+        self.read(SegmentId { group, subject: None, hub: None })
+    }
+
+    fn edges(&self, group: GroupId, subject: EdgeSubject, hub: Option<u16>) -> BodyFinding<EdgeBody> {
+        self.read(SegmentId { group, subject: Some(subject), hub })
+    }
+
+    fn groups(&self, subject: EdgeSubject) -> BTreeSet<GroupId> {
         let of_subject = self.segments.keys().filter(|id| id.subject == Some(subject));
         of_subject.map(|id| id.group).collect()
     }
 
-    /// The rows of `group` that have a body of their own.
-    #[must_use]
-    pub fn hubs(&self, group: GroupId, subject: EdgeSubject) -> Vec<u16> {
+    fn hubs(&self, group: GroupId, subject: EdgeSubject) -> Vec<u16> {
         let id = |hub| SegmentId { group, subject: Some(subject), hub };
         self.segments.range(id(Some(0))..=id(Some(u16::MAX))).filter_map(|(id, _)| id.hub).collect()
     }

@@ -9,14 +9,16 @@ use evergraph_graph::id::{Direction, GroupId, TypeId};
 use evergraph_graph::timestamp::Timestamp;
 
 use crate::checkpoint::body_file::BodyFileWriter;
-use crate::checkpoint::body_form::StableForm;
-use crate::checkpoint::segment_list::{SegmentId, SegmentList};
+use crate::checkpoint::segment_list::SegmentList;
 use crate::engine::MemoryEngine;
-use crate::group::EdgeSubject;
-use crate::segment::body::Body;
-use crate::segment::edge_body::EdgeBody;
 use crate::segment::version::Stored;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::body_sink::BodySink;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::segment_id::SegmentId;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::checkpoint::manifest::{Manifest, StoredGroup};
 use evergraph_storage::io::directory::Directory;
@@ -26,50 +28,19 @@ use evergraph_storage::salvage::new_database::NewDatabase;
 const NUMBER: u64 = 1;
 
 /// The bodies of a database that is being written.
-pub struct NewBodies<'a> {
-    directory: &'a Arc<dyn Directory>,
+pub struct NewBodies {
+    directory: Arc<dyn Directory>,
     writer: Option<BodyFileWriter>,
     segments: Vec<(SegmentId, Stored)>,
     /// Every body is exact here, and the next commit comes after it.
     at: Timestamp,
 }
 
-impl<'a> NewBodies<'a> {
+impl NewBodies {
     /// None yet; they will lie in `directory`, and are those of commit `at`.
     #[must_use]
-    pub fn new(directory: &'a Arc<dyn Directory>, at: Timestamp) -> Self {
-        Self { directory, writer: None, segments: Vec::new(), at }
-    }
-
-    /// Writes the vertices of a group.
-    ///
-    /// # Errors
-    /// `corrupt` if the body breaks its own rules, `limit`, `io`.
-    pub fn vertices(&mut self, group: GroupId, body: &VertexBody) -> Result<()> {
-        if body.items() > 0 {
-            self.put(SegmentId { group, subject: None, hub: None }, body)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the edges of a group, of one type and side; hubs apart.
-    ///
-    /// # Errors
-    /// As [`NewBodies::vertices`]; `corrupt` also if lists of the in side have properties.
-    pub fn edges(
-        &mut self,
-        group: GroupId,
-        edge_type: TypeId,
-        side: Direction,
-        body: EdgeBody,
-    ) -> Result<()> {
-        if body.items() == 0 {
-            return Ok(());
-        }
-        let subject = Some(EdgeSubject::new(edge_type, side));
-        let (own, hubs) = body.split_hubs();
-        self.put(SegmentId { group, subject, hub: None }, &own)?;
-        hubs.iter().try_for_each(|(row, hub)| self.put(SegmentId { group, subject, hub: Some(*row) }, hub))
+    pub fn new(directory: &Arc<dyn Directory>, at: Timestamp) -> Self {
+        Self { directory: Arc::clone(directory), writer: None, segments: Vec::new(), at }
     }
 
     fn put<B: StableForm>(&mut self, id: SegmentId, body: &B) -> Result<()> {
@@ -77,7 +48,7 @@ impl<'a> NewBodies<'a> {
         body.check().and_then(|()| id.check_body(body)).map_err(unsound)?;
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            None => self.writer.insert(BodyFileWriter::create(Arc::clone(self.directory), NUMBER)?),
+            None => self.writer.insert(BodyFileWriter::create(Arc::clone(&self.directory), NUMBER)?),
         };
         let (offset, length) = writer.append(|out| body.put(out))?;
         self.segments.push((id, Stored { file: NUMBER, offset, length, base: self.at }));
@@ -123,6 +94,25 @@ impl<'a> NewBodies<'a> {
         };
         SegmentList { segments: self.segments }.put_into(&mut manifest)?;
         Ok((manifest, bytes))
+    }
+}
+
+impl BodySink for NewBodies {
+    fn vertices(&mut self, group: GroupId, body: &VertexBody) -> Result<()> {
+        if body.items() > 0 {
+            self.put(SegmentId { group, subject: None, hub: None }, body)?;
+        }
+        Ok(())
+    }
+
+    fn edges(&mut self, group: GroupId, edge_type: TypeId, side: Direction, body: EdgeBody) -> Result<()> {
+        if body.items() == 0 {
+            return Ok(());
+        }
+        let subject = Some(EdgeSubject::new(edge_type, side));
+        let (own, hubs) = body.split_hubs();
+        self.put(SegmentId { group, subject, hub: None }, &own)?;
+        hubs.iter().try_for_each(|(row, hub)| self.put(SegmentId { group, subject, hub: Some(*row) }, hub))
     }
 }
 

@@ -13,30 +13,14 @@ use evergraph_graph::bytes::Reader;
 use evergraph_graph::id::{GROUP_SIZE, KeyId};
 use evergraph_graph::packed_column::PackedColumn;
 
-use crate::checkpoint::body_form::StableForm;
 use crate::salvage::blocks::BodyBytesRange;
-use crate::segment::edge_body::EdgeBody;
-use crate::segment::vertex_body::VertexBody;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::salvage::finding::{LostColumn, Partial};
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::column_form::{HEAD_BYTES, stored_bytes, take_column};
 use evergraph_storage::view::GroupBits;
-
-/// A column that doesn't verify; or, if it can't be named, all from there on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostColumn {
-    /// The property.
-    pub key: Option<KeyId>,
-    /// Its bytes in the file.
-    pub range: Range<u64>,
-}
-
-/// A body without the columns that don't verify.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Partial<B> {
-    /// What verifies.
-    pub body: B,
-    /// What doesn't.
-    pub lost: Vec<LostColumn>,
-}
 
 /// A body whose columns lie behind the rest of it.
 pub trait PartialForm: StableForm {
@@ -45,9 +29,6 @@ pub trait PartialForm: StableForm {
 
     /// How many items a column may have, given the body.
     fn fits(&self, items: usize) -> bool;
-
-    /// Gives the body its columns.
-    fn set_columns(&mut self, columns: Vec<(KeyId, Arc<PackedColumn>)>);
 }
 
 impl PartialForm for VertexBody {
@@ -57,10 +38,6 @@ impl PartialForm for VertexBody {
 
     fn fits(&self, items: usize) -> bool {
         items <= GROUP_SIZE as usize
-    }
-
-    fn set_columns(&mut self, columns: Vec<(KeyId, Arc<PackedColumn>)>) {
-        self.columns = columns;
     }
 }
 
@@ -76,11 +53,7 @@ impl PartialForm for EdgeBody {
     }
 
     fn fits(&self, items: usize) -> bool {
-        items == self.neighbors.len()
-    }
-
-    fn set_columns(&mut self, columns: Vec<(KeyId, Arc<PackedColumn>)>) {
-        self.columns = columns;
+        items == self.items()
     }
 }
 
@@ -107,7 +80,7 @@ pub fn take_partial<B: PartialForm>(
     let mut bare = stretch.verified(range.start..columns_at).ok_or_else(unreadable)?.to_vec();
     let count = u16::from_le_bytes(bare[count_at..count_at + 2].try_into().expect("two bytes"));
     bare[count_at..count_at + 2].fill(0);
-    let mut body = B::take(&mut Reader::new(&bare)).map_err(|error| error.to_string())?;
+    let body = B::take(&mut Reader::new(&bare)).map_err(|error| error.to_string())?;
     let (mut columns, mut lost): (Vec<(KeyId, Arc<PackedColumn>)>, Vec<LostColumn>) = Default::default();
     let mut at = columns_at;
     for _ in 0..count {
@@ -134,7 +107,7 @@ pub fn take_partial<B: PartialForm>(
         }
         at = end;
     }
-    body.set_columns(columns);
+    let body = body.with_columns(columns);
     body.check()?;
     Ok(Partial { body, lost })
 }

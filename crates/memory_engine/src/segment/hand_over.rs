@@ -15,15 +15,15 @@
 //!
 //! Source: core-protocol section 1; ten planted faults in the model of these steps were caught.
 
-use crate::segment::body::Body;
-use crate::segment::history::{ContinuedHistory, History};
-use crate::segment::net::{Effect, Net, nets};
-use crate::segment::record::{Record, RecordRef};
-use crate::segment::run::Run;
 use crate::segment::tail::Tail;
 use crate::segment::version::{Hub, Layer, PastLayer, Segment, Version};
+use evergraph_bodies::body::Body;
+use evergraph_bodies::history::{ContinuedHistory, History};
+use evergraph_bodies::net::{Effect, Net, nets};
+use evergraph_bodies::run::Run;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::record::{Record, RecordRef};
 use evergraph_storage::sync::atomic::Ordering;
 use evergraph_storage::timeline::clock::Timeline;
 use evergraph_storage::timeline::registry::Registry;
@@ -244,10 +244,10 @@ fn needed<B>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::edge_body::{EdgeBody, HUB_DEGREE};
-    use crate::segment::record::{Operation, RecordKey, Stamp};
+    use evergraph_bodies::edge_body::{EdgeBody, HUB_DEGREE};
     use evergraph_graph::properties::Properties;
     use evergraph_storage::engine::ChangedSince;
+    use evergraph_storage::record::{Operation, RecordKey, Stamp};
     use evergraph_storage::timeline::clock::Readable;
     use evergraph_storage::timeline::registry::Access;
 

@@ -15,9 +15,9 @@
 //! sections 3 and 3.1.2), a log for a section instead of a vertex. Differs: one stamp a record, bounded length, and
 //! no scan of it is needed to know what a record did.
 
-use crate::segment::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
 use evergraph_graph::properties::Properties;
 use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::record::{NO_PROPERTIES, Record, RecordKey, RecordRef, Stamp};
 use evergraph_storage::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -172,10 +172,10 @@ impl Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::record::Operation;
     use evergraph_graph::id::KeyId;
     use evergraph_graph::timestamp::Timestamp;
     use evergraph_graph::value::Value;
+    use evergraph_storage::record::Operation;
 
     fn record(ts: u64, payload: Properties) -> Record {
         let stamp = Stamp::new(Timestamp(ts), Operation::Insert);

@@ -14,13 +14,13 @@
 //!
 //! Source: core-protocol section 0; LSMGraph (SIGMOD 2024) pins sets of files the same way.
 
-use crate::segment::body::Body;
-use crate::segment::history::History;
-use crate::segment::record::{Operation, RecordKey, RecordRef, Stamp};
-use crate::segment::run::Run;
 use crate::segment::tail::{TAIL_CAPACITY, Tail};
+use evergraph_bodies::body::Body;
+use evergraph_bodies::history::History;
+use evergraph_bodies::run::Run;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_storage::engine::ChangedSince;
+use evergraph_storage::record::{Operation, RecordKey, RecordRef, Stamp};
 use evergraph_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use evergraph_storage::sync::{ArcCell, Mutex};
 use std::ops::{Deref, RangeInclusive};
@@ -448,9 +448,9 @@ impl<B: Body> Segment<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::edge_body::EdgeBody;
-    use crate::segment::record::Record;
+    use evergraph_bodies::edge_body::EdgeBody;
     use evergraph_graph::properties::Properties;
+    use evergraph_storage::record::Record;
 
     #[test]
     fn keys_are_handed_out_sorted_until_something_else_than_an_insert_is_seen() {

@@ -3,6 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::vertex_body::VertexBody;
 use evergraph_graph::catalogue::{Catalogue, Owner};
 use evergraph_graph::error::ErrorKind;
 use evergraph_graph::id::{Direction, GroupId, KeyId, TypeId, VertexId};
@@ -12,10 +15,8 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::timestamp::Timestamp;
 use evergraph_graph::value::Value;
 use evergraph_memory_engine::engine::MemoryEngine;
-use evergraph_memory_engine::group::{EdgeSegment, EdgeSubject, Group};
-use evergraph_memory_engine::segment::edge_body::EdgeBody;
+use evergraph_memory_engine::group::{EdgeSegment, Group};
 use evergraph_memory_engine::segment::version::Segment;
-use evergraph_memory_engine::segment::vertex_body::VertexBody;
 use evergraph_storage::checkpoint::check::check_files;
 use evergraph_storage::checkpoint::check_graph::{check_graph, check_index};
 use evergraph_storage::checkpoint::report::Report;

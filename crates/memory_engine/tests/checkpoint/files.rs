@@ -13,6 +13,7 @@ use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::SplitMix64;
 use evergraph_storage::log::options::Durability;
 
+use crate::hubs::{edge, reopen, with_a_hub};
 use crate::support::{Database, LABEL};
 
 fn open(directory: &MemoryDirectory) -> Result<Database, CheckpointError> {
@@ -152,4 +153,16 @@ fn a_missing_file_is_named() {
     directory.write_all_new("manifest", b"").unwrap();
     let Err(error) = open(&directory) else { panic!("opened") };
     assert!(matches!(error, CheckpointError::Corrupt { .. }), "{error}");
+}
+
+#[test]
+fn an_edge_of_a_hub_alone_does_not_rewrite_its_group() {
+    let directory = MemoryDirectory::new("db");
+    let database = with_a_hub(&directory);
+    let first = database.checkpoint().unwrap();
+    database.append(&[Mutation::DeleteEdge { edge: edge(7, 9) }]).unwrap();
+    let second = database.checkpoint().unwrap();
+    assert_eq!(second.segments_count, first.segments_count);
+    assert_eq!(second.bodies_written, 2, "the hub's out side and the in side of v9's group");
+    assert_eq!(reopen(&directory).model(), database.model());
 }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use evergraph_graph::timestamp::Timestamp;
-use evergraph_memory_engine::merger::{Job, for_each_segment};
 use evergraph_storage::checkpoint::error::CheckpointError;
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::io::random::{Random, SplitMix64};
 use evergraph_storage::log::options::Durability;
 
 use crate::support::{Database, crash};
+use crate::tested::{HISTORIES_SHARE, merge_one};
 
 /// One step that goes on beside a checkpoint too.
 fn work(database: &Database, random: &mut SplitMix64) {
@@ -24,18 +24,7 @@ fn work(database: &Database, random: &mut SplitMix64) {
             }
         }
         5 => database.log.wait_durable(database.published().0).unwrap(),
-        6 => {
-            let mut segments: Vec<Job> = Vec::new();
-            for_each_segment(database.engine.segments().groups(), |job| {
-                segments.push(job);
-                true
-            });
-            if !segments.is_empty() {
-                let at = (random.next_u64() % segments.len() as u64) as usize;
-                let all = database.engine.segments();
-                all.merger().merge(all.timeline(), &segments[at]);
-            }
-        }
+        6 => merge_one(&database.engine, random.next_u64()),
         _ => {
             let names = database.catalogue().labels().count();
             if names < 20 {
@@ -109,14 +98,16 @@ fn many(durability: Durability, seeds: std::ops::Range<u64>) -> Covered {
 
 #[test]
 fn every_history_recovers_to_one_of_its_states_without_syncs() {
-    let covered = many(Durability::None, 0..80);
-    assert!(covered.checkpoints > 150 && covered.cancelled > 5, "{covered:?}");
-    assert!(covered.reused_bodies > 50 && covered.bases_beyond_c > 50, "{covered:?}");
-    assert!(covered.pruned > 5 && covered.lost_commits > 50, "{covered:?}");
+    let share = HISTORIES_SHARE;
+    let covered = many(Durability::None, 0..80 / share);
+    assert!(covered.checkpoints > 150 / share && covered.cancelled > 5 / share, "{covered:?}");
+    assert!(covered.reused_bodies > 50 / share && covered.bases_beyond_c > 50 / share, "{covered:?}");
+    assert!(covered.pruned > 5 / share && covered.lost_commits > 50 / share, "{covered:?}");
 }
 
 #[test]
 fn every_history_recovers_to_one_of_its_states_in_mode_sync() {
-    let covered = many(Durability::Sync, 1000..1050);
-    assert!(covered.checkpoints > 75 && covered.reused_bodies > 15, "{covered:?}");
+    let share = HISTORIES_SHARE;
+    let covered = many(Durability::Sync, 1000..1000 + 50 / share);
+    assert!(covered.checkpoints > 75 / share && covered.reused_bodies > 15 / share, "{covered:?}");
 }

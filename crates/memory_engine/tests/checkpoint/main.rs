@@ -15,3 +15,4 @@ mod hubs;
 mod one_version;
 mod salvage;
 mod support;
+mod tested;

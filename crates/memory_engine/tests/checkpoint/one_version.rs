@@ -1,6 +1,7 @@
 //! The body and the base that a checkpoint writes of a segment are of one version, even if commits
 //! and merges come between loading the version and writing it.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -10,7 +11,9 @@ use evergraph_graph::properties::Properties;
 use evergraph_graph::value::Value;
 use evergraph_storage::io::directory::{Directory, File, LockGuard, OpenMode};
 use evergraph_storage::io::error::IoError;
+use evergraph_storage::io::mapping::{ByteMapping, WordMapping};
 use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::log::options::Durability;
 
 use crate::support::{Database, LABEL};
@@ -70,6 +73,22 @@ impl Directory for Interrupting {
 
     fn sync_directory(&self) -> Result<(), IoError> {
         self.inner.sync_directory()
+    }
+
+    fn write_unit(&self) -> WriteUnit {
+        self.inner.write_unit()
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        self.inner.allocate(name, bytes)
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        self.inner.map(name)
+    }
+
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        self.inner.map_words(name, range)
     }
 
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {

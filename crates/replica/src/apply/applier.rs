@@ -5,10 +5,10 @@ pub use crate::apply::attempt::{AppliedFigures, ApplyTimes};
 use crate::apply::error::{ApplyError, ApplyResult};
 use crate::apply::fold::TransactionFold;
 use crate::apply::kept_rows::KeptRows;
-use crate::apply::planted::{Bug, planted};
 use crate::apply::schema::GraphSchema;
 use crate::count_note::{COUNT_NOTE, CountNote};
 use crate::mapping::plan::Plan;
+use crate::planted::{Bug, planted};
 use crate::position::{POSITION_NOTE, Position};
 use crate::translate::loss::LossCounts;
 use crate::translate::rules::Rules;
@@ -111,7 +111,7 @@ impl Applier {
     ) -> ApplyResult<Applied> {
         fold.check_size()?;
         let applied = self.apply_sized(ownership, fold, position);
-        applied.map_err(|error| error.of_transaction(fold.limits()))
+        applied.map_err(|error| self.of_transaction(error, ownership, fold))
     }
 
     /// Counts what a transaction lost that changes nothing else: the next commit says so, with a position behind it.

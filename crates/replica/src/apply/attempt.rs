@@ -380,7 +380,7 @@ impl<'a> Attempt<'a> {
         match error.kind() {
             ErrorKind::Invalid => {
                 let cause = format!("a new row doesn't fit what the graph has: {error}");
-                Halt::new(self.schema.rules.table(rule), None, cause, "", Recovery::Resync).into()
+                Halt::new(self.schema.rules.table(rule), None, cause, "", Recovery::ResyncParted).into()
             }
             _ => error.into(),
         }

@@ -1,8 +1,7 @@
 //! Errors of applying: the stream must pause, or the graph failed.
 
-use crate::apply::limits::TransactionLimits;
 use crate::translate::pause::{Halt, RESYNC, Recovery};
-use evergraph_graph::error::{Error, ErrorKind};
+use evergraph_graph::error::Error;
 use std::fmt;
 
 /// Why a transaction was not applied. Nothing of it is in the graph then.
@@ -49,33 +48,28 @@ impl From<ApplyError> for Error {
     }
 }
 
-impl ApplyError {
-    /// The same of a transaction for which `limits` hold: what limits the database has, it has for one transaction, which is
-    /// as it is. A full disk is none of them.
-    pub(super) fn of_transaction(self, limits: &TransactionLimits) -> Self {
-        match self {
-            Self::Graph(error) if error.kind() == ErrorKind::Limit && !error.is_full_disk() => {
-                too_large(error.to_string(), limits.bytes_max.saturating_mul(2)).into()
-            }
-            other => other,
-        }
-    }
-}
-
 /// What sets the memory of a transaction.
 const OPTION: &str = "--transaction-memory (in settings transaction-memory, in Python transaction_memory)";
 /// The sizes that are named are multiples of it.
 const SIZE_STEP_BYTES: usize = 256 << 20;
 
-/// A transaction that doesn't fit; `bytes` may be enough for it.
+/// Bytes that `evergraph serve` has for the writes of a transaction, whatever the option says.
+const SERVED_WRITES_BYTES_MAX: usize = 1 << 30;
+
+/// A transaction that doesn't fit; it takes `bytes` at least.
 pub(super) fn too_large(cause: String, bytes: usize) -> Halt {
-    let mebibytes = (bytes.div_ceil(SIZE_STEP_BYTES) * SIZE_STEP_BYTES) >> 20;
+    let bytes = bytes.div_ceil(SIZE_STEP_BYTES).saturating_mul(SIZE_STEP_BYTES);
+    let served = match bytes > SERVED_WRITES_BYTES_MAX {
+        true => ", by evergraph replica run, as evergraph serve writes 1GiB of one transaction at most",
+        false => "",
+    };
     Halt {
         table: String::new(),
         column: None,
         cause: format!("one transaction of the source is too large: {cause}"),
         remedy: format!(
-            "set {OPTION} to {mebibytes}MiB; or, if memory is short, {RESYNC}, and write as much in several transactions"
+            "set {OPTION} to {}MiB or more{served}; or, if memory is short, {RESYNC}, and write as much in several transactions",
+            bytes >> 20
         ),
         recovery: Recovery::Restart,
     }

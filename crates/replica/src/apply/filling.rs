@@ -14,6 +14,7 @@ use crate::copy::graph_builder::{BuiltGraph, GraphBuilder};
 use crate::copy::options::CopyOptions;
 use crate::copy::row_batch::{BatchCollector, RowBatches};
 use crate::copy::table_readers::RowCollector as _;
+use crate::planted::{Bug, planted};
 use crate::translate::row_change::{CellChange, NewRow, RowContent, RowEvent, RowKey};
 use crate::translate::rules::{RuleNumber, RulePlan, Rules};
 use evergraph_files::import::existing_graph::ExistingGraph;
@@ -130,7 +131,8 @@ impl<'p> Filling<'p> {
                 Ok(matches!(rules.rule(rule), RulePlan::Vertex(_))
                     && self.change(rule, &new.key, &cells[first..first + rules.width(rule)]))
             }
-            RowEvent::Updated { .. } | RowEvent::Deleted { .. } | RowEvent::Truncated => Ok(false),
+            RowEvent::Deleted { .. } => Ok(planted(Bug::EarlyDeleteIgnored)),
+            RowEvent::Updated { .. } | RowEvent::Truncated => Ok(false),
         }
     }
 

@@ -5,9 +5,9 @@
 
 use crate::apply::attempt::{Attempt, EdgeBase, KeptCells};
 use crate::apply::error::ApplyResult;
-use crate::apply::planted::{Bug, planted};
 use crate::apply::rule_fold::{RowObject, RuleFold};
 use crate::mapping::plan::{PropertyPlan, VertexPlan};
+use crate::planted::{Bug, planted};
 use crate::translate::pause::Halt;
 use crate::translate::row_change::CellChange;
 use crate::translate::rules::{EDGE_END_CELLS, RuleNumber, RulePlan, link_cells};

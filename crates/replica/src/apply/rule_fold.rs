@@ -3,7 +3,7 @@
 //! Rows, keys and changes name each other by places in lists, so that a row takes 40 bytes and a key 64 beside its own.
 
 use crate::apply::error::ApplyResult;
-use crate::apply::planted::{Bug, planted};
+use crate::planted::{Bug, planted};
 use crate::translate::pause::{Halt, Recovery};
 use crate::translate::row_change::{NewRow, RowContent, RowKey};
 use crate::translate::rules::{RuleNumber, Rules};
@@ -120,7 +120,7 @@ impl RuleFold {
         for key in self.keys.iter().filter(|key| key.others.is_some()) {
             if self.shown_holders(key).count() > 1 {
                 let cause = format!("two rows have the key {} at the end of a transaction", key.key);
-                return Err(Halt::new(rules.table(self.rule), None, cause, "", Recovery::Resync).into());
+                return Err(Halt::new(rules.table(self.rule), None, cause, "", Recovery::ResyncParted).into());
             }
         }
         Ok(())

@@ -253,6 +253,12 @@ impl GraphSchema {
         self.sources.get(&(edge_type, start, end)).copied()
     }
 
+    /// The types of the edges at vertices of `label`, those of several labels more than once.
+    pub(super) fn types_of(&self, label: LabelId) -> impl Iterator<Item = TypeId> {
+        let is_of = move |(_, start, end): &&(TypeId, LabelId, LabelId)| *start == label || *end == label;
+        self.sources.keys().filter(is_of).map(|(edge_type, ..)| *edge_type)
+    }
+
     /// The rule's name for people: its label or type.
     pub(super) fn name(&self, rule: RuleNumber) -> &str {
         match self.rules.rule(rule) {

@@ -10,7 +10,8 @@
 //! lies in a temporary file, as in an import of files: that is cheaper than to read it from the source again. Nothing is
 //! written before all rows were read: an error, a broken connection and a crash leave nothing behind.
 //!
-//! Source: GART (USENIX ATC 2023), section 4.2. Differs: COPY within the snapshot of the slot, so that no row comes twice.
+//! GART (USENIX ATC 2023) loads its graph anew from the rows (section 3) and does not say how. Here COPY reads within the
+//! snapshot of the slot, so that no row comes twice and none is missing.
 
 pub mod graph_builder;
 pub mod missing_ends;

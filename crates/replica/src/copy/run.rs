@@ -290,6 +290,7 @@ mod tests {
             type_name: "a type".into(),
             is_nullable: !key.contains(name),
             is_generated: false,
+            is_nondeterministic: false,
         });
         let key: Vec<Box<str>> = key.iter().map(|name| (*name).into()).collect();
         Table {

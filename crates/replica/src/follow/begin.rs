@@ -5,8 +5,6 @@
 //!              a crash from here on leaves a slot, which the next start finds by the note, and drops
 //! ```
 
-use std::time::{Duration, Instant};
-
 use evergraph::Database;
 use evergraph::ownership::Ownership;
 use evergraph_files::import::mapping::table::{RowRule, TableRule};
@@ -19,13 +17,17 @@ use evergraph_storage::io::random::{Random as _, SplitMix64};
 use crate::copy::options::{CopyOptions, CopyProgress};
 use crate::copy::run::{CopiedGraph, copy_tables, estimate_rows};
 use crate::count_note::{COUNT_NOTE, CountNote};
-use crate::follow::connect::{Followed, write_note};
+use crate::follow::connect::{Followed, check_system, write_note};
 use crate::follow::following_note::{
     FOLLOWING_NOTE, FollowingNote, FollowingStage, KnownChildren, PublicationOrigin,
 };
+use crate::follow::known_marks::KnownMarks;
 use crate::follow::known_tables::known_part;
+use crate::follow::mark_changes::{MarkChanges, mark_changes, planned_marks};
+use crate::follow::marks_note::{MARKS_NOTE, encode, marks_of};
 use crate::follow::options::{DEFAULT_PUBLICATION, ReplicaOptions, slot_name};
 use crate::follow::progress::SourceNames;
+use crate::follow::source_objects::{PublicationOutcome, drop_publication, drop_slot};
 use crate::follow::unfilled_columns::UnfilledColumns;
 use crate::mapping::check::{Severity, check};
 use crate::mapping::plan::Plan;
@@ -36,13 +38,11 @@ use crate::postgres_time::PostgresTime;
 use crate::row_note::NOTES_OF_RULE_MAX;
 use crate::source::catalogue::Catalogue;
 use crate::source::contract::SourceIdentity;
+use crate::source::error::SourceError;
 use crate::source::replica_source::{ExportedSlot, ReplicaSource};
 
 /// How often a copy begins anew because the source's tables changed while its slot was made.
 const ATTEMPTS_MAX: u32 = 3;
-/// How long a slot may be in use by a reader that is gone.
-const SLOT_FREE_TIME_MAX: Duration = Duration::from_secs(10);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a database says of following.
 #[derive(Clone, Debug)]
@@ -98,6 +98,18 @@ pub fn resume(
     note: FollowingNote,
     options: &ReplicaOptions,
 ) -> Result<(Ownership, Followed)> {
+    check_options(&origin, options)?;
+    let rules = options.mapping.rules()?;
+    let source = database.source().ok_or_else(|| {
+        Error::new(ErrorKind::Corrupt, "the database has a position in a source, and no owner")
+    })?;
+    let marks = KnownMarks::of_note(marks_of(&database.snapshot())?);
+    let followed = Followed { origin, note, rules, unfilled: UnfilledColumns::default(), marks };
+    Ok((database.own(&source)?, followed))
+}
+
+/// Whether a database of `origin` goes on as `options` say.
+fn check_options(origin: &Origin, options: &ReplicaOptions) -> Result<()> {
     if options.mapping.hash() != origin.mapping {
         return Err(Error::invalid(format!(
             "{} is not the mapping that this database follows by, and another mapping is another graph: use the old text, or \
@@ -114,11 +126,25 @@ pub fn resume(
             )));
         }
     }
-    let rules = options.mapping.rules()?;
-    let source = database.source().ok_or_else(|| {
-        Error::new(ErrorKind::Corrupt, "the database has a position in a source, and no owner")
-    })?;
-    Ok((database.own(&source)?, Followed { origin, note, rules, unfilled: UnfilledColumns::default() }))
+    Ok(())
+}
+
+/// Why `database`, which follows already, does not go on with `source` as `options` say: it follows by another mapping, slot or
+/// publication, or another source.
+///
+/// # Errors
+/// As [`find`]; those of the source.
+pub fn difference(
+    database: &Database,
+    source: &mut dyn ReplicaSource,
+    options: &ReplicaOptions,
+) -> Result<Option<String>> {
+    let FoundReplica::Following(origin, _) = find(database)? else { return Ok(None) };
+    if check_options(&origin, options).is_err() {
+        return Ok(Some("it follows by another mapping, slot or publication".to_owned()));
+    }
+    let other = check_system(&origin, &source.identity()?).err();
+    Ok(other.map(|pause| pause.cause))
 }
 
 /// A replica that begins.
@@ -155,21 +181,25 @@ impl NewReplica<'_> {
         let is_same_source = self.database.source().is_none_or(|known| known == self.source.place());
         let mut ownership = self.own()?;
         // What a copy of another source left is not here.
-        if let Some(left) = self.left.take().filter(|_| is_same_source) {
-            drop_left(self.source, &left)?;
-        }
+        let left = self.left.take().filter(|_| is_same_source);
+        let own_publication = left.map_or(Ok(None), |left| drop_left(self.source, &left))?;
         let mut note = None;
-        match self.copy(&rules, &mut ownership, &mut note) {
+        match self.copy(&rules, &mut ownership, own_publication, &mut note) {
             Ok(followed) => Ok((ownership, followed)),
             Err(error) => {
                 // Not by the source whose waits are over if this was cancelled.
                 let mut source = self.source.another(&CancelFlag::default());
-                let dropped = note.map_or(Ok(()), |note| drop_left(&mut *source, &note));
+                let dropped = note.map_or(Ok(None), |note| drop_left(&mut *source, &note));
                 // What is left is found by the notes, if there is something. What happened tells more than this.
                 if dropped.is_ok() {
                     let _ = ownership.release();
                 }
-                Err(error)
+                match dropped {
+                    Ok(Some(publication)) => Err(error.context(format!(
+                        "the publication {publication:?}, which this copy made, stays for the readers of other slots"
+                    ))),
+                    _ => Err(error),
+                }
             }
         }
     }
@@ -187,11 +217,13 @@ impl NewReplica<'_> {
         }
     }
 
-    /// From the check to the load. `made` says what there is to drop if this fails.
+    /// From the check to the load. `own_publication` is one that an earlier copy of this database made; `made` says what there
+    /// is to drop if this fails.
     fn copy(
         &mut self,
         rules: &[TableRule],
         ownership: &mut Ownership,
+        own_publication: Option<String>,
         made: &mut Option<FollowingNote>,
     ) -> Result<Followed> {
         let identity = self.source.identity()?;
@@ -205,52 +237,13 @@ impl NewReplica<'_> {
                 slot_name(&identity.database, { random }.next_u64())
             }
         };
-        let catalogue = self.source.catalogue()?;
-        let server = self.source.server_state()?;
-        let findings = check(rules, &catalogue, &server, &publication);
-        let errors: Vec<String> = findings
-            .iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .map(|finding| match &finding.remedy {
-                Some(remedy) => format!("{}: {remedy}", finding.cause),
-                None => finding.cause.clone(),
-            })
-            .collect();
-        if !errors.is_empty() {
-            let place = self.source.place();
-            return Err(Error::invalid(format!("{place} cannot be followed yet: {}", errors.join("; "))));
-        }
-        if self.source.slot_state(&slot)?.is_some() {
-            return Err(Error::invalid(format!(
-                "there is a replication slot {slot:?}, which another replica may need: name another one, or drop it by SELECT \
-                 pg_drop_replication_slot('{slot}')"
-            )));
-        }
-        let publication_origin = match catalogue.publication(&publication) {
-            Some(_) => PublicationOrigin::Found,
-            None => PublicationOrigin::Ours,
-        };
-        let note = FollowingNote {
-            stage: FollowingStage::Copying,
-            slot: slot.clone(),
-            publication: publication.clone(),
-            publication_origin,
-            children: KnownChildren::None,
-            catalogue: Catalogue::default(),
-        };
-        write_note(ownership, FOLLOWING_NOTE, &note.encode())?;
-        self.database.sync()?;
-        *made = Some(note.clone());
-        // Before the slot: what is decoded is filtered by the publications of its moment.
-        if publication_origin == PublicationOrigin::Ours {
-            let plan = resolve(rules, &catalogue)?;
-            self.source.create_publication(&publication, &tables_of(&plan))?;
-        }
+        let names = (&*slot, &*publication);
+        let note = self.prepare(rules, ownership, own_publication, names, made)?;
         let (exported, catalogue, plan) = self.make_slot(rules, &slot, &publication)?;
         let mut options = CopyOptions::new(self.options.memory_bytes, &self.options.temporary);
         options.rows_estimate = estimate_rows(&plan, &catalogue);
         let snapshot = exported.snapshot.as_deref();
-        let copied = copy_tables(self.source, &plan, snapshot, &options, self.progress, self.cancel)?;
+        let mut copied = copy_tables(self.source, &plan, snapshot, &options, self.progress, self.cancel)?;
         let origin = Origin {
             system: identity.system.clone(),
             database: identity.database.clone(),
@@ -263,11 +256,87 @@ impl NewReplica<'_> {
             catalogue: known_part(&catalogue, &plan, &origin.publication),
             ..note
         };
-        let followed = Followed { origin, note, rules: rules.to_vec(), unfilled: UnfilledColumns::default() };
+        let marks = planned_marks(&catalogue, &plan, &origin.publication);
+        copied.notes.insert(MARKS_NOTE.to_owned(), encode(&marks));
+        let marks = KnownMarks::of_note(Some(marks));
+        let unfilled = UnfilledColumns::default();
+        let followed = Followed { origin, note, rules: rules.to_vec(), unfilled, marks };
         self.check_unchanged(&followed, &plan)?;
         let position = self.position(&identity, &exported)?;
         self.load(copied, ownership, &followed, &position, &plan)?;
         Ok(followed)
+    }
+
+    /// Checks the source for `slot` and `publication`, notes what this replica makes there, and makes the publication if there is
+    /// none. The note.
+    fn prepare(
+        &mut self,
+        rules: &[TableRule],
+        ownership: &mut Ownership,
+        own_publication: Option<String>,
+        (slot, publication): (&str, &str),
+        made: &mut Option<FollowingNote>,
+    ) -> Result<FollowingNote> {
+        for attempts_left in (0..ATTEMPTS_MAX).rev() {
+            let catalogue = self.checked(rules, publication)?;
+            if self.source.slot_state(slot)?.is_some() {
+                return Err(Error::invalid(format!(
+                    "there is a replication slot {slot:?}, which another replica may need: name another one, or drop it by \
+                     SELECT pg_drop_replication_slot('{slot}')"
+                )));
+            }
+            let is_there = catalogue.publication(publication).is_some();
+            let note = FollowingNote {
+                stage: FollowingStage::Copying,
+                slot: slot.to_owned(),
+                publication: publication.to_owned(),
+                publication_origin: match is_there && own_publication.as_deref() != Some(publication) {
+                    true => PublicationOrigin::Found,
+                    false => PublicationOrigin::Ours,
+                },
+                children: KnownChildren::None,
+                catalogue: Catalogue::default(),
+            };
+            write_note(ownership, FOLLOWING_NOTE, &note.encode())?;
+            self.database.sync()?;
+            *made = Some(note.clone());
+            if is_there {
+                return Ok(note);
+            }
+            // Before the slot: what is decoded is filtered by the publications of its moment.
+            let plan = resolve(rules, &catalogue)?;
+            let created = self.source.create_publication(publication, &tables_of(&plan));
+            // Another replica that begins has made it meanwhile: it is not ours to drop.
+            let state = created.as_ref().err().and_then(SourceError::sqlstate);
+            if matches!(state, Some("42710" | "23505")) {
+                *made = None;
+                if attempts_left > 0 {
+                    continue;
+                }
+            }
+            return created.map(|()| note).map_err(Error::from);
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// The catalogue, which the mapping fits.
+    fn checked(&mut self, rules: &[TableRule], publication: &str) -> Result<Catalogue> {
+        let catalogue = self.source.catalogue()?;
+        let server = self.source.server_state()?;
+        let findings = check(rules, &catalogue, &server, publication);
+        let errors: Vec<String> = findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(|finding| match &finding.remedy {
+                Some(remedy) => format!("{}: {remedy}", finding.cause),
+                None => finding.cause.clone(),
+            })
+            .collect();
+        if errors.is_empty() {
+            return Ok(catalogue);
+        }
+        let place = self.source.place();
+        Err(Error::invalid(format!("{place} cannot be followed yet: {}", errors.join("; "))))
     }
 
     /// Makes the slot, and returns what the catalogue was at its moment.
@@ -282,9 +351,23 @@ impl NewReplica<'_> {
             let before = self.source.catalogue()?;
             let exported = self.source.create_slot(slot, self.cancel)?;
             let after = self.source.catalogue()?;
+            // From here on the slot says that it is needed.
+            if after.publication(publication).is_none() {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "the publication {publication:?} was dropped while the copy began, as by a replica that made it and \
+                         ended: start the copy again"
+                    ),
+                ));
+            }
             let plan = resolve(rules, &after)?;
             // Then it was the same in between, when the snapshot was made.
-            if known_part(&before, &plan, publication) == known_part(&after, &plan, publication) {
+            let marks = |catalogue: &Catalogue| planned_marks(catalogue, &plan, publication);
+            if known_part(&before, &plan, publication) == known_part(&after, &plan, publication)
+                && mark_changes(&marks(&before), &marks(&after), &after, &plan, publication)
+                    == MarkChanges::default()
+            {
                 return Ok((exported, after, plan));
             }
             attempts += 1;
@@ -301,8 +384,7 @@ impl NewReplica<'_> {
 
     /// Refuses a copy whose tables changed meanwhile: some changes take rows out of every snapshot.
     fn check_unchanged(&mut self, followed: &Followed, plan: &Plan) -> Result<()> {
-        let live = self.source.catalogue()?;
-        match followed.compare(self.source, &live, plan) {
+        match followed.look(self.source, plan) {
             Ok(_) => Ok(()),
             Err(failure) => {
                 let error = Error::from(failure);
@@ -369,26 +451,16 @@ fn counts_of(copied: &CopiedGraph, plan: &Plan) -> Result<CountNote> {
     Ok(counts)
 }
 
-/// Drops the slot and the publication that a copy which died made, as its note says.
-fn drop_left(source: &mut dyn ReplicaSource, left: &FollowingNote) -> Result<()> {
-    let began = Instant::now();
-    while source.slot_state(&left.slot)?.is_some() {
-        match source.drop_slot(&left.slot) {
-            Ok(()) => break,
-            Err(error) if error.sqlstate() == Some("42704") => break,
-            // Its reader is gone, and the server has not noticed.
-            Err(error) if error.sqlstate() == Some("55006") && began.elapsed() < SLOT_FREE_TIME_MAX => {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
+/// Drops the slot and the publication that a copy which died made, as its note says. The publication, if it stays since the readers
+/// of other slots may need it.
+fn drop_left(source: &mut dyn ReplicaSource, left: &FollowingNote) -> Result<Option<String>> {
+    drop_slot(source, &left.slot)?;
     if left.publication_origin == PublicationOrigin::Ours
-        && source.catalogue()?.publication(&left.publication).is_some()
+        && let PublicationOutcome::Needed(_) = drop_publication(source, &left.publication)?
     {
-        source.drop_publication(&left.publication)?;
+        return Ok(Some(left.publication.clone()));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// The tables of a plan, by schema and name.

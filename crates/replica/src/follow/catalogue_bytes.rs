@@ -6,7 +6,8 @@
 //! publications  count, then of each: name, flags, tables with columns and condition
 //! ```
 //!
-//! Counts, numbers and lengths are varints. How many rows a table has, and who may read it, is not kept.
+//! Counts, numbers and lengths are varints. How many rows a table has, and who may read it, is not kept; marks have a note of
+//! their own.
 
 use evergraph_graph::bytes::{Decoded, Reader, put_bytes, put_varint};
 
@@ -15,6 +16,7 @@ use crate::source::catalogue::{
     Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind,
     TableRights, TypeEntry, TypeKind, Types,
 };
+use crate::source::catalogue_marks::CatalogueMarks;
 
 /// Appends the bytes of `catalogue` to `out`.
 pub fn put_catalogue(out: &mut Vec<u8>, catalogue: &Catalogue) {
@@ -34,24 +36,43 @@ pub fn read_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
     for (oid, entry) in list(reader, type_entry)? {
         types.insert(oid, entry);
     }
-    Ok(Catalogue { tables, types, publications: list(reader, publication)? })
+    let publications = list(reader, publication)?;
+    Ok(Catalogue { tables, types, publications, marks: CatalogueMarks::default() })
 }
 
-fn put_list<T>(out: &mut Vec<u8>, items: &[T], mut put: impl FnMut(&mut Vec<u8>, &T)) {
+/// Appends how many `items` there are, and each of them by `put`.
+pub fn put_list<I: IntoIterator<IntoIter: ExactSizeIterator>>(
+    out: &mut Vec<u8>,
+    items: I,
+    mut put: impl FnMut(&mut Vec<u8>, I::Item),
+) {
+    let items = items.into_iter();
     put_varint(out, items.len() as u64);
-    items.iter().for_each(|item| put(out, item));
+    items.for_each(|item| put(out, item));
 }
 
-fn list<T>(reader: &mut Reader<'_>, mut read: impl FnMut(&mut Reader<'_>) -> Decoded<T>) -> Decoded<Vec<T>> {
+/// Reads what [`put_list`] wrote, each of them by `read`.
+///
+/// # Errors
+/// If it is something else.
+pub fn list<T>(
+    reader: &mut Reader<'_>,
+    mut read: impl FnMut(&mut Reader<'_>) -> Decoded<T>,
+) -> Decoded<Vec<T>> {
     let count = reader.count(1)?;
     (0..count).map(|_| read(reader)).collect()
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+/// Appends a text.
+pub fn put_text(out: &mut Vec<u8>, text: &str) {
     put_bytes(out, text.as_bytes());
 }
 
-fn text(reader: &mut Reader<'_>) -> Decoded<Box<str>> {
+/// Reads what [`put_text`] wrote.
+///
+/// # Errors
+/// If it is something else.
+pub fn text(reader: &mut Reader<'_>) -> Decoded<Box<str>> {
     Ok(reader.text()?.into())
 }
 
@@ -59,11 +80,16 @@ fn put_texts(out: &mut Vec<u8>, texts: &[Box<str>]) {
     put_list(out, texts, |out, text| put_text(out, text));
 }
 
-fn put_number(out: &mut Vec<u8>, number: Oid) {
+/// Appends the number of something in a catalogue.
+pub fn put_number(out: &mut Vec<u8>, number: Oid) {
     put_varint(out, u64::from(number));
 }
 
-fn number(reader: &mut Reader<'_>) -> Decoded<Oid> {
+/// Reads what [`put_number`] wrote.
+///
+/// # Errors
+/// If it is something else.
+pub fn number(reader: &mut Reader<'_>) -> Decoded<Oid> {
     let number = reader.at_most(u64::from(Oid::MAX))?;
     Ok(Oid::try_from(number).expect("it is at most the largest"))
 }
@@ -129,13 +155,13 @@ fn put_column(out: &mut Vec<u8>, column: &Column) {
     put_text(out, &column.name);
     put_number(out, column.type_id);
     put_text(out, &column.type_name);
-    put_flags(out, [column.is_nullable, column.is_generated]);
+    put_flags(out, [column.is_nullable, column.is_generated, column.is_nondeterministic]);
 }
 
 fn column(reader: &mut Reader<'_>) -> Decoded<Column> {
     let (name, type_id, type_name) = (text(reader)?, number(reader)?, text(reader)?);
-    let [is_nullable, is_generated] = flags(reader)?;
-    Ok(Column { name, type_id, type_name, is_nullable, is_generated })
+    let [is_nullable, is_generated, is_nondeterministic] = flags(reader)?;
+    Ok(Column { name, type_id, type_name, is_nullable, is_generated, is_nondeterministic })
 }
 
 fn put_key(out: &mut Vec<u8>, key: &Key) {
@@ -241,6 +267,7 @@ mod tests {
             type_name: "text".into(),
             is_nullable: name != "id",
             is_generated: name == "computed",
+            is_nondeterministic: name == "computed",
         };
         let key = |is_deferrable| Key { name: "k".into(), columns: names(&["id", "b"]), is_deferrable };
         let table = Table {
@@ -297,7 +324,8 @@ mod tests {
             is_by_root: true,
             tables: vec![published(None), published(Some("id > 1".into()))],
         };
-        Catalogue { tables: vec![table, part], types, publications: vec![publication] }
+        let publications = vec![publication];
+        Catalogue { tables: vec![table, part], types, publications, marks: CatalogueMarks::default() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! commit 7 ── end 0/500 ─┐
-//! commit 8 ── end 0/620 ─┼─ durable through 8 ──> 0/620        ends of commits alone, never inside of a transaction
+//! commit 8 ── end 0/620 ─┼─ durable through 8 ──> 0/620        ends in notes alone: all that committed before is here
 //! commit 9 ── end 0/700 ─┘
 //! ```
 //!

@@ -6,7 +6,7 @@
 //! end of the log       not before our position
 //! slot                 there, with its log, not confirmed beyond our position: somebody else read from it then; and not
 //!                      less than it was: it is that of an older state then, see slot_note
-//! catalogue            see known_tables
+//! catalogue            see known_tables, mark_changes and column_order
 //! ```
 
 use std::sync::Arc;
@@ -15,20 +15,28 @@ use evergraph::ownership::Ownership;
 use evergraph_files::import::mapping::table::TableRule;
 use evergraph_graph::error::{Error, ErrorKind};
 
+use crate::follow::added_columns::{ADDED_NOTE, AddedColumns};
+use crate::follow::column_order::{misplaced_pause, remade_pause};
 use crate::follow::failure::FollowFailure;
 use crate::follow::following_note::{FOLLOWING_NOTE, FollowingNote};
+use crate::follow::known_marks::KnownMarks;
 use crate::follow::known_tables::{
-    TakesColumns, compare, inherited_pause, known_with_columns, known_with_partitions, new_columns,
+    TakesColumns, compare, inherited_pause, known_with_all_columns, known_with_columns,
+    known_with_partitions, new_columns,
 };
+use crate::follow::mark_changes::{MarkChanges, mark_changes, planned_marks, rewrite_since};
+use crate::follow::marks_note::{MARKS_NOTE, encode};
 use crate::follow::pause::Pause;
 use crate::follow::slot_note::SlotNote;
 use crate::follow::unfilled_columns::UnfilledColumns;
-use crate::mapping::check::STANDBY_VERSION_MIN;
-use crate::mapping::plan::{EndPlan, Plan};
+use crate::lsn::Lsn;
+use crate::mapping::check::{MissingRight, STANDBY_VERSION_MIN, missing_rights};
+use crate::mapping::plan::{EndPlan, Plan, TablePlan};
 use crate::mapping::resolve::resolve;
 use crate::pgoutput::relation::{Oid, Relation};
 use crate::position::{Origin, POSITION_NOTE, Position};
 use crate::source::catalogue::Catalogue;
+use crate::source::catalogue_marks::CatalogueMarks;
 use crate::source::contract::{LogicalMessages, SourceIdentity, StreamRequest};
 use crate::source::replica_source::{PartitionOrigin, ReplicaSource};
 use crate::translate::pause::RESYNC;
@@ -44,6 +52,19 @@ pub struct Followed {
     pub rules: Vec<TableRule>,
     /// New columns that a look has found empty.
     pub unfilled: UnfilledColumns,
+    /// The marks of the source's catalogue when somebody looked last.
+    pub marks: KnownMarks,
+}
+
+/// What a look at a source's catalogue found.
+#[derive(Clone, Debug)]
+pub struct SourceLook {
+    /// The catalogue.
+    pub live: Catalogue,
+    /// What is known from here on.
+    pub known: Catalogue,
+    /// What to tell of what the source does not answer at present, or does not let this role read: each look asks again.
+    pub unanswered: Vec<String>,
 }
 
 /// A source that was compared, from which a stream may begin.
@@ -64,6 +85,14 @@ impl Followed {
     /// A pause, if the rules do not fit that.
     pub fn plan(&self) -> Result<Plan, Pause> {
         self.plan_by(&self.note.catalogue)
+    }
+
+    /// What rows of all columns that the source has in `live` become: its tables as they are read, by SQL.
+    ///
+    /// # Errors
+    /// A pause, if the rules do not fit that.
+    pub fn plan_of_all(&self, live: &Catalogue) -> Result<Plan, Pause> {
+        self.plan_by(&known_with_all_columns(&self.note.catalogue, live))
     }
 
     fn plan_by(&self, catalogue: &Catalogue) -> Result<Plan, Pause> {
@@ -88,39 +117,65 @@ impl Followed {
         check_recovery(source, &identity, position)?;
         self.check_identity(&identity, position)?;
         check_timeline(source, &identity, position)?;
+        if let Some(pause) = Pause::kept(&ownership.database().snapshot())? {
+            return Err(pause.into());
+        }
         let seen = SlotNote::of(&ownership.database().snapshot())?;
         self.check_slot(source, position, seen, identity.timeline)?;
-        let live = source.catalogue()?;
         let plan = self.plan()?;
-        let known = self.compare(source, &live, &plan)?;
-        self.learn(ownership, known)?;
+        let look = self.look(source, &plan)?;
+        self.learn(ownership, look.known, &[])?;
+        note_marks(&self.marks, ownership)?;
         Ok(ConnectedSource { position, identity, plan: Arc::new(self.plan()?) })
     }
 
-    /// Compares `live`, the catalogue now, with what is known, which it returns with what may be added to it.
+    /// Compares the source's catalogue with what is known.
     ///
     /// # Errors
-    /// The source's; a pause for a change of which the stream says nothing.
-    pub fn compare(
-        &self,
-        source: &mut dyn ReplicaSource,
-        live: &Catalogue,
-        plan: &Plan,
-    ) -> Result<Catalogue, FollowFailure> {
+    /// The source's; a pause for a change of which the stream says nothing. It lasts if a new copy alone mends it: what was not
+    /// sent meanwhile is missing, also when the source looks as before.
+    pub fn look(&self, source: &mut dyn ReplicaSource, plan: &Plan) -> Result<SourceLook, FollowFailure> {
+        self.compare(source, plan).map_err(|failure| match failure {
+            FollowFailure::Pause(pause) if pause.remedy == RESYNC => Pause::missed(pause.cause).into(),
+            failure => failure,
+        })
+    }
+
+    fn compare(&self, source: &mut dyn ReplicaSource, plan: &Plan) -> Result<SourceLook, FollowFailure> {
+        let look = self.marks.begin_look();
+        let live = source.catalogue()?;
         let known = &self.note.catalogue;
-        let comparison = compare(known, live, plan, &self.origin.publication);
+        let comparison = compare(known, &live, plan, &self.origin.publication);
         if let Some(pause) = comparison.pauses.into_iter().next() {
             return Err(pause.into());
         }
-        for partition in &comparison.new_partitions {
-            if source.partition_origin(partition.id)? == Some(PartitionOrigin::Attached) {
-                return Err(partition.attached().into());
+        let before = self.marks.last();
+        let marks = planned_marks(&live, plan, &self.origin.publication);
+        let changes = self.compare_marks(&marks, &live, plan)?;
+        self.check_order(&live, plan)?;
+        let (mut new_partitions, mut unanswered) = (Vec::new(), Vec::new());
+        for partition in comparison.new_partitions {
+            match source.partition_origin(partition.id)? {
+                Some(PartitionOrigin::Attached) => return Err(partition.attached().into()),
+                // It stays new, and the next look asks again.
+                Some(PartitionOrigin::Unknown) => unanswered.push(partition.unknown()),
+                Some(PartitionOrigin::Created) | None => new_partitions.push(partition),
             }
         }
         for new in &comparison.new_columns {
             if self.takes_columns(plan, new.table) == TakesColumns::All {
+                if let Some(pause) = known
+                    .table_of(new.table)
+                    .and_then(|table| changes.renamed_pause(table, &new.name, &new.columns))
+                {
+                    return Err(pause.into());
+                }
+                if let Some(pause) = new.computed_pause() {
+                    return Err(pause.into());
+                }
                 let columns = self.unfilled.others(new);
-                let filled = source.filled_columns(new.table, &columns)?;
+                let rewrite = rewrite_since(before.as_ref(), &live, new.table);
+                let filled = source.filled_columns(new.table, &columns, rewrite)?;
                 if let Some(pause) = new.pause(&filled) {
                     return Err(pause.into());
                 }
@@ -134,9 +189,50 @@ impl Followed {
             }
         }
         let newer = comparison.known.as_ref().unwrap_or(known);
-        let newer = known_with_partitions(newer, live, &comparison.new_partitions);
+        let newer = known_with_partitions(newer, &live, &new_partitions);
         self.check_promises(plan, &newer)?;
-        Ok(newer)
+        if missing_rights(plan, &live, "").next().is_some() {
+            let role = source.server_state()?.role;
+            unanswered.extend(missing_rights(plan, &live, &role).map(|right| {
+                let MissingRight { cause, remedy } = right;
+                format!(
+                    "changes are followed, and `verify` and `resync` need a right first: {cause}: {remedy}"
+                )
+            }));
+        }
+        self.marks.see(look, marks);
+        Ok(SourceLook { live, known: newer, unanswered })
+    }
+
+    /// Compares the marks of `live` with those of the last look.
+    fn compare_marks(
+        &self,
+        marks: &CatalogueMarks,
+        live: &Catalogue,
+        plan: &Plan,
+    ) -> Result<MarkChanges, FollowFailure> {
+        let Some(before) = self.marks.last() else { return Ok(MarkChanges::default()) };
+        let mut changes = mark_changes(&before, marks, live, plan, &self.origin.publication);
+        if changes.pauses.is_empty() { Ok(changes) } else { Err(changes.pauses.swap_remove(0).into()) }
+    }
+
+    /// Whether the columns that are known of tables can be those of `live`.
+    fn check_order(&self, live: &Catalogue, plan: &Plan) -> Result<(), Pause> {
+        let before = self.marks.last().unwrap_or_default();
+        for planned in &plan.tables {
+            let known = self.note.catalogue.table_of(planned.table);
+            let (Some(known), Some(now)) = (known, live.marks.tables.get(&planned.table)) else { continue };
+            let remade = match before.tables.contains_key(&planned.table) {
+                true => None,
+                false => remade_pause(planned, known, now),
+            };
+            let is_numbered = || self.rules_of(planned).any(TableRule::numbers_columns);
+            let misplaced = || misplaced_pause(known, now).filter(|_| is_numbered());
+            if let Some(pause) = remade.or_else(misplaced) {
+                return Err(pause);
+            }
+        }
+        Ok(())
     }
 
     /// Whether by `newer` every end is promised that was promised by `plan`. If not, edges may have to wait for their ends, and
@@ -156,7 +252,7 @@ impl Followed {
         }
     }
 
-    /// Adds the new columns of `relation` to what is known.
+    /// Adds the new columns of `relation` to what is known, in the descriptions of a transaction that ends at `end`.
     ///
     /// # Errors
     /// The source's and the database's; a pause for columns that rows from before may have values in.
@@ -165,32 +261,55 @@ impl Followed {
         source: &mut dyn ReplicaSource,
         ownership: &mut Ownership,
         relation: &Relation,
+        end: Lsn,
     ) -> Result<(), FollowFailure> {
-        let live = source.catalogue()?;
         let plan = self.plan()?;
-        let filled = source.filled_columns(relation.id, &new_columns(&self.note.catalogue, relation))?;
+        let before = self.marks.last();
+        // A column may be new because an older one got another name, and its name went to a third.
+        let live = self.look(source, &plan)?.live;
+        let new = new_columns(&self.note.catalogue, relation);
+        let rewrite = rewrite_since(before.as_ref(), &live, relation.id);
+        let filled = source.filled_columns(relation.id, &new, rewrite)?;
         let takes = self.takes_columns(&plan, relation.id);
         let known = known_with_columns(&self.note.catalogue, &live, relation, &filled, takes)?;
-        self.learn(ownership, known)
+        let position = read_position(ownership)?.end;
+        let added = AddedColumns::behind(position, &ownership.database().snapshot())?;
+        self.learn(ownership, known, &[(ADDED_NOTE, added.with(relation.id, new, end).encode())])
     }
 
     /// Whether a rule of the table makes properties of columns that it doesn't name.
     fn takes_columns(&self, plan: &Plan, table: Oid) -> TakesColumns {
         let Some(table) = plan.table(table) else { return TakesColumns::Named };
-        let rules = table.vertices.iter().map(|vertex| vertex.rule);
-        let mut rules = rules.chain(table.edges.iter().map(|edge| edge.rule));
-        match rules.any(|rule| self.rules.get(rule).is_some_and(|rule| rule.properties.is_none())) {
+        match self.rules_of(table).any(|rule| rule.properties.is_none()) {
             true => TakesColumns::All,
             false => TakesColumns::Named,
         }
     }
 
-    fn learn(&mut self, ownership: &mut Ownership, known: Catalogue) -> Result<(), FollowFailure> {
+    /// The rules by which rows of a table are vertices and edges.
+    fn rules_of(&self, planned: &TablePlan) -> impl Iterator<Item = &TableRule> {
+        let vertices = planned.vertices.iter().map(|vertex| vertex.rule);
+        let rules = vertices.chain(planned.edges.iter().map(|edge| edge.rule));
+        rules.filter_map(|rule| self.rules.get(rule))
+    }
+
+    /// Notes what is known from here on, and `others`, in one commit.
+    fn learn(
+        &mut self,
+        ownership: &mut Ownership,
+        known: Catalogue,
+        others: &[(&str, Vec<u8>)],
+    ) -> Result<(), FollowFailure> {
         if known == self.note.catalogue {
             return Ok(());
         }
         let note = FollowingNote { catalogue: known, ..self.note.clone() };
-        write_note(ownership, FOLLOWING_NOTE, &note.encode())?;
+        let mut transaction = ownership.begin()?;
+        transaction.set_note(FOLLOWING_NOTE, &note.encode())?;
+        for (name, bytes) in others {
+            transaction.set_note(name, bytes)?;
+        }
+        transaction.commit()?;
         self.note = note;
         Ok(())
     }
@@ -207,19 +326,7 @@ impl Followed {
     }
 
     fn check_identity(&self, identity: &SourceIdentity, position: Position) -> Result<(), Pause> {
-        let origin = &self.origin;
-        if identity.system != origin.system {
-            return Err(Pause::resync(format!(
-                "the source is another system: {}, and not {}, which this database follows",
-                identity.system, origin.system
-            )));
-        }
-        if identity.database != origin.database {
-            return Err(Pause::new(
-                format!("the source is the database {:?}, and not {:?}", identity.database, origin.database),
-                format!("name {:?} in the source's URL", origin.database),
-            ));
-        }
+        check_system(&self.origin, identity)?;
         if identity.log_end < position.end {
             return Err(Pause::resync(format!(
                 "the source's log ends at {}, before {}, which is here already: it was restored to an older state",
@@ -269,6 +376,26 @@ impl Followed {
         }
         Ok(())
     }
+}
+
+/// Whether `identity` is that of the database that `origin` names.
+///
+/// # Errors
+/// A pause, if it is another one.
+pub fn check_system(origin: &Origin, identity: &SourceIdentity) -> Result<(), Pause> {
+    if identity.system != origin.system {
+        return Err(Pause::resync(format!(
+            "the source is another system: {}, and not {}, which this database follows",
+            identity.system, origin.system
+        )));
+    }
+    if identity.database != origin.database {
+        return Err(Pause::new(
+            format!("the source is the database {:?}, and not {:?}", identity.database, origin.database),
+            format!("name {:?} in the source's URL", origin.database),
+        ));
+    }
+    Ok(())
 }
 
 /// The ends of all edges, in one order.
@@ -332,6 +459,18 @@ pub fn read_position(ownership: &Ownership) -> Result<Position, Error> {
     };
     Position::decode(&note)
         .map_err(|error| Error::new(ErrorKind::Corrupt, format!("read the position: {error}")))
+}
+
+/// Brings the note of marks to those of the last look, if it has others.
+///
+/// # Errors
+/// Those of a commit.
+pub fn note_marks(known: &KnownMarks, ownership: &mut Ownership) -> Result<(), Error> {
+    if let Some(marks) = known.unnoted() {
+        write_note(ownership, MARKS_NOTE, &encode(&marks))?;
+        known.noted(&marks);
+    }
+    Ok(())
 }
 
 /// Sets a note, in a commit of its own; returns when it will be readable.

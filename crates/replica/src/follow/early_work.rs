@@ -18,6 +18,13 @@
 //!
 //! A step is some hundred rows, a millisecond, and comes only when every committed transaction that is here is applied. One
 //! transaction at a time has a filling, whose memory is that of a bulk load.
+//!
+//! Memory: a fourth of a transaction's for what was made of all open ones, a bulk load's for the filling, and a copy of one piece.
+//! The messages count among the reader's, which go to a file beyond its limit. Those of a transaction that commits stay where they
+//! are until it is applied, and nothing is read meanwhile.
+//!
+//! Known limit: where early work proves to be of no use at the commit alone, the thread that applies translates all rows anew,
+//! without the pipeline's workers. What is dropped earlier, or makes up less than half of the transaction, goes to these.
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,18 @@
 //! `KnownTranslator`: a translator that also notices columns of which its plan knows nothing yet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::follow::added_columns::AddedColumns;
 use crate::follow::known_tables::new_columns;
 use crate::mapping::plan::Plan;
+use crate::mapping::scope::partitions_of;
+use crate::mapping::sql_name::display_name;
 use crate::pgoutput::message::Message;
-use crate::pgoutput::relation::Relation;
+use crate::pgoutput::relation::{Oid, Relation};
 use crate::source::catalogue::Catalogue;
 use crate::stream::row_translator::RowTranslator;
-use crate::translate::pause::{Drift, Halt};
+use crate::translate::pause::{Drift, Halt, Recovery};
 use crate::translate::row_change::RowChanges;
 use crate::translate::translator::Translator;
 
@@ -17,6 +21,8 @@ use crate::translate::translator::Translator;
 pub struct KnownTranslator {
     translator: Translator,
     known: Arc<Catalogue>,
+    /// Partitions of tables of the plan, with their roots. Their changes come as those of the roots.
+    parts: Arc<BTreeMap<Oid, Oid>>,
 }
 
 /// What a description means for a plan.
@@ -29,16 +35,34 @@ pub enum DescriptionDrift {
 }
 
 impl KnownTranslator {
-    /// A translator by `plan`, which was made of `known`.
+    /// A translator by `plan`, which was made of `known`. Transactions that are not here yet added the columns `added`.
     #[must_use]
-    pub fn new(plan: Arc<Plan>, known: Arc<Catalogue>) -> Self {
-        Self { translator: Translator::new(plan), known }
+    pub fn new(plan: Arc<Plan>, known: Arc<Catalogue>, added: &AddedColumns) -> Self {
+        let roots = plan.tables.iter().filter_map(|planned| known.table_of(planned.table));
+        let parts =
+            roots.flat_map(|root| partitions_of(&known, root).map(|part| (part.id, root.id))).collect();
+        let translator = Translator::new(plan).with_added_columns(added.names());
+        Self { translator, parts: Arc::new(parts), known }
     }
 
     /// As [`Translator::undescribed`].
     #[must_use]
     pub fn undescribed(&self) -> Self {
-        Self { translator: self.translator.undescribed(), known: Arc::clone(&self.known) }
+        let (known, parts) = (Arc::clone(&self.known), Arc::clone(&self.parts));
+        Self { translator: self.translator.undescribed(), known, parts }
+    }
+
+    /// Refuses changes of a partition that come as its own: nobody would take notice of them.
+    fn check_root(&self, relations: &[Oid]) -> Result<(), Halt> {
+        let found = relations.iter().find_map(|part| Some((part, self.parts.get(part)?)));
+        let Some((part, root)) = found else { return Ok(()) };
+        let name = self.known.table_of(*part).map(display_name).unwrap_or_default();
+        let (planned, _) = self.translator.rules().of_table(*root).expect("roots are tables of the plan");
+        let cause = format!(
+            "changes of its partition {name} come under the partition's own name: the publication had \
+             publish_via_partition_root = false then"
+        );
+        Err(Halt::new(planned, None, cause, "", Recovery::Resync))
     }
 
     /// The translator itself.
@@ -63,6 +87,15 @@ impl RowTranslator for KnownTranslator {
     }
 
     fn translate(&self, message: &Message<'_>, out: &mut RowChanges) -> Result<(), Halt> {
+        if !self.parts.is_empty() {
+            match message {
+                Message::Insert { relation, .. }
+                | Message::Update { relation, .. }
+                | Message::Delete { relation, .. } => self.check_root(&[*relation])?,
+                Message::Truncate { relations, .. } => self.check_root(relations)?,
+                _ => {}
+            }
+        }
         self.translator.translate(message, out)
     }
 

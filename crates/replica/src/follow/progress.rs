@@ -57,7 +57,11 @@ struct Inner {
     rows: u64,
     transactions: u64,
     restarts: u64,
-    /// Number of the stream.
+    /// The stream before ended by what failed here, such as a full disk, and nothing has been written since: that a stream begins
+    /// is no sign that it is over.
+    is_unproven: bool,
+    /// Number of the stream: the source was compared before each, and before the first one nobody knows whether it is the
+    /// source of the note.
     stream: u64,
     /// From where on the slot needed the log when it was looked at last during this stream.
     slot_seen: Option<Lsn>,
@@ -81,6 +85,15 @@ pub enum FollowRequest {
     Pause(Pause),
     /// To compare the source with what is known, and to go on with what is known then.
     LookAgain,
+}
+
+/// Where something failed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FailurePlace {
+    /// At the source, or on the way to it.
+    Source,
+    /// On this machine, or in the database here.
+    Here,
 }
 
 /// What a replica follows, by name.
@@ -146,15 +159,24 @@ impl Progress {
         self.lock().state.clone()
     }
 
-    /// A stream begins at `position`, which the database's note says, and which is durable.
+    /// The database's note says `position`, and it is durable. Nobody has compared the source with it yet.
+    pub fn found_note(&self, position: Position) {
+        let mut inner = self.lock();
+        inner.begin_at(position);
+        inner.look_whether_caught_up();
+    }
+
+    /// The source was compared, and a stream begins at `position`, which the database's note says, and which is durable. From here
+    /// on it follows; after a failure here, from when something is written again, or there is nothing to write.
     pub fn begin_stream(&self, position: Position, source_end: Lsn) {
         let mut inner = self.lock();
-        inner.noted = Some(position);
-        inner.reached = inner.reached.max(position.end);
-        inner.confirmed = inner.confirmed.max(position.end);
+        inner.begin_at(position);
         inner.source_end = inner.source_end.max(source_end);
         inner.request = None;
         (inner.stream, inner.slot_seen, inner.slot_settled) = (inner.stream + 1, None, None);
+        if !inner.is_unproven || position.end >= inner.source_end {
+            (inner.is_unproven, inner.state) = (false, ReplicaState::Following);
+        }
         inner.look_whether_caught_up();
         self.tell(inner);
     }
@@ -187,6 +209,7 @@ impl Progress {
             inner.rows += committed.rows;
             self.metrics.changed(committed.changes);
             inner.note(committed.timestamp, committed.position);
+            inner.prove();
             let age = PostgresTime::now()
                 .microseconds()
                 .saturating_sub(committed.position.committed_at.microseconds());
@@ -199,7 +222,9 @@ impl Progress {
 
     /// A commit brought the note to `position`, and nothing else.
     pub fn noted_position(&self, timestamp: Timestamp, position: Position) {
-        self.lock().note(timestamp, position);
+        let mut inner = self.lock();
+        inner.note(timestamp, position);
+        inner.prove();
     }
 
     /// What the source may be told, now that all commits through `durable` would survive a power cut; `None` if that is
@@ -224,15 +249,27 @@ impl Progress {
         inner.losses.clone_from(losses);
     }
 
-    /// A stream broke off, or could not begin.
-    pub fn broke_off(&self, error: &str) {
+    /// A stream broke off, or could not begin; by what failed at a `place`.
+    pub fn broke_off(&self, error: &str, place: FailurePlace) {
+        self.metrics.erred();
         let mut inner = self.lock();
+        inner.state = ReplicaState::Reconnecting;
         inner.restarts += 1;
+        inner.is_unproven |= place == FailurePlace::Here;
         inner.last_error = Some(error.to_owned());
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    /// Whether a failure here may go on, since nothing was written behind it.
+    #[must_use]
+    pub fn is_unproven(&self) -> bool {
+        self.lock().is_unproven
     }
 
     /// Something went wrong that breaks nothing off.
     pub fn note_error(&self, error: &str) {
+        self.metrics.erred();
         self.lock().last_error = Some(error.to_owned());
     }
 
@@ -282,7 +319,7 @@ impl Progress {
     }
 
     /// Waits until `position` is reached, for `time_max` at most; whether it is. `Err` if it is not, and following does not go
-    /// on by itself.
+    /// on by itself. Nothing is reached before the source was compared: it may lack what the note says.
     ///
     /// # Errors
     /// The state that it is in.
@@ -290,7 +327,7 @@ impl Progress {
         let began = Instant::now();
         let mut inner = self.lock();
         loop {
-            if inner.reached >= position {
+            if inner.is_compared() && inner.reached >= position {
                 return Ok(true);
             }
             if let ReplicaState::Paused { .. } | ReplicaState::Stopped = inner.state {
@@ -304,6 +341,13 @@ impl Progress {
             let place = inner.awaited.iter().position(|awaited| *awaited == position);
             inner.awaited.swap_remove(place.expect("whoever waits takes out what he put in"));
         }
+    }
+
+    /// The end in the note of the newest commit, once the source was compared.
+    #[must_use]
+    pub fn compared_end(&self) -> Option<Lsn> {
+        let inner = self.lock();
+        inner.noted.filter(|_| inner.is_compared()).map(|position| position.end)
     }
 
     /// The number of the stream that runs.
@@ -379,10 +423,27 @@ impl Progress {
 }
 
 impl Inner {
+    fn begin_at(&mut self, position: Position) {
+        self.noted = Some(position);
+        self.reached = self.reached.max(position.end);
+        self.confirmed = self.confirmed.max(position.end);
+    }
+
+    fn is_compared(&self) -> bool {
+        self.stream > 0
+    }
+
     fn note(&mut self, timestamp: Timestamp, position: Position) {
         self.noted = Some(position);
         self.reached = self.reached.max(position.end);
         self.confirmations.committed(timestamp, position.end);
+    }
+
+    /// Something was written.
+    fn prove(&mut self) {
+        if std::mem::take(&mut self.is_unproven) && self.state == ReplicaState::Reconnecting {
+            self.state = ReplicaState::Following;
+        }
     }
 
     fn look_whether_caught_up(&mut self) {
@@ -435,6 +496,48 @@ mod tests {
         assert_eq!(progress.confirm(Timestamp(2)), Some(Lsn::new(40)));
         let status = progress.status();
         assert_eq!((status.lag_bytes, status.transactions, status.rows), (10, 2, 2));
+    }
+
+    #[test]
+    fn nothing_is_reached_before_the_source_was_compared() {
+        let progress = Progress::new(SourceNames::default(), 100);
+        progress.found_note(position(10));
+        let status = progress.status();
+        assert_eq!((status.position, status.confirmed, status.lag_bytes), (Lsn::new(10), Lsn::new(10), 0));
+        assert_eq!(progress.wait(Lsn::new(10), Duration::ZERO), Ok(false));
+        assert_eq!(progress.compared_end(), None);
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| progress.wait(Lsn::new(10), Duration::from_secs(60)));
+            while progress.lock().awaited.is_empty() {
+                std::thread::yield_now();
+            }
+            progress.begin_stream(position(10), Lsn::new(50));
+            assert_eq!(waiting.join().unwrap(), Ok(true));
+        });
+        assert_eq!(progress.compared_end(), Some(Lsn::new(10)));
+    }
+
+    /// Streams began and broke off again and again while the disk was full, and the status said that the replica followed.
+    #[test]
+    fn after_a_failure_here_it_follows_once_something_is_written_or_nothing_is_missing() {
+        let progress = Progress::new(SourceNames::default(), 100);
+        progress.broke_off("no answer", FailurePlace::Source);
+        assert_eq!(progress.state(), ReplicaState::Reconnecting);
+        progress.begin_stream(position(10), Lsn::new(50));
+        assert_eq!(progress.state(), ReplicaState::Following);
+        progress.broke_off("no space", FailurePlace::Here);
+        progress.begin_stream(position(10), Lsn::new(50));
+        assert!(progress.state() == ReplicaState::Reconnecting && progress.is_unproven());
+        progress.reach(Lsn::new(20));
+        progress.applied_transaction(Lsn::new(30), None);
+        progress.broke_off("no answer", FailurePlace::Source);
+        progress.begin_stream(position(10), Lsn::new(50));
+        assert_eq!(progress.state(), ReplicaState::Reconnecting, "nothing was written");
+        progress.applied_transaction(Lsn::new(40), Some(rows(1, 40)));
+        assert!(progress.state() == ReplicaState::Following && !progress.is_unproven());
+        progress.broke_off("no space", FailurePlace::Here);
+        progress.begin_stream(position(50), Lsn::new(50));
+        assert_eq!(progress.state(), ReplicaState::Following, "nothing is missing");
     }
 
     #[test]

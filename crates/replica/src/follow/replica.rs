@@ -14,8 +14,8 @@ use crate::copy::options::CopyProgress;
 use crate::count_note::CountNote;
 use crate::epochs::Epoch;
 use crate::follow::back_off::BackOff;
-use crate::follow::begin::{FoundReplica, NewReplica, find, names, resume};
-use crate::follow::connect::read_position;
+use crate::follow::begin::{FoundReplica, NewReplica, difference, find, names, resume};
+use crate::follow::connect::{check_system, read_position};
 use crate::follow::follower::Follower;
 use crate::follow::options::ReplicaOptions;
 use crate::follow::pause::Pause;
@@ -23,8 +23,11 @@ use crate::follow::progress::{Progress, SourceNames};
 use crate::follow::shared::Shared;
 use crate::follow::watcher::Watcher;
 use crate::lsn::Lsn;
+use crate::mapping::plan::Plan;
 use crate::metrics::ReplicaMetrics;
+use crate::planted::inherited;
 use crate::row_note::WAITING_PREFIX;
+use crate::source::catalogue::Catalogue;
 use crate::source::replica_source::ReplicaSource;
 use crate::status::{ReplicaState, ReplicaStatus};
 use crate::status_file::StatusFile;
@@ -90,7 +93,7 @@ impl Replica {
         told.set_state(ReplicaState::Reconnecting);
         // A damaged note is told when it is needed.
         if let Ok(position) = read_position(&ownership) {
-            told.begin_stream(position, Lsn::ZERO);
+            told.found_note(position);
         }
         let notes = database.snapshot().notes();
         if let Ok(counts) = CountNote::of(&notes) {
@@ -106,16 +109,17 @@ impl Replica {
             followed,
             ownership,
             back_off: BackOff::new(shared.options.intervals.retry, Box::new(random)),
+            timeline: None,
         };
         let watcher = Watcher { shared: Arc::clone(&shared), source: source.another(&own_cancel), file };
         let of_thread = Arc::clone(&shared);
-        let follower = Builder::new().name("replica-follow".to_owned()).spawn(move || {
+        let follower = Builder::new().name("replica-follow".to_owned()).spawn(inherited(move || {
             if catch_unwind(AssertUnwindSafe(|| follower.run())).is_err() {
                 let pause =
                     Pause::new("its thread panicked", "start the replica again, and please report this");
                 of_thread.progress.set_state(pause.into());
             }
-        });
+        }));
         let follower = follower.map_err(|error| failed("start the thread of a replica", error))?;
         let watcher = Builder::new().name("replica-watch".to_owned()).spawn(move || watcher.run(follower));
         let watcher = watcher.map_err(|error| {
@@ -124,6 +128,27 @@ impl Replica {
         })?;
         let source = Mutex::new(source.another(&own_cancel));
         Ok(Self { shared, source, cancel: own_cancel, watcher: Some(watcher) })
+    }
+
+    /// Whether `database` follows a source already: its tables were copied.
+    ///
+    /// # Errors
+    /// `corrupt` if a note cannot be read; `invalid` if another program follows something with the database.
+    pub fn follows(database: &Database) -> Result<bool> {
+        Ok(matches!(find(database)?, FoundReplica::Following(..)))
+    }
+
+    /// Why `database`, if it follows already, does not go on with `source` as `options` say: it follows by another mapping, slot
+    /// or publication, or another source. `None` if it does, or follows nothing.
+    ///
+    /// # Errors
+    /// `corrupt` if a note cannot be read; `invalid` if another program follows something with the database; the source's.
+    pub fn difference(
+        database: &Database,
+        source: &mut dyn ReplicaSource,
+        options: &ReplicaOptions,
+    ) -> Result<Option<String>> {
+        difference(database, source, options)
     }
 
     /// The database.
@@ -139,7 +164,8 @@ impl Replica {
     }
 
     /// Waits until everything of the source up to `position` is here, for `time_max` at most; whether it is. Waits on while the
-    /// source does not answer.
+    /// source does not answer, and until this has compared the source with what the database says: another system, or one
+    /// whose slot is gone, has nothing to wait for.
     ///
     /// # Errors
     /// `invalid`, with cause and remedy, if it is paused before that; `cancelled` if it is stopped.
@@ -153,10 +179,37 @@ impl Replica {
     /// The end of the source's log now. Cost: a connection.
     ///
     /// # Errors
-    /// Those of the source.
+    /// Those of the source. Once the source was compared: `invalid` if what answers now is another one, `busy` if its log ends
+    /// before what is here.
     pub fn source_position(&self) -> Result<Lsn> {
+        // Before the source is asked, whose log grows meanwhile.
+        let compared_end = self.shared.progress.compared_end();
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(source.identity()?.log_end)
+        let identity = source.identity()?;
+        if let Some(here) = compared_end {
+            let followed = self.shared.followed();
+            check_system(&followed.origin, &identity).map_err(|pause| Error::invalid(pause.to_string()))?;
+            if identity.log_end < here {
+                let place = source.place();
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    format!(
+                        "the log of {place} ends at {}, before {here}, which is here: it is in recovery, or was restored to an \
+                         older state, as the replica finds out when it connects again",
+                        identity.log_end
+                    ),
+                ));
+            }
+        }
+        Ok(identity.log_end)
+    }
+
+    /// What rows of `live`, the source's catalogue now, become by the mapping. Columns that rules number are those of the copy.
+    ///
+    /// # Errors
+    /// `invalid` if the mapping does not fit the source any more.
+    pub fn plan(&self, live: &Catalogue) -> Result<Plan> {
+        self.shared.followed().plan_of_all(live).map_err(|pause| Error::invalid(pause.to_string()))
     }
 
     /// The snapshots that stay open, oldest first.

@@ -21,9 +21,10 @@ use crate::apply::bulk_plan::BulkPlan;
 use crate::apply::early_rows::EarlyRows;
 use crate::apply::error::ApplyError;
 use crate::apply::fold::TransactionFold;
-use crate::follow::connect::{ConnectedSource, write_note};
+use crate::follow::connect::{ConnectedSource, note_marks, write_note};
 use crate::follow::early_work::{EarlyWork, OpenRows};
 use crate::follow::failure::FollowFailure;
+use crate::follow::known_marks::KnownMarks;
 use crate::follow::known_translator::KnownTranslator;
 use crate::follow::progress::{CommittedRows, FollowRequest};
 use crate::follow::shared::Shared;
@@ -64,6 +65,8 @@ pub struct Session<'a> {
     timeline: u32,
     /// From where on the slot needs the log, as its note says.
     slot: Option<Lsn>,
+    /// What the watcher sees.
+    marks: KnownMarks,
     /// A position beyond the note before which there is nothing for us.
     idle: Option<Lsn>,
     noted_at: Instant,
@@ -111,6 +114,7 @@ impl<'a> Session<'a> {
             position: connected.position,
             timeline: connected.identity.timeline,
             slot: None,
+            marks: shared.followed().marks,
             idle: None,
             noted_at: now,
             counted_at: now,
@@ -122,7 +126,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Goes on until the stream ends; why it did, and whether anything came.
+    /// Goes on until the stream ends; why it did, and whether anything came that could be written.
     pub fn run(mut self) -> (FollowFailure, bool) {
         let failure = loop {
             if let Err(failure) = self.step() {
@@ -130,7 +134,8 @@ impl<'a> Session<'a> {
             }
         };
         self.count();
-        let (shared, has_received) = (self.shared, self.has_received);
+        let has_received = self.has_received && !self.shared.progress.is_unproven();
+        let shared = self.shared;
         // A source that is gone cannot be told; whatever else ended this, it hears how far we are.
         if !matches!(failure, FollowFailure::Source(_))
             && let Err(error) = self.end()
@@ -152,7 +157,10 @@ impl<'a> Session<'a> {
         if self.is_held {
             progress.sleep(POLL_INTERVAL);
         } else {
-            self.read();
+            // Whose messages are held until it is applied; others would come on top.
+            if self.early_transaction.is_none() {
+                self.read();
+            }
             let began = Instant::now();
             let translated = self.pipeline.take_next()?;
             if translated.is_some() {
@@ -179,6 +187,7 @@ impl<'a> Session<'a> {
         if self.counted_at.elapsed() >= COUNT_INTERVAL {
             self.count();
             self.note_slot()?;
+            note_marks(&self.marks, self.ownership)?;
         }
         self.confirm();
         Ok(())
@@ -304,6 +313,9 @@ impl<'a> Session<'a> {
                     let applied = self.applier.apply_early(self.ownership, *early, &position);
                     if let Some(applied) = applied.map_err(|error| self.not_applied(error, end))? {
                         self.shared.progress.metrics.early(EarlyStep::Loaded);
+                        if applied.figures.vertices_changed > 0 {
+                            self.shared.progress.metrics.early(EarlyStep::Changed);
+                        }
                         self.applied(end, position, &applied);
                         return Ok(());
                     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::follow::connect::{Followed, SourceLook};
 use crate::follow::failure::{FollowFailure, NextStep};
 use crate::follow::progress::FollowRequest;
 use crate::follow::shared::Shared;
@@ -110,13 +111,18 @@ impl Watcher {
         if progress.state() != ReplicaState::Following {
             return;
         }
-        let request = match self.compare() {
-            Ok(false) => return,
-            Ok(true) => FollowRequest::LookAgain,
-            Err(failure) => match failure.next_step() {
-                NextStep::Pause(pause) => FollowRequest::Pause(pause),
+        let request = match self.compare(&followed) {
+            Ok(look) => {
+                look.unanswered.iter().for_each(|question| progress.note_error(question));
+                if look.known == followed.note.catalogue {
+                    return;
+                }
+                FollowRequest::LookAgain
+            }
+            Err(failure) => match failure.next_step(true) {
+                NextStep::Pause(pause) | NextStep::PauseUnlessCatalogue(pause) => FollowRequest::Pause(pause),
                 NextStep::TryAgain(error) => return progress.note_error(&error),
-                NextStep::LookAgain | NextStep::LearnColumns(_) | NextStep::Stop => return,
+                NextStep::LookAgain | NextStep::LearnColumns { .. } | NextStep::Stop => return,
             },
         };
         // The follower may know more by now than when the catalogue was read.
@@ -125,11 +131,8 @@ impl Watcher {
         }
     }
 
-    /// Whether the source has more than is known of it, and than the stream will say.
-    fn compare(&mut self) -> Result<bool, FollowFailure> {
-        let followed = self.shared.followed();
+    fn compare(&mut self, followed: &Followed) -> Result<SourceLook, FollowFailure> {
         let plan = followed.plan()?;
-        let live = self.source.catalogue()?;
-        Ok(followed.compare(&mut *self.source, &live, &plan)? != followed.note.catalogue)
+        followed.look(&mut *self.source, &plan)
     }
 }

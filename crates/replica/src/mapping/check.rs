@@ -9,6 +9,8 @@
 //! | a foreign key that isn't validated | its edges may have to wait for their ends |
 //! | child tables, which inherit from a table and are no partitions | the copy would have their rows, and the stream sends them as the children's |
 //! | row-level security that may hide rows of a table from the role | the graph would lack them |
+//! | columns that the role may not read | nothing begins |
+//! | the encoding SQL_ASCII, which takes any bytes | a text that is not UTF-8 is a pause |
 //! | tables that belong to other roles, and no publication of them | nothing begins: only their owner can make it |
 //! | rights, settings and publications that lack something | nothing begins, or changes are missing |
 
@@ -97,7 +99,7 @@ pub fn check(
     for planned in &plan.tables {
         let Some(table) = catalogue.table_of(planned.table) else { continue };
         let rule = first_rule(planned, rules);
-        if let Some(missing) = missing_right(table, &server.role) {
+        if let Some(missing) = missing_right(planned, table, &server.role) {
             findings.push(Finding::error(rule.blame("table", missing.cause), Some(missing.remedy)));
         }
         if let Some(remedy) = disinherit_sql(table) {
@@ -156,6 +158,14 @@ fn of_server(server: &ServerState) -> Vec<Finding> {
             Some(format!("ALTER ROLE {} REPLICATION", sql_identifier(&server.role))),
         ));
     }
+    if server.encoding == "SQL_ASCII" {
+        let cause = format!(
+            "the encoding of {} is SQL_ASCII, which takes any bytes: a text that is not UTF-8 pauses the replica, and the tables \
+             have to be copied anew when it is mended",
+            server.database
+        );
+        findings.push(Finding::warning(cause, None));
+    }
     findings
 }
 
@@ -173,12 +183,7 @@ fn of_publication(
         plan.tables.iter().find(|table| *table.schema == *key.0 && *table.name == *key.1)
     };
     for problem in publication_problems(catalogue, publication, &tables) {
-        let remedy = problem.remedy();
-        let text = problem.to_string();
-        let cause = remedy
-            .as_ref()
-            .and_then(|remedy| text.strip_suffix(remedy.as_str())?.strip_suffix("; "))
-            .unwrap_or(&text);
+        let (cause, remedy) = (problem.cause(), problem.remedy());
         let finding = match &problem {
             PublicationProblem::Missing { .. } => {
                 let owned_by_others: Vec<String> = plan
@@ -202,6 +207,18 @@ fn of_publication(
                     let cause =
                         format!("the role {} may not make a publication in {}", server.role, server.database);
                     let remedy = format!("GRANT CREATE ON DATABASE {database} TO {role}");
+                    findings.push(Finding::error(cause, Some(remedy)));
+                }
+                if server.is_read_only {
+                    let (database, role) = (sql_identifier(&server.database), sql_identifier(&server.role));
+                    let cause = format!(
+                        "default_transaction_read_only is on, so that the role {} may not make a publication in {}",
+                        server.role, server.database
+                    );
+                    // What is set for a role in a database goes before all that is set elsewhere.
+                    let remedy = format!(
+                        "ALTER ROLE {role} IN DATABASE {database} SET default_transaction_read_only = off"
+                    );
                     findings.push(Finding::error(cause, Some(remedy)));
                 }
                 Finding::warning(cause, remedy)
@@ -241,7 +258,7 @@ fn of_publication(
     }
 }
 
-/// A right that a role lacks to read all rows of a table.
+/// A right that a role lacks to read all that the rules need of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MissingRight {
     /// What it may not do.
@@ -250,15 +267,37 @@ pub struct MissingRight {
     pub remedy: String,
 }
 
-/// What keeps `role`, by which the catalogue of `table` was read, from reading all of its rows.
-#[must_use]
-pub fn missing_right(table: &Table, role: &str) -> Option<MissingRight> {
+/// What keeps `role`, by which `catalogue` was read, from reading all rows of the tables of `plan`, a right for each table.
+pub fn missing_rights<'a>(
+    plan: &'a Plan,
+    catalogue: &'a Catalogue,
+    role: &'a str,
+) -> impl Iterator<Item = MissingRight> + 'a {
+    plan.tables
+        .iter()
+        .filter_map(move |planned| missing_right(planned, catalogue.table_of(planned.table)?, role))
+}
+
+fn missing_right(planned: &TablePlan, table: &Table, role: &str) -> Option<MissingRight> {
     let (quoted, name) = (sql_identifier(role), sql_name(table));
     if !table.rights.may_read {
         let schema = sql_identifier(&table.schema);
         return Some(MissingRight {
             cause: format!("{role} may not read {}", display_name(table)),
             remedy: format!("GRANT USAGE ON SCHEMA {schema} TO {quoted}; GRANT SELECT ON {name} TO {quoted}"),
+        });
+    }
+    let unreadable = |name: &&str| contains(&table.rights.unreadable_columns, name);
+    let columns: Vec<&str> = planned.columns.iter().map(|column| &*column.name).filter(unreadable).collect();
+    if !columns.is_empty() {
+        let grants: Vec<String> = columns.iter().map(|column| sql_identifier(column)).collect();
+        return Some(MissingRight {
+            cause: format!(
+                "{role} may not read {} of {}: grant it, or leave what becomes a property out by `ignore`",
+                columns.join(", "),
+                display_name(table)
+            ),
+            remedy: format!("GRANT SELECT ({}) ON {name} TO {quoted}", grants.join(", ")),
         });
     }
     table.rights.hides_rows.then(|| MissingRight {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a primary key | vertices, labelled by the table's name: `order_item` is `OrderItem` |
 //! | each foreign key of it to such a table | an edge, typed by its column: `customer_id` is `CUSTOMER` |
-//! | a primary key that consists of two foreign keys, no other one, and nobody refers to it | an edge, typed by the table's name |
+//! | a primary key that consists of two foreign keys to such tables, no other one, and nobody refers to it | an edge, typed by the table's name |
 //! | a partitioned table | the same, by its root |
 //! | no primary key | nothing; a comment says so |
 //!
@@ -45,7 +45,14 @@ pub fn propose(catalogue: &Catalogue) -> Result<String> {
     }
     let referred: BTreeSet<Oid> =
         scopes.iter().flat_map(|scope| &scope.foreign_keys).map(|key| key.target.id).collect();
-    let is_join = |scope: &TableScope<'_>| !referred.contains(&scope.table.id) && join_ends(scope).is_some();
+    let becomes_vertices: BTreeSet<Oid> = keyed.iter().map(|scope| scope.table.id).collect();
+    // A row that ends at a table without vertices is no edge.
+    let has_ends = |ends: [&ForeignKeyScope<'_>; 2]| {
+        ends.iter().all(|key| becomes_vertices.contains(&key.target.id) && refers_to_id(key))
+    };
+    let is_join = |scope: &TableScope<'_>| {
+        !referred.contains(&scope.table.id) && join_ends(scope).is_some_and(has_ends)
+    };
     let mut proposer = Proposer { labels: BTreeMap::new() };
     // Tables of other schemas get another name, if two have one.
     let mut by_schema = keyed.clone();
@@ -56,14 +63,12 @@ pub fn propose(catalogue: &Catalogue) -> Result<String> {
     }
     let mut proposals: Vec<TableProposal> = Vec::new();
     for scope in keyed {
-        // A row that ends at a table without vertices is no edge.
         let join = join_ends(scope).filter(|_| is_join(scope)).and_then(|[start, end]| {
             Some([(start, proposer.label_of(start)?), (end, proposer.label_of(end)?)])
         });
         proposals.push(match join {
             Some(ends) => proposer.edge(scope, ends),
-            None if proposer.labels.contains_key(&scope.table.id) => proposer.vertex(scope),
-            None => continue,
+            None => proposer.vertex(scope),
         });
     }
     // Vertices first, as edges name their labels.
@@ -93,10 +98,18 @@ fn join_ends<'a, 'b>(scope: &'b TableScope<'a>) -> Option<[&'b ForeignKeyScope<'
     let id = id_of(scope)?;
     let [one, other] = &scope.foreign_keys[..] else { return None };
     let both: Vec<usize> = one.columns.iter().chain(&other.columns).copied().collect();
-    if !same_columns(&both, &id) {
+    if !(same_columns(&both, &id) && one.has_one_text && other.has_one_text) {
         return None;
     }
     Some(if one.columns.contains(&id[0]) { [one, other] } else { [other, one] })
+}
+
+/// Whether `key` refers to the primary key of its table.
+fn refers_to_id(key: &ForeignKeyScope<'_>) -> bool {
+    key.target.primary_key.as_ref().is_some_and(|id| {
+        id.columns.len() == key.target_columns.len()
+            && id.columns.iter().all(|name| key.target_columns.contains(&&**name))
+    })
 }
 
 struct Proposer {
@@ -118,10 +131,7 @@ impl Proposer {
 
     /// The label that `key` refers to, if it refers to the id of its vertices.
     fn label_of(&self, key: &ForeignKeyScope<'_>) -> Option<&str> {
-        let id = &key.target.primary_key.as_ref()?.columns;
-        let is_id = id.len() == key.target_columns.len()
-            && id.iter().all(|name| key.target_columns.contains(&&**name));
-        self.labels.get(&key.target.id).filter(|_| is_id).map(String::as_str)
+        self.labels.get(&key.target.id).filter(|_| refers_to_id(key)).map(String::as_str)
     }
 
     fn edge(&self, scope: &TableScope<'_>, ends: [(&ForeignKeyScope<'_>, &str); 2]) -> TableProposal {
@@ -138,11 +148,20 @@ impl Proposer {
         let mut edges: Vec<ForeignKeyRule> = Vec::new();
         for key in &scope.foreign_keys {
             let names = scope.names(&key.columns);
-            let Some(label) = self.label_of(key) else {
-                let target = display_name(key.target);
+            let target = display_name(key.target);
+            if !key.has_one_text {
                 notes.push(format!(
-                    "{names} refers to {target}, but not to the id of vertices: it stays a property"
+                    "{names} refers to {target} by a type or a collation that takes different texts for equal: it stays a property"
                 ));
+                continue;
+            }
+            let Some(label) = self.label_of(key) else {
+                notes.push(match self.labels.contains_key(&key.target.id) {
+                    true => format!(
+                        "{names} refers to {target}, but not to the id of vertices: it stays a property"
+                    ),
+                    false => format!("{names} refers to {target}, which has no rule: it stays a property"),
+                });
                 continue;
             };
             let edge_type = match &key.columns[..] {

@@ -16,7 +16,7 @@ use crate::mapping::plan::{
 };
 use crate::mapping::problem::{Fault, MappingProblems};
 use crate::mapping::row_properties::{different_names, properties, property, property_name};
-use crate::mapping::scope::{TableScope, find_table, same_columns};
+use crate::mapping::scope::{TableScope, display_type, find_table, same_columns};
 use crate::mapping::sql_name::display_name;
 use crate::mapping::used_columns::keep_used_columns;
 use crate::pgoutput::relation::Oid;
@@ -31,8 +31,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A label, and what identifies its vertices.
 struct LabelScope<'a> {
     rule: usize,
-    table: Oid,
-    /// The columns of the id, in the label's own table.
+    /// The label's own table.
+    scope: &'a TableScope<'a>,
+    /// The columns of the id.
     id: Vec<usize>,
     key: KeyPlan,
     names: Vec<&'a str>,
@@ -134,7 +135,7 @@ impl<'a> Resolver<'a> {
         let key = key_plan(scope, &self.rules[rule], &id)?;
         let names = id.iter().map(|column| &*scope.columns[*column].column.name).collect();
         let has_condition = self.rules[rule].condition.is_some();
-        self.labels.insert(label, LabelScope { rule, table: scope.table.id, id, key, names, has_condition });
+        self.labels.insert(label, LabelScope { rule, scope, id, key, names, has_condition });
         Ok(())
     }
 
@@ -327,7 +328,8 @@ impl<'a> Resolver<'a> {
         let label = match (&end.space, foreign) {
             (Some(space), _) => space.as_str(),
             (None, Some(foreign)) if is_only_key => {
-                let mut labels = self.labels.iter().filter(|(_, label)| label.table == foreign.target.id);
+                let mut labels =
+                    self.labels.iter().filter(|(_, label)| label.scope.table.id == foreign.target.id);
                 let target = display_name(foreign.target);
                 match (labels.next(), labels.next()) {
                     (Some((label, _)), None) => *label,
@@ -367,9 +369,24 @@ impl<'a> Resolver<'a> {
             let id = target.names.join(", ");
             return Err(fault(format!("[{names}] can't refer to {label}, which is identified by [{id}]")));
         }
+        let own = columns.iter().map(|column| (scope, *column));
+        for (scope, column) in own.chain(target.id.iter().map(|column| (target.scope, *column))) {
+            let known = &scope.columns[column];
+            if !known.has_one_text {
+                let why = format!(
+                    "column {} of {} is {}, of which PostgreSQL takes different texts for equal, by rules unknown here: edges would \
+                     miss their ends. Let them refer to another unique key of {label}, by its `id`, or give the column another type \
+                     or collation",
+                    known.column.name,
+                    display_name(scope.table),
+                    display_type(known.column)
+                );
+                return Err(fault(why));
+            }
+        }
         let mut is_promised = false;
         for foreign in scope.foreign_keys.iter().filter(|foreign| same_columns(&foreign.columns, &columns)) {
-            if foreign.target.id != target.table {
+            if foreign.target.id != target.scope.table.id {
                 continue;
             }
             // What the key says of each column, in the order of the rule's columns.

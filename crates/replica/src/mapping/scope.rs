@@ -7,7 +7,7 @@ use crate::mapping::filter::operand::OperandType;
 use crate::mapping::property::PropertyForm;
 use crate::mapping::sql_name::{display_name, name_parts};
 use crate::pgoutput::relation::Oid;
-use crate::source::catalogue::{Catalogue, Column, Table, TypeKind};
+use crate::source::catalogue::{Catalogue, Column, Table, TypeEntry, TypeKind};
 use crate::value::column_type::ColumnType;
 use evergraph_files::import::mapping::rule::ColumnName;
 use evergraph_graph::nearest::did_you_mean;
@@ -21,6 +21,10 @@ const INLINE_BYTES_MAX: usize = 24;
 
 /// The number of `char(n)`.
 const PADDED_TEXT: Oid = 1042;
+/// The number of `jsonb`, for which 1 and 1.0 are equal.
+const JSONB: Oid = 3802;
+/// The type of an extension for which letters in either case are equal.
+const CASELESS_TEXT: &str = "citext";
 
 /// A table, as rules see it.
 #[derive(Debug)]
@@ -48,6 +52,8 @@ pub struct ColumnScope<'a> {
     pub is_padded: bool,
     /// Whether its values may be stored outside the row (TOAST).
     pub may_be_unchanged: bool,
+    /// See [`has_one_text`].
+    pub has_one_text: bool,
 }
 
 /// A foreign key, as rules see it.
@@ -61,6 +67,8 @@ pub struct ForeignKeyScope<'a> {
     pub target_columns: Vec<&'a str>,
     /// Whether it holds for all rows: it is validated, and no partition lacks it.
     pub is_promised: bool,
+    /// Whether equal values on both sides have one text: see [`has_one_text`].
+    pub has_one_text: bool,
 }
 
 /// The table that is called `name`, or `schema.name`; names may be in double quotes.
@@ -165,7 +173,11 @@ impl<'a> TableScope<'a> {
                     }
                     None => {
                         let is_promised = key.is_validated;
-                        let scope = ForeignKeyScope { columns, target, target_columns, is_promised };
+                        let own = columns.iter().map(|column| self.columns[*column].column);
+                        let others = target_columns.iter().filter_map(|name| target.column(name));
+                        let has_one_text = own.chain(others).all(|column| has_one_text(catalogue, column));
+                        let scope =
+                            ForeignKeyScope { columns, target, target_columns, is_promised, has_one_text };
                         keys.push((scope, if is_root { leaves.len() } else { 1 }));
                     }
                 }
@@ -260,9 +272,10 @@ impl<'a> ColumnScope<'a> {
         let operand_type = operand_type(catalogue, base, column);
         Ok(Self {
             column,
-            is_json: matches!(base, 114 | 3802),
+            is_json: matches!(base, 114 | JSONB),
             is_padded: base == PADDED_TEXT,
             may_be_unchanged: may_be_unchanged(&column_type, &operand_type, base, &column.type_name),
+            has_one_text: has_one_text(catalogue, column),
             column_type,
             operand_type,
         })
@@ -298,6 +311,28 @@ impl<'a> ColumnScope<'a> {
     }
 }
 
+/// Whether equal values of a column have one text. Not so by a collation that is not deterministic, of `citext`, of `jsonb`, and
+/// of what consists of values of other types; other types of extensions are trusted to. Numbers and lists are not asked for: no
+/// key takes those that have several texts.
+#[must_use]
+pub fn has_one_text(catalogue: &Catalogue, column: &Column) -> bool {
+    let base = base_type(catalogue, column.type_id);
+    let has_other_rules = match catalogue.types.get(base) {
+        Some(TypeEntry { kind: TypeKind::Base, name }) => base == JSONB || &**name == CASELESS_TEXT,
+        Some(TypeEntry { kind: TypeKind::Other, .. }) => true,
+        _ => base == JSONB,
+    };
+    !column.is_nondeterministic && !has_other_rules
+}
+
+/// The column's type, with its collation if that is a special one, for people.
+#[must_use]
+pub fn display_type(column: &Column) -> String {
+    let collation =
+        if column.is_nondeterministic { " with a collation that is not deterministic" } else { "" };
+    format!("{}{collation}", column.type_name)
+}
+
 /// The type that a domain is over, or `oid` itself.
 fn base_type(catalogue: &Catalogue, oid: Oid) -> Oid {
     let mut base = oid;
@@ -311,6 +346,9 @@ fn base_type(catalogue: &Catalogue, oid: Oid) -> Oid {
 }
 
 fn operand_type(catalogue: &Catalogue, base: Oid, column: &Column) -> OperandType {
+    if column.is_nondeterministic {
+        return OperandType::Other(display_type(column).into());
+    }
     match base {
         16 => OperandType::Bool,
         17 => OperandType::Bytes,

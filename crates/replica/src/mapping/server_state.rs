@@ -25,6 +25,10 @@ pub struct ServerState {
     pub may_create: bool,
     /// Whether the server follows another one.
     pub is_standby: bool,
+    /// The database's encoding, such as `UTF8`.
+    pub encoding: String,
+    /// Whether the role's transactions write nothing unless they say that they do.
+    pub is_read_only: bool,
 }
 
 impl ServerState {
@@ -33,7 +37,8 @@ impl ServerState {
         current_setting('max_replication_slots'), (SELECT count(*) FROM pg_replication_slots), \
         current_setting('max_wal_senders'), (SELECT count(*) FROM pg_stat_replication), \
         current_user, current_database(), r.rolreplication OR r.rolsuper, \
-        has_database_privilege(current_database(), 'CREATE'), pg_is_in_recovery() \
+        has_database_privilege(current_database(), 'CREATE'), pg_is_in_recovery(), \
+        current_setting('server_encoding'), current_setting('default_transaction_read_only')::boolean \
         FROM pg_roles r WHERE r.rolname = current_user";
 
     /// Reads the row of [`Self::QUERY`]; `None` if it is none.
@@ -58,6 +63,8 @@ impl ServerState {
             may_replicate: truth(8)?,
             may_create: truth(9)?,
             is_standby: truth(10)?,
+            encoding: text(11)?,
+            is_read_only: truth(12)?,
         })
     }
 }

@@ -168,19 +168,23 @@ pub enum TransactionEdge {
     Beginning,
     /// A block ends, or a transaction is rolled back.
     Pause,
-    /// A transaction commits.
-    End,
+    /// A transaction commits, at the time that its message ends with.
+    End(PostgresTime),
 }
 
 impl TransactionEdge {
-    /// What the message's letter says.
+    /// What the message's letter says; `None` of one too short for what it says, too: who decodes it tells that.
     #[must_use]
     #[inline]
     pub fn of(message: &[u8]) -> Option<Self> {
-        match message.first()? {
+        let (letter, rest) = message.split_first()?;
+        match letter {
             b'B' | b'S' => Some(Self::Beginning),
             b'E' | b'A' => Some(Self::Pause),
-            b'C' | b'c' => Some(Self::End),
+            b'C' | b'c' => {
+                let time = rest.last_chunk().map(|time| i64::from_be_bytes(*time))?;
+                Some(Self::End(PostgresTime::new(time)))
+            }
             _ => None,
         }
     }
@@ -210,14 +214,15 @@ mod tests {
     #[test]
     fn a_letter_says_where_a_message_stands_in_its_transaction() {
         let edges = |letters: &[u8]| -> Vec<_> {
-            letters.iter().map(|letter| TransactionEdge::of(&[*letter, 0])).collect()
+            letters.iter().map(|letter| TransactionEdge::of(&[*letter, 9, 0, 0, 0, 0, 0, 0, 1, 2])).collect()
         };
         use TransactionEdge::{Beginning, End, Pause};
-        assert_eq!(edges(b"BIC"), [Some(Beginning), None, Some(End)]);
+        let end = End(PostgresTime::new(0x102));
+        assert_eq!(edges(b"BIC"), [Some(Beginning), None, Some(end)]);
         assert_eq!(
             edges(b"SRUDTEAc"),
-            [Some(Beginning), None, None, None, None, Some(Pause), Some(Pause), Some(End)]
+            [Some(Beginning), None, None, None, None, Some(Pause), Some(Pause), Some(end)]
         );
-        assert_eq!(TransactionEdge::of(b""), None);
+        assert_eq!((TransactionEdge::of(b""), TransactionEdge::of(b"C\0\0\0\0\0\0\0")), (None, None));
     }
 }

@@ -37,8 +37,8 @@ pub enum Change<'a> {
         /// The message.
         bytes: &'a [u8],
     },
-    /// Everything before `log_end` that concerns this stream was sent. With no transaction under way, this may be confirmed:
-    /// else a quiet table keeps the log of a busy neighbour.
+    /// Every commit before `log_end` that concerns this stream was sent. Outside of whole transactions and of blocks this may be
+    /// confirmed: else a quiet table keeps the log of a busy neighbour.
     Keepalive {
         /// The position.
         log_end: Lsn,

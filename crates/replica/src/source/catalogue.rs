@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use crate::pgoutput::relation::{Oid, RelationIdentity};
+use crate::source::catalogue_marks::CatalogueMarks;
 use crate::value::column_type::ColumnType;
 
 /// Domains over domains, and arrays of them: no schema is nested so deep, and a source that says so lies.
@@ -22,6 +23,8 @@ pub struct Catalogue {
     pub types: Types,
     /// The publications, by name.
     pub publications: Vec<Publication>,
+    /// What shows changes that leave all of this as it was.
+    pub marks: CatalogueMarks,
 }
 
 impl Catalogue {
@@ -79,10 +82,12 @@ pub struct Table {
 }
 
 /// What the role that reads a catalogue may do with a table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TableRights {
-    /// Whether it may read the table.
+    /// Whether it may read the table, or some of its columns.
     pub may_read: bool,
+    /// The columns that it may not read, if it may read others.
+    pub unreadable_columns: Vec<Box<str>>,
     /// Whether it may put the table into a publication: it has the rights of the owner, or is a superuser.
     pub may_publish: bool,
     /// Whether policies of row-level security may hide rows from it.
@@ -92,7 +97,7 @@ pub struct TableRights {
 impl Default for TableRights {
     /// All rights, and no hidden rows.
     fn default() -> Self {
-        Self { may_read: true, may_publish: true, hides_rows: false }
+        Self { may_read: true, unreadable_columns: Vec::new(), may_publish: true, hides_rows: false }
     }
 }
 
@@ -133,6 +138,8 @@ pub struct Column {
     pub is_nullable: bool,
     /// Whether it is computed from others: such a column is not in the stream (PostgreSQL 17 and older).
     pub is_generated: bool,
+    /// Whether its collation takes different texts for equal (`deterministic = false`).
+    pub is_nondeterministic: bool,
 }
 
 /// A primary or unique key.

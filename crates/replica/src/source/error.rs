@@ -66,6 +66,9 @@ pub enum SourceError {
     /// The request, or the source's configuration, must be mended first: the text says how.
     #[error("{0}")]
     Invalid(String),
+    /// A certificate is not accepted: the server's here, or ours there.
+    #[error("{0}")]
+    Untrusted(String),
     /// This machine refused, not the source: its disk is full, or a temporary file cannot be written or read.
     #[error("{0}")]
     Local(Error),
@@ -99,6 +102,19 @@ impl SourceError {
         }
     }
 
+    /// Whether the server refuses the log-in, or one of the two the other's certificate. Where the same was accepted before, somebody
+    /// may be changing a password or a certificate, or keeps everybody out for a while.
+    #[must_use]
+    pub fn is_refused_log_in(&self) -> bool {
+        match self {
+            Self::Server { error, .. } => error.is("28"),
+            Self::Untrusted(_) => true,
+            // By TLS 1.3 a client hears only afterwards that its certificate is not accepted.
+            Self::Io { error, .. } => error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()),
+            _ => false,
+        }
+    }
+
     /// What a user can do about it.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -109,7 +125,9 @@ impl SourceError {
                 ErrorKind::NotFound
             }
             Self::Server { error, .. } if error.is("08") || error.is("57") => ErrorKind::Io,
-            Self::Server { .. } | Self::Invalid(_) | Self::Wire { .. } => ErrorKind::Invalid,
+            Self::Server { .. } | Self::Invalid(_) | Self::Untrusted(_) | Self::Wire { .. } => {
+                ErrorKind::Invalid
+            }
             Self::Damaged { .. } => ErrorKind::Corrupt,
             Self::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => ErrorKind::NotFound,
             Self::Io { .. } => ErrorKind::Io,

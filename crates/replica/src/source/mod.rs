@@ -9,6 +9,7 @@
 
 pub mod batch;
 pub mod catalogue;
+pub mod catalogue_marks;
 pub mod contract;
 pub mod error;
 pub mod postgres;

@@ -74,11 +74,16 @@ pub trait ReplicaSource: Source {
     /// Those of `columns` of `table` that rows from before the column have a value in, of which the stream said nothing: by a
     /// default, or counted by the server.
     ///
-    /// Cost: up to one pass over the table for each that has a default; if that takes too long, the column counts as one.
+    /// Cost: up to one pass over the table for each that may have got one; if that takes too long, the column counts as one.
     ///
     /// # Errors
     /// If it cannot be asked.
-    fn filled_columns(&mut self, table: Oid, columns: &[Box<str>]) -> SourceResult<Vec<String>>;
+    fn filled_columns(
+        &mut self,
+        table: Oid,
+        columns: &[Box<str>],
+        rewrite: TableRewrite,
+    ) -> SourceResult<Vec<String>>;
 
     /// How the partition `partition` came to be one; `None` if it is gone.
     ///
@@ -87,13 +92,28 @@ pub trait ReplicaSource: Source {
     fn partition_origin(&mut self, partition: Oid) -> SourceResult<Option<PartitionOrigin>>;
 }
 
+/// Whether a source may have written the rows of a table anew since somebody looked at its columns, with values in those that are
+/// new.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TableRewrite {
+    /// It did not: a default that the catalogue keeps may show values in rows from before, and nothing else.
+    None,
+    /// It may have.
+    Possible,
+    /// Nobody looked.
+    Unknown,
+}
+
 /// How a table came to be a partition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PartitionOrigin {
-    /// It was made as one: all its rows came through the table that it is a part of.
+    /// It was made as one, or was empty when its own transaction attached it: all its rows came through the table that it is a
+    /// part of.
     Created,
     /// It was attached, with rows of which the stream said nothing.
     Attached,
+    /// Nobody can say at present: the table is locked, or its rows may not be read.
+    Unknown,
 }
 
 /// A slot that was made, and the snapshot of its first position: rows that the stream will not send are in it. The snapshot

@@ -21,7 +21,7 @@ use crate::source::batch::{BATCH_BYTES, ChangeBatch, RowBatch};
 use crate::source::catalogue::{Catalogue, Operations, Publication, PublishedTable};
 use crate::source::contract::{ChangeStream, CopyRequest, RowStream, Source, SourceIdentity, StreamRequest};
 use crate::source::error::{SourceError, SourceResult};
-use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use crate::source::slot_state::{PLUGIN, SlotState};
 use crate::source::table_cuts::{CutRules, TableCuts};
 use crate::wire::server_error::ServerError;
@@ -85,6 +85,8 @@ struct Slot {
     saved: Lsn,
     /// Every position that was confirmed, in order.
     confirmations: Vec<Lsn>,
+    /// What it says of new partitions; that they were attached, unless somebody chose.
+    partition_origin: Option<PartitionOrigin>,
 }
 
 impl ScriptedSource {
@@ -122,6 +124,11 @@ impl ScriptedSource {
     /// Appends steps, for streams that have come to the end of the script.
     pub fn go_on(&self, steps: impl IntoIterator<Item = ScriptStep>) {
         lock(&self.slot).steps.extend(steps);
+    }
+
+    /// Says `origin` of each new partition from here on.
+    pub fn say_of_partitions(&self, origin: PartitionOrigin) {
+        lock(&self.slot).partition_origin = Some(origin);
     }
 
     /// Steps that no stream has come to.
@@ -313,6 +320,8 @@ impl ReplicaSource for ScriptedSource {
             may_replicate: true,
             may_create: true,
             is_standby: false,
+            encoding: "UTF8".into(),
+            is_read_only: false,
         })
     }
 
@@ -384,12 +393,12 @@ impl ReplicaSource for ScriptedSource {
         Ok(None)
     }
 
-    fn filled_columns(&mut self, _: Oid, _: &[Box<str>]) -> SourceResult<Vec<String>> {
+    fn filled_columns(&mut self, _: Oid, _: &[Box<str>], _: TableRewrite) -> SourceResult<Vec<String>> {
         Ok(Vec::new())
     }
 
     fn partition_origin(&mut self, _: Oid) -> SourceResult<Option<PartitionOrigin>> {
-        Ok(Some(PartitionOrigin::Attached))
+        Ok(Some(lock(&self.slot).partition_origin.unwrap_or(PartitionOrigin::Attached)))
     }
 }
 

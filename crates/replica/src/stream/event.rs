@@ -10,8 +10,8 @@ pub enum StreamEvent {
     /// A transaction committed. The source may send it again on another connection: whoever applies it compares its end with
     /// the position that was reached.
     Transaction(CommittedTransaction),
-    /// No transaction is under way, and the source has nothing before `position` that this stream does not have: the position
-    /// may be confirmed when all transactions before this event are durable.
+    /// The source has no commit before `position` that this stream did not send: the position may be confirmed when all
+    /// transactions before this event are durable. Transactions that are streamed may be open, and commit behind it.
     Idle {
         /// The position.
         position: Lsn,

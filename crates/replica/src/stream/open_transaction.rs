@@ -27,6 +27,7 @@ use evergraph_graph::error::Result;
 use crate::pgoutput::decoder::Block;
 use crate::pgoutput::message::Xid;
 use crate::pgoutput::relation::Relation;
+use crate::planted::{Bug, planted};
 use crate::stream::finished_piece::{Description, FinishedPiece};
 use crate::stream::piece::{PIECE_BYTES, PieceMessages};
 use crate::stream::stored_messages::{PURPOSE, StoredMessages};
@@ -175,7 +176,7 @@ impl OpenTransaction {
         let mut next = self.newest_runs.remove(&subtransaction);
         while let Some(run) = next.and_then(|number| self.runs.get_mut(number)) {
             run.is_dropped = true;
-            if run.piece < early_pieces {
+            if run.piece < early_pieces && !planted(Bug::EarlyRollbackIgnored) {
                 self.early = EarlyState::Void;
             }
             next = run.previous;

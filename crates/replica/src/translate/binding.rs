@@ -27,11 +27,15 @@ pub(super) struct TableBinding {
 }
 
 impl TableBinding {
-    /// Binds `plan` to `relation`.
+    /// Binds `plan` to `relation`. Columns of the plan that `may_lack` names may be missing: they are null in its rows.
     ///
     /// # Errors
     /// [`Drift`] if the table isn't what the plan was made for.
-    pub(super) fn new(plan: &TablePlan, relation: &Relation) -> Result<Self, Drift> {
+    pub(super) fn new(
+        plan: &TablePlan,
+        relation: &Relation,
+        may_lack: impl Fn(usize) -> bool,
+    ) -> Result<Self, Drift> {
         let drift = |column: Option<&str>, cause: String, remedy: String| Drift {
             table: display_table(&plan.schema, &plan.name),
             column: column.map(str::to_owned),
@@ -43,7 +47,7 @@ impl TableBinding {
             return Err(drift(
                 None,
                 format!("is called {new_name} now"),
-                format!("name it so in the mapping, and {RESYNC}; or rename it back"),
+                format!("name it so in the mapping, and {RESYNC}"),
             ));
         }
         let is_full = relation.identity == RelationIdentity::Full;
@@ -52,12 +56,16 @@ impl TableBinding {
         for (index, planned) in plan.columns.iter().enumerate() {
             let name = &*planned.name;
             let Some(place) = relation.columns.iter().position(|column| *column.name == *name) else {
+                if may_lack(index) {
+                    is_key.push(is_full);
+                    continue;
+                }
                 let cause =
                     "was dropped, renamed, or taken out of the publication, and rules need it".to_owned();
                 return Err(drift(
                     Some(name),
                     cause,
-                    format!("bring it back, or change the mapping and {RESYNC}"),
+                    format!("change the mapping or the publication, and {RESYNC}"),
                 ));
             };
             let column = &relation.columns[place];
@@ -85,6 +93,11 @@ impl TableBinding {
             return Err(drift(Some(name), cause.to_owned(), remedy));
         }
         Ok(Self { columns, is_key, is_full })
+    }
+
+    /// Whether rows have the plan's column `index`.
+    pub(super) fn has(&self, index: usize) -> bool {
+        self.columns.contains(&Some(index))
     }
 
     /// How many columns a row has.

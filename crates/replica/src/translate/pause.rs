@@ -29,6 +29,8 @@ pub enum Recovery {
     Restart,
     /// By a new copy: the change that comes again is the same, or the rows from before it are others.
     Resync,
+    /// By a new copy: the graph is not what the source's rows were, for which the source's catalogue may have a reason.
+    ResyncParted,
 }
 
 /// A table that is no longer what the mapping was bound to.
@@ -68,7 +70,7 @@ impl Halt {
     pub fn whole_remedy(&self) -> String {
         self.remedy_before(match self.recovery {
             Recovery::Restart => "start the replica again",
-            Recovery::Resync => RESYNC,
+            Recovery::Resync | Recovery::ResyncParted => RESYNC,
         })
     }
 

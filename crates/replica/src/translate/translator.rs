@@ -10,6 +10,7 @@ use crate::translate::row_change::{NewRow, RowChanges, RowContent, RowEvent, Row
 use crate::translate::row_reader::RowReader;
 use crate::translate::rules::{RuleNumber, Rules};
 use hashbrown::HashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Columns of a row that are arranged without taking memory.
@@ -20,6 +21,7 @@ const STACK_COLUMNS: usize = 16;
 pub struct Translator {
     rules: Arc<Rules>,
     bindings: Arc<HashMap<Oid, TableBinding>>,
+    added: Arc<BTreeSet<(Oid, Box<str>)>>,
 }
 
 /// A row before and after, in the order of the plan's columns.
@@ -37,13 +39,21 @@ impl Translator {
     /// A translator of streams that have described nothing yet.
     #[must_use]
     pub fn new(plan: Arc<Plan>) -> Self {
-        Self { rules: Arc::new(Rules::new(plan)), bindings: Arc::default() }
+        Self { rules: Arc::new(Rules::new(plan)), bindings: Arc::default(), added: Arc::default() }
+    }
+
+    /// The same, where transactions of the stream add the columns `added`, by table and name: they are null in the rows of
+    /// their table until a description has them.
+    #[must_use]
+    pub fn with_added_columns(self, added: BTreeSet<(Oid, Box<str>)>) -> Self {
+        Self { added: Arc::new(added), ..self }
     }
 
     /// One with the same rules that knows no description: rows of tables that nobody describes to it are refused.
     #[must_use]
     pub fn undescribed(&self) -> Self {
-        Self { rules: Arc::clone(&self.rules), bindings: Arc::default() }
+        let (rules, added) = (Arc::clone(&self.rules), Arc::clone(&self.added));
+        Self { rules, bindings: Arc::default(), added }
     }
 
     /// The rules, by the numbers that changes have.
@@ -71,7 +81,12 @@ impl Translator {
                 }),
             };
         };
-        let binding = TableBinding::new(table, relation)?;
+        let before = self.bindings.get(&relation.id);
+        let may_lack = |index: usize| {
+            let name = table.columns[index].name.clone();
+            !before.is_some_and(|binding| binding.has(index)) && self.added.contains(&(relation.id, name))
+        };
+        let binding = TableBinding::new(table, relation, may_lack)?;
         Arc::make_mut(&mut self.bindings).insert(relation.id, binding);
         Ok(())
     }

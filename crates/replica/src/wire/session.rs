@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Login ──Ready──> Idle ──query──> Query ──Ready──> Idle
-//!                                    └──> CopyOut, CopyBoth ──CopyEnd──> CopyEnded ──Ready──> Idle
+//!                                    └──> CopyOut, CopyBoth, Ending ──CopyEnd──> CopyEnded ──Ready──> Idle
 //! ```
 
 use std::collections::BTreeMap;
@@ -66,6 +66,8 @@ enum State {
     Query,
     CopyOut,
     CopyBoth,
+    /// Replication of which this end is done.
+    Ending,
     /// The server is done with copy data, and says how that went.
     CopyEnded,
     Ended,
@@ -80,6 +82,7 @@ impl State {
             Self::Query => "during a query",
             Self::CopyOut => "during COPY",
             Self::CopyBoth => "during replication",
+            Self::Ending => "at the end of replication",
             Self::CopyEnded => "behind COPY",
             Self::Ended => "after the end",
         }
@@ -166,7 +169,7 @@ impl Session {
             }
         };
         // Most messages are rows of COPY, or changes.
-        if frame.letter == b'd' && matches!(self.state, State::CopyOut | State::CopyBoth) {
+        if frame.letter == b'd' && matches!(self.state, State::CopyOut | State::CopyBoth | State::Ending) {
             return Ok(Some(Event::CopyData(self.received.body(&frame))));
         }
         let unexpected =
@@ -176,9 +179,10 @@ impl Session {
             (_, ServerMessage::Notice(notice)) => (Event::Notice(notice), None),
             (State::Ended, _) => return Err(unexpected()),
             // A sender of log may send one more keepalive behind its end, as libpq knows.
-            (State::CopyOut | State::CopyBoth | State::CopyEnded, ServerMessage::CopyData(bytes)) => {
-                (Event::CopyData(bytes), None)
-            }
+            (
+                State::CopyOut | State::CopyBoth | State::Ending | State::CopyEnded,
+                ServerMessage::CopyData(bytes),
+            ) => (Event::CopyData(bytes), None),
             (State::Query, ServerMessage::Row(row)) => (Event::Row(row), None),
             (State::Starting | State::Query | State::CopyEnded, ServerMessage::Ready(status)) => {
                 (Event::Ready(status), Some(State::Idle))
@@ -188,7 +192,11 @@ impl Session {
             (State::Query, ServerMessage::EmptyQuery) => (Event::Complete(""), None),
             (State::Query, ServerMessage::CopyOut) => (Event::CopyBegin, Some(State::CopyOut)),
             (State::Query, ServerMessage::CopyBoth) => (Event::CopyBegin, Some(State::CopyBoth)),
-            (State::CopyOut | State::CopyBoth, ServerMessage::CopyDone) => {
+            (State::CopyOut | State::CopyBoth | State::Ending, ServerMessage::CopyDone) => {
+                (Event::CopyEnd, Some(State::CopyEnded))
+            }
+            // A sender of log that is shut down has sent all of it, says this alone, and hangs up.
+            (State::CopyBoth | State::Ending, ServerMessage::Complete(_)) => {
                 (Event::CopyEnd, Some(State::CopyEnded))
             }
             (state, ServerMessage::Failed(error)) => {
@@ -249,8 +257,7 @@ impl Session {
             return Err(WireError::Misused { asked: "the end of replication", when: self.state.name() });
         }
         frontend::copy_done(&mut self.to_send);
-        // What still comes is as in COPY: it needs no answer.
-        self.state = State::CopyOut;
+        self.state = State::Ending;
         Ok(())
     }
 
@@ -376,6 +383,29 @@ mod tests {
         session.push(b"c\0\0\0\x04");
         assert_eq!(session.next_event(), Ok(Some(Event::CopyEnd)));
         assert_eq!(session.to_send(), b"d\0\0\0\x05rc\0\0\0\x04");
+    }
+
+    #[test]
+    fn a_server_that_is_shut_down_ends_a_stream_of_replication_by_its_completion_alone() {
+        for is_ending in [false, true] {
+            let mut session = idle();
+            session.query("START_REPLICATION").unwrap();
+            session.push(b"W\0\0\0\x07\0\0\0");
+            assert_eq!(session.next_event(), Ok(Some(Event::CopyBegin)));
+            if is_ending {
+                session.end_frames().unwrap();
+            }
+            session.push(b"C\0\0\0\x0bCOPY 0\0");
+            assert_eq!(session.next_event(), Ok(Some(Event::CopyEnd)));
+            assert_eq!(session.next_event(), Ok(None));
+        }
+        // COPY itself has an end of its own, without which rows are missing.
+        let mut session = idle();
+        session.query("COPY owner TO STDOUT").unwrap();
+        session.push(b"H\0\0\0\x07\0\0\0");
+        assert_eq!(session.next_event(), Ok(Some(Event::CopyBegin)));
+        session.push(b"C\0\0\0\x0bCOPY 1\0");
+        assert_eq!(session.next_event(), Err(WireError::Unexpected { letter: 'C', when: "during COPY" }));
     }
 
     #[test]

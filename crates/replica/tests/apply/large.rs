@@ -3,10 +3,14 @@
 use crate::graph::{differences, of_database, of_rows};
 use crate::replica::Replica;
 use crate::source::{Source, row};
-use crate::world::{World, table};
+use crate::stream_bytes::{self, Field};
+use crate::world::{World, oid, table};
+use evergraph::{Database, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::view::GraphView as _;
 use evergraph_replica::apply::applier::Applier;
+use evergraph_replica::apply::bulk_plan::BulkPlan;
+use evergraph_replica::apply::early_rows::EarlyRows;
 use evergraph_replica::apply::limits::TransactionLimits;
 
 fn world() -> World {
@@ -104,6 +108,56 @@ fn a_large_transaction_that_does_more_than_insert_is_refused_with_the_option_and
     assert_same(&world, &source, &replica);
 }
 
+/// A replica whose database writes `writes_max` bytes of one transaction at most.
+fn writing(writes_max: u64, world: &World, source: &Source) -> Replica {
+    let options = Options { transaction_bytes_max: writes_max, ..Options::default() };
+    let database = Database::in_memory_with(&options).unwrap();
+    // Rows alone are within the limit.
+    let limits = TransactionLimits::new(2 * writes_max, 1 << 20, std::env::temp_dir());
+    Replica::of(database, world, source).with_limits(TransactionLimits { bulk_bytes_min: 0, ..limits })
+}
+
+#[test]
+fn a_truncate_or_a_delete_beyond_what_one_transaction_may_write_is_refused_with_the_memory_that_it_takes() {
+    let world = world();
+    let truncate = |source: &mut Source| source.truncate(&[0, 1]);
+    let truncate_persons = |source: &mut Source| source.truncate(&[0]);
+    let delete = |source: &mut Source| (0..source.rows[0].len()).rev().for_each(|row| source.delete(0, row));
+    // Rows of edges whose ends go wait as notes, if they stay; a delete counts them at both ends.
+    for (remove, waiting) in [
+        (&truncate as &dyn Fn(&mut Source), "and 0 edges"),
+        (&truncate_persons, "and 2,998 edges"),
+        (&delete, "and 5,996 edges"),
+    ] {
+        let mut source = Source::new(&world);
+        let mut replica = writing(256 << 10, &world, &source);
+        insert(&mut source, 0, 3000);
+        replica.apply(&mut source, 100).unwrap();
+        let before = (of_database(&world, &replica.database), replica.noted());
+        remove(&mut source);
+        let refusal = replica.apply(&mut source, 100).unwrap_err();
+        assert!(refusal.contains("too large: its writes take some "), "{refusal}");
+        assert!(refusal.contains(": 3,000 vertices and "), "{refusal}");
+        assert!(refusal.contains(&format!("{waiting} wait for an end")), "{refusal}");
+        assert!(refusal.contains(" to 256MiB or more") && refusal.contains("resync"), "{refusal}");
+        // Nobody writes to a replica.
+        assert!(
+            !refusal.contains("delete_vertex_in_parts") && !refusal.contains("commit in parts"),
+            "{refusal}"
+        );
+        assert_eq!((of_database(&world, &replica.database), replica.noted()), before);
+    }
+    // With the memory that it takes.
+    let mut source = Source::new(&world);
+    let mut replica = writing(256 << 20, &world, &source);
+    insert(&mut source, 0, 3000);
+    replica.apply(&mut source, 100).unwrap();
+    truncate(&mut source);
+    replica.apply(&mut source, 100).unwrap();
+    assert_same(&world, &source, &replica);
+    assert_eq!(replica.database.statistics().unwrap().vertices_count(), 0);
+}
+
 #[test]
 fn inserted_rows_beyond_the_limit_for_which_something_waits_are_refused() {
     let world = world();
@@ -194,4 +248,82 @@ fn rows_beyond_the_limit_are_loaded_though_others_wait_for_other_rows_of_their_l
     insert(&mut source, 0, 1500);
     replica.apply(&mut source, 100).unwrap();
     assert_same(&world, &source, &replica);
+}
+
+/// Early rows that go into a load, and none of them yet.
+fn begin_early<'p>(replica: &Replica, limits: TransactionLimits, plan: &'p BulkPlan) -> EarlyRows<'p> {
+    let mut early = EarlyRows::new(&replica.applier, limits);
+    early.begin_filling(&replica.applier, plan, &replica.ownership).unwrap();
+    while early.is_moving() {
+        assert!(early.move_rows(1, &replica.ownership).unwrap());
+    }
+    early
+}
+
+#[test]
+fn early_rows_keep_no_more_keys_than_their_part_of_the_memory_holds() {
+    const PART_BYTES: usize = 16 << 10;
+    let world = world();
+    let plan = BulkPlan::new(world.plan.clone());
+    let limits = TransactionLimits::new(4 * PART_BYTES as u64, 64 << 20, std::env::temp_dir());
+    // Persons may be waited for, and likes may not.
+    for (table, may_go_on) in [(0, false), (1, true)] {
+        let mut source = Source::new(&world);
+        let replica = Replica::new(&world, &source);
+        let mut early = begin_early(&replica, limits.clone(), &plan);
+        for id in 0..1500 {
+            let id = id.to_string();
+            let texts = if table == 0 { [&*id, "a person", "null"] } else { [&*id, "7", "1"] };
+            assert!(source.insert(table, row(&texts)));
+        }
+        let all_taken = source.messages.chunks(50).all(|messages| {
+            let changes = replica.translate(messages).unwrap();
+            early.push(replica.applier.rules(), &replica.ownership, changes).unwrap()
+        });
+        assert_eq!(all_taken, may_go_on, "{} bytes", early.heap_bytes());
+        assert!(early.heap_bytes() < PART_BYTES + (4 << 10), "{} bytes", early.heap_bytes());
+    }
+}
+
+/// As `insert`, which looks for the key among all rows.
+fn insert_new(source: &mut Source, table: usize, texts: &[&str]) {
+    let new = row(texts);
+    let fields: Vec<Field> = new.iter().map(|text| text.clone().map_or(Field::Null, Field::Text)).collect();
+    source.messages.push(stream_bytes::insert(oid(table), &fields));
+    source.rows[table].push(new);
+}
+
+#[test]
+fn ends_that_early_edges_find_in_the_graph_stay_within_the_memory_for_ids() {
+    const PERSONS: u32 = 4000;
+    // Ids far from each other: those that lie together take a few bytes each.
+    let key = |person: u32| (person * 500_003).to_string();
+    let world = world();
+    let plan = BulkPlan::new(world.plan.clone());
+    // Nobody knows what is among ids that are in a file, so that all is done anew. Few ids stay in memory in either case.
+    for (memory_bytes, is_loaded) in [(96 << 10, false), (64 << 20, true)] {
+        let mut source = Source::new(&world);
+        let limits = TransactionLimits::new(64 << 20, memory_bytes, std::env::temp_dir());
+        let mut replica = Replica::within(limits.clone(), &world, &source);
+        for id in 0..PERSONS {
+            let boss = if id + 1 == PERSONS { "null".to_owned() } else { key(id + 1) };
+            insert_new(&mut source, 0, &[&key(id), "a person", &boss]);
+        }
+        replica.apply(&mut source, 100).unwrap();
+        let mut early = begin_early(&replica, limits, &plan);
+        for id in 1..PERSONS {
+            insert_new(&mut source, 1, &[&key(id - 1), &key(id), "7"]);
+        }
+        assert!(source.insert(0, row(&["5000", "a new person", "0"])));
+        assert!(source.update(0, 3, row(&[&key(3), "another name", &key(4)])));
+        let changes = replica.translate(&source.messages).unwrap();
+        assert!(early.push(replica.applier.rules(), &replica.ownership, changes).unwrap());
+        let position = replica.next_position();
+        let applied = replica.applier.apply_early(&mut replica.ownership, early, &position).unwrap();
+        assert_eq!(applied.map(|applied| applied.figures.vertices_changed), is_loaded.then_some(1));
+        if !is_loaded {
+            replica.apply(&mut source, 100).unwrap();
+        }
+        assert_same(&world, &source, &replica);
+    }
 }

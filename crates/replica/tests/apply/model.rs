@@ -8,7 +8,7 @@ use crate::world::{Kind, World, everything, oid};
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::view::GraphView as _;
 use evergraph_replica::apply::limits::TransactionLimits;
-use evergraph_replica::apply::planted::{Bug, with};
+use evergraph_replica::planted::{Bug, with};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 use std::path::Path;

@@ -13,7 +13,7 @@ use evergraph_replica::row_note::{CREATED_PREFIX, NOTES_OF_RULE_MAX, WAITING_PRE
 use evergraph_replica::translate::loss::{LossCause, LossCounts};
 use evergraph_replica::translate::translator::Translator;
 use evergraph_storage::indexing::OwnerName;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -477,6 +477,26 @@ fn person(source: &Source) -> Relation {
     let bytes = source.relations().remove(0);
     let Message::Relation { relation, .. } = Decoder::new().decode(&bytes).unwrap() else { panic!() };
     relation
+}
+
+#[test]
+fn a_column_that_a_transaction_adds_may_be_missing_until_a_description_has_it() {
+    let world = everything();
+    let whole = person(&Source::new(&world));
+    let without = |name: &str| {
+        let columns = whole.columns.iter().filter(|column| *column.name != *name).cloned().collect();
+        Relation { columns, ..whole.clone() }
+    };
+    let added = BTreeSet::from([(whole.id, Box::from("name"))]);
+    let mut translator = Translator::new(world.plan.clone()).with_added_columns(added);
+    assert!(translator.describe(&without("flag")).is_err(), "nobody added it");
+    assert_eq!(translator.describe(&without("name")), Ok(()));
+    assert_eq!(translator.describe(&without("name")), Ok(()));
+    assert_eq!(translator.describe(&whole), Ok(()));
+    let dropped = translator.describe(&without("name")).unwrap_err();
+    assert!(dropped.to_string().contains("table person, column name: was dropped"), "{dropped}");
+    // Another transaction may describe the table from its beginning.
+    assert_eq!(translator.undescribed().describe(&without("name")), Ok(()));
 }
 
 #[test]

@@ -35,8 +35,12 @@ impl Replica {
 
     /// The same, with other limits for one transaction.
     pub fn within(limits: TransactionLimits, world: &World, source: &Source) -> Self {
-        let replica = Self::new(world, source);
-        Self { fold: TransactionFold::of_rules(replica.translator.rules(), limits), ..replica }
+        Self::new(world, source).with_limits(limits)
+    }
+
+    /// The same, with other limits for one transaction.
+    pub fn with_limits(self, limits: TransactionLimits) -> Self {
+        Self { fold: TransactionFold::of_rules(self.translator.rules(), limits), ..self }
     }
 
     /// Follows with a database that may have followed before.
@@ -57,16 +61,22 @@ impl Replica {
         self.applier = Applier::open(&mut self.ownership, world.plan.clone()).unwrap();
     }
 
+    /// What `messages` change.
+    pub fn translate(&self, messages: &[Vec<u8>]) -> Result<RowChanges, String> {
+        let mut changes = RowChanges::new();
+        for bytes in messages {
+            let message = Decoder::new().decode(bytes).unwrap();
+            self.translator.translate(&message, &mut changes).map_err(|halt| halt.to_string())?;
+        }
+        Ok(changes)
+    }
+
     /// Applies what `source` has done since the last time, in pieces of `piece` messages.
     pub fn apply(&mut self, source: &mut Source, piece: usize) -> Result<Applied, String> {
         let messages = std::mem::take(&mut source.messages);
         self.fold.clear();
         for messages in messages.chunks(piece) {
-            let mut changes = RowChanges::new();
-            for bytes in messages {
-                let message = Decoder::new().decode(bytes).unwrap();
-                self.translator.translate(&message, &mut changes).map_err(|halt| halt.to_string())?;
-            }
+            let changes = self.translate(messages)?;
             self.fold.push(changes).map_err(|halt| halt.to_string())?;
         }
         self.number += 1;
@@ -83,6 +93,11 @@ impl Replica {
     /// The position of the newest transaction.
     pub fn position(&self) -> Position {
         Position { timeline: 1, end: Lsn::new(self.number * 8), xid: 7, committed_at: PostgresTime::new(0) }
+    }
+
+    /// The position of the next transaction.
+    pub fn next_position(&self) -> Position {
+        Position { end: Lsn::new((self.number + 1) * 8), ..self.position() }
     }
 
     /// The position that the database names.

@@ -139,6 +139,7 @@ fn catalogue(tables: &[TableSpec]) -> Catalogue {
                 type_name: kind.name().into(),
                 is_nullable: *is_nullable,
                 is_generated: false,
+                is_nondeterministic: false,
             })
             .collect(),
         primary_key: Some(Key {

@@ -6,7 +6,9 @@ use crate::graph::position;
 use crate::scenario::{Faults, Scenario, follow_until_cut, open};
 use crate::shop::below;
 use evergraph::{Database, Durability};
+use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
+use evergraph_replica::metrics::EarlyStep;
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -41,8 +43,23 @@ fn crash(directory: &MemoryDirectory, random: &mut u64) -> MemoryDirectory {
     }
 }
 
-/// One history: lives that end with a power cut, until a last one that follows to the end. How often power was cut.
-fn play(seed: u64) -> u64 {
+/// What came of histories.
+#[derive(Default)]
+struct Tally {
+    power_cuts: AtomicU64,
+    /// Bulk loads that changed properties of vertices that were there.
+    changing_loads: AtomicU64,
+}
+
+impl Tally {
+    fn count_loads(&self, replica: &Replica) {
+        let (_, count) = replica.metrics().early_transactions()[EarlyStep::Changed as usize];
+        self.changing_loads.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// One history: lives that end with a power cut, until a last one that follows to the end.
+fn play(seed: u64, tally: &Tally) {
     let mut random = seed;
     let scenario = Scenario::new(&mut random, TRANSACTIONS, Faults::Random);
     let mut directory = MemoryDirectory::new("replica");
@@ -65,6 +82,7 @@ fn play(seed: u64) -> u64 {
                 assert!(began.elapsed() < WAIT_MAX, "history {seed}: the end is not confirmed: {status:?}");
                 std::thread::sleep(Duration::from_millis(1));
             }
+            tally.count_loads(&replica);
             replica.stop().unwrap();
             database.close().unwrap();
             break;
@@ -79,9 +97,10 @@ fn play(seed: u64) -> u64 {
             }
         }
         directory = cut.off(|| crash(&directory, &mut random));
+        tally.count_loads(&replica);
         drop(replica);
     }
-    cuts
+    tally.power_cuts.fetch_add(cuts, Ordering::Relaxed);
 }
 
 /// What a power cut left has everything that the source was told of.
@@ -101,7 +120,7 @@ fn check_survival(scenario: &Scenario, database: &Database, confirmed: Lsn, seed
     }
 }
 
-fn follow_to_the_end(scenario: &Scenario, replica: &evergraph_replica::follow::replica::Replica, seed: u64) {
+fn follow_to_the_end(scenario: &Scenario, replica: &Replica, seed: u64) {
     let began = Instant::now();
     loop {
         match replica.wait(scenario.end(), Duration::from_millis(100)) {
@@ -122,7 +141,7 @@ fn power_cuts_lose_and_double_nothing_and_confirm_nothing_early() {
         Ok(text) => text.parse::<u64>().expect("EVERGRAPH_REPLICA_SEED is a number") - 1,
         Err(_) => 0,
     };
-    let (next, end, cuts) = (AtomicU64::new(first), first + histories(), AtomicU64::new(0));
+    let (next, end, tally) = (AtomicU64::new(first), first + histories(), Tally::default());
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -131,12 +150,20 @@ fn power_cuts_lose_and_double_nothing_and_confirm_nothing_early() {
                     if seed >= end {
                         return;
                     }
-                    cuts.fetch_add(play(seed), Ordering::Relaxed);
+                    play(seed, &tally);
                 }
             });
         }
     });
-    println!("{} power cuts in {} histories", cuts.into_inner(), histories());
+    let Tally { power_cuts, changing_loads } = tally;
+    let (power_cuts, changing_loads) = (power_cuts.into_inner(), changing_loads.into_inner());
+    println!(
+        "{power_cuts} power cuts in {} histories, {changing_loads} loads that changed vertices",
+        histories()
+    );
+    assert!(changing_loads > 0 || histories() < HISTORIES, "no load changed vertices that were there");
+    // Two and a half each, on average.
+    assert!(histories() < 200 || power_cuts >= 2 * histories(), "fewer power cuts than promised");
 }
 
 #[test]

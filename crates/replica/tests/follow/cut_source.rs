@@ -10,15 +10,25 @@ use evergraph_replica::source::contract::{
     ChangeStream, CopyRequest, RowStream, Source, SourceIdentity, StreamRequest,
 };
 use evergraph_replica::source::error::{SourceError, SourceResult};
-use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use evergraph_replica::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use evergraph_replica::source::slot_state::SlotState;
 use evergraph_replica::source::table_cuts::{CutRules, TableCuts};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Whether the reader is still there.
+/// What ends a wait that a test does not expect to end.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// Whether the reader is still there, and what it has asked for.
 #[derive(Clone, Default)]
-pub struct Cut(Arc<Mutex<bool>>);
+pub struct Cut {
+    is_cut: Arc<Mutex<bool>>,
+    /// How often the catalogue was read. Decides nothing but how long a test waits: Relaxed.
+    catalogues: Arc<AtomicU64>,
+    /// How many streams may begin yet; any number if nobody said.
+    streams_left: Arc<Mutex<Option<u32>>>,
+}
 
 pub struct CutSource {
     inner: Box<dyn ReplicaSource>,
@@ -33,20 +43,35 @@ struct CutStream {
 impl Cut {
     /// Cuts the reader off, and does `work` at that moment.
     pub fn off<T>(&self, work: impl FnOnce() -> T) -> T {
-        let mut is_cut = self.0.lock().unwrap();
+        let mut is_cut = self.is_cut.lock().unwrap();
         *is_cut = true;
         work()
     }
 
     /// Makes the reader wait, whatever it does next with the source, while `work` is done.
     pub fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _held = self.0.lock().unwrap();
+        let _held = self.is_cut.lock().unwrap();
         work()
+    }
+
+    /// The reader begins `count` streams and no more: then it is cut off.
+    pub fn after_streams(count: u32) -> Self {
+        Self { streams_left: Arc::new(Mutex::new(Some(count))), ..Self::default() }
+    }
+
+    /// Waits until a look at the catalogue that begins from now on has come to its end.
+    pub fn wait_for_look(&self) {
+        let (began, before) = (Instant::now(), self.catalogues.load(Ordering::Relaxed));
+        // The first one may have begun before, and what follows from the second one is over when the third one comes.
+        while self.catalogues.load(Ordering::Relaxed) < before + 3 {
+            assert!(began.elapsed() < WAIT_MAX, "nobody looks at the catalogue");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Does `work`, unless the reader is cut off; not while somebody cuts.
     fn joined<T>(&self, work: impl FnOnce() -> SourceResult<T>) -> SourceResult<T> {
-        let is_cut = self.0.lock().unwrap();
+        let is_cut = self.is_cut.lock().unwrap();
         match *is_cut {
             false => work(),
             true => Err(SourceError::Cancelled { doing: "follow after the power was cut".to_owned() }),
@@ -89,7 +114,9 @@ impl Source for CutSource {
     }
 
     fn catalogue(&mut self) -> SourceResult<Catalogue> {
-        self.cut.joined(|| self.inner.catalogue())
+        let catalogue = self.cut.joined(|| self.inner.catalogue());
+        self.cut.catalogues.fetch_add(1, Ordering::Relaxed);
+        catalogue
     }
 
     fn cut(&mut self, tables: &[CopyRequest], rules: CutRules) -> SourceResult<TableCuts> {
@@ -101,6 +128,11 @@ impl Source for CutSource {
     }
 
     fn stream(&mut self, request: &StreamRequest) -> SourceResult<Box<dyn ChangeStream>> {
+        match &mut *self.cut.streams_left.lock().unwrap() {
+            Some(0) => return Err(SourceError::Cancelled { doing: "begin another stream".to_owned() }),
+            Some(left) => *left -= 1,
+            None => {}
+        }
         let inner = self.cut.joined(|| self.inner.stream(request))?;
         Ok(Box::new(CutStream { inner, cut: self.cut.clone() }))
     }
@@ -147,8 +179,13 @@ impl ReplicaSource for CutSource {
         self.cut.joined(|| self.inner.timeline_end(timeline, current))
     }
 
-    fn filled_columns(&mut self, table: u32, columns: &[Box<str>]) -> SourceResult<Vec<String>> {
-        self.cut.joined(|| self.inner.filled_columns(table, columns))
+    fn filled_columns(
+        &mut self,
+        table: u32,
+        columns: &[Box<str>],
+        rewrite: TableRewrite,
+    ) -> SourceResult<Vec<String>> {
+        self.cut.joined(|| self.inner.filled_columns(table, columns, rewrite))
     }
 
     fn partition_origin(&mut self, partition: u32) -> SourceResult<Option<PartitionOrigin>> {

@@ -7,13 +7,13 @@ use crate::shop::{self, ITEM, ITEM_COLUMNS, OWNER, OWNER_COLUMNS};
 use evergraph::{Database, Durability, ErrorKind, Options, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::connect::write_note;
-use evergraph_replica::follow::detach::detach;
+use evergraph_replica::follow::detach::{abandon, detach};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::follow::slot_note::{SLOT_NOTE, SlotNote};
 use evergraph_replica::lsn::Lsn;
-use evergraph_replica::source::catalogue::Catalogue;
+use evergraph_replica::source::catalogue::{Catalogue, Table};
 use evergraph_replica::source::contract::{LogicalMessages, Source as _, SourceIdentity, StreamRequest};
-use evergraph_replica::source::replica_source::ReplicaSource as _;
+use evergraph_replica::source::replica_source::{PartitionOrigin, ReplicaSource as _};
 use evergraph_replica::source::scripted::{ScriptStep, ScriptedSource};
 use evergraph_replica::status::ReplicaState;
 use evergraph_storage::io::error::Operation;
@@ -23,7 +23,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const WAIT_MAX: Duration = Duration::from_secs(30);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 fn database() -> Database {
     open(&MemoryDirectory::new("replica"), Durability::Interval(Duration::from_millis(5)))
@@ -31,6 +31,22 @@ fn database() -> Database {
 
 fn start(database: &Database, scenario: &Scenario) -> Replica {
     follow(database, Box::new(scenario.source.clone())).unwrap()
+}
+
+/// A shop with `transactions` random transactions, and a database that has followed it to their end.
+fn following(seed: u64, transactions: u64) -> (Scenario, Database, Replica) {
+    let scenario = Scenario::new(&mut { seed }, transactions, Faults::None);
+    let database = database();
+    let replica = start(&database, &scenario);
+    wait(&replica, scenario.end());
+    (scenario, database, replica)
+}
+
+/// The same, which follows no more.
+fn followed(seed: u64, transactions: u64) -> (Scenario, Database) {
+    let (scenario, database, replica) = following(seed, transactions);
+    replica.stop().unwrap();
+    (scenario, database)
 }
 
 fn wait(replica: &Replica, end: Lsn) {
@@ -58,13 +74,19 @@ fn transaction(xid: u32, end: u64, rows: Vec<Vec<u8>>) -> ScriptStep {
 
 #[test]
 fn a_replica_goes_on_after_breaks_and_from_its_note_after_a_stop() {
-    let scenario = Scenario::new(&mut 7, 30, Faults::Random);
+    let scenario = Scenario::new(&mut 7, 100, Faults::Random);
     let database = database();
     let replica = start(&database, &scenario);
     wait(&replica, scenario.end());
     scenario.check(&database.snapshot());
+    let began = Instant::now();
+    // A break may come behind the last transaction.
+    while replica.status().state != ReplicaState::Following {
+        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let status = replica.status();
-    assert_eq!((status.state.clone(), status.slot.as_str()), (ReplicaState::Following, "shop"));
+    assert_eq!(status.slot.as_str(), "shop");
     assert!(status.restarts > 0 && status.last_error.is_some() && status.transactions > 0, "{status:?}");
     replica.stop().unwrap();
     let confirmed = Some(scenario.confirmed());
@@ -92,11 +114,7 @@ fn a_slot_that_is_gone_or_was_read_by_somebody_else_is_a_pause() {
     assert!(told.kind() == ErrorKind::Invalid && told.to_string().contains("is gone"), "{told}");
     drop(replica);
 
-    let scenario = Scenario::new(&mut 2, 3, Faults::None);
-    let database = self::database();
-    let replica = start(&database, &scenario);
-    wait(&replica, scenario.end());
-    replica.stop().unwrap();
+    let (scenario, database) = followed(2, 3);
     let request = StreamRequest {
         slot: "shop".into(),
         publications: vec!["evergraph".into()],
@@ -109,14 +127,18 @@ fn a_slot_that_is_gone_or_was_read_by_somebody_else_is_a_pause() {
     assert!(pause.cause.contains("somebody else"), "{pause}");
 }
 
+#[test]
+fn a_run_that_ends_before_anybody_looks_at_the_slot_notes_how_far_it_is() {
+    let (mut scenario, database) = followed(2, 3);
+    let slot = scenario.source.slot_state("shop").unwrap().unwrap();
+    let noted = SlotNote::of(&database.snapshot()).unwrap();
+    assert_eq!(noted, Some(SlotNote { timeline: 1, restart: slot.restart_lsn.unwrap() }));
+}
+
 /// Servers before 15.10 may take `restart_lsn` back, which is no older state.
 #[test]
 fn a_slot_that_was_confirmed_up_to_more_is_a_pause_and_one_that_only_needs_older_log_is_none() {
-    let mut scenario = Scenario::new(&mut 2, 3, Faults::None);
-    let database = database();
-    let replica = start(&database, &scenario);
-    wait(&replica, scenario.end());
-    replica.stop().unwrap();
+    let (mut scenario, database) = followed(2, 3);
     let slot = scenario.source.slot_state("shop").unwrap().unwrap();
     let confirmed = slot.confirmed_lsn.unwrap();
     assert!(slot.restart_lsn < Some(confirmed), "{slot:?}");
@@ -137,9 +159,7 @@ fn a_slot_that_was_confirmed_up_to_more_is_a_pause_and_one_that_only_needs_older
 
 #[test]
 fn a_refusal_of_the_source_is_a_pause_if_it_stays() {
-    for (sqlstate, remedy) in
-        [("42704", "resync"), ("55000", "resync"), ("28P01", "password"), ("XX000", "mend")]
-    {
+    for (sqlstate, remedy) in [("42704", "resync"), ("55000", "resync"), ("XX000", "mend")] {
         let scenario = Scenario::new(&mut 3, 2, Faults::None);
         scenario.source.go_on([ScriptStep::Refuse(sqlstate)]);
         let database = database();
@@ -149,14 +169,20 @@ fn a_refusal_of_the_source_is_a_pause_if_it_stays() {
         assert_whole(&scenario, &database);
         replica.stop().unwrap();
     }
-    let scenario = Scenario::new(&mut 4, 2, Faults::None);
-    scenario
-        .source
-        .go_on([ScriptStep::Refuse("57P01"), transaction(1, 9000, vec![messages::truncate(None, OWNER)])]);
-    let replica = start(&database(), &scenario);
-    wait(&replica, Lsn::new(9000));
-    assert_eq!(replica.status().state, ReplicaState::Following);
-    replica.stop().unwrap();
+    // It shuts down; a password is changed, or nobody may log in for a while.
+    for sqlstate in ["57P01", "28P01", "28000"] {
+        let scenario = Scenario::new(&mut 4, 2, Faults::None);
+        scenario.source.go_on([
+            ScriptStep::Refuse(sqlstate),
+            transaction(1, 9000, vec![messages::truncate(None, OWNER)]),
+        ]);
+        let replica = start(&database(), &scenario);
+        wait(&replica, Lsn::new(9000));
+        let status = replica.status();
+        assert_eq!(status.state, ReplicaState::Following);
+        assert!(status.last_error.is_some_and(|error| error.contains(sqlstate)), "{sqlstate}");
+        replica.stop().unwrap();
+    }
 }
 
 #[test]
@@ -236,6 +262,51 @@ fn a_dropped_column_is_a_pause_before_its_first_row_and_a_changed_catalogue_one_
     assert_eq!(self::pause(&replica), pause);
 }
 
+#[test]
+fn a_partition_is_told_of_which_the_source_says_nothing_at_present_and_it_is_asked_again() {
+    let (scenario, _database, replica) = following(15, 3);
+    scenario.source.say_of_partitions(PartitionOrigin::Unknown);
+    let mut catalogue = published_catalogue();
+    let part = shop::table(300, "item_1", ITEM_COLUMNS);
+    catalogue.tables.push(Table { partition_of: Some(ITEM), ..part });
+    scenario.source.go_on([ScriptStep::Catalogue(Box::new(catalogue))]);
+    let began = Instant::now();
+    while !replica.status().last_error.is_some_and(|error| error.contains("whether the partition item_1")) {
+        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(replica.status().state, ReplicaState::Following);
+    scenario.source.say_of_partitions(PartitionOrigin::Attached);
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("the partition item_1 was attached to item"), "{pause}");
+}
+
+/// The publication was told so between two looks.
+#[test]
+fn changes_of_a_partition_under_its_own_name_are_a_pause() {
+    let part = shop::table(300, "item_1", ITEM_COLUMNS);
+    let mut catalogue = shop::catalogue();
+    catalogue.tables.push(Table { partition_of: Some(ITEM), ..part });
+    let source = ScriptedSource::new(shop::identity(), catalogue, []);
+    let source = source.with_rows("public", "owner", Vec::new()).with_rows("public", "item", Vec::new());
+    source.go_on([transaction(
+        1,
+        1000,
+        vec![
+            messages::relation(None, ITEM, "item", ITEM_COLUMNS),
+            messages::relation(None, 300, "item_1", ITEM_COLUMNS),
+            messages::insert(None, ITEM, &texts(&["70", "1", "by way of the root"])),
+        ],
+    )]);
+    let database = database();
+    let replica = follow(&database, Box::new(source.clone())).unwrap();
+    wait(&replica, Lsn::new(1000));
+    source.go_on([transaction(2, 1100, vec![messages::insert(None, 300, &texts(&["71", "1", "own"]))])]);
+    let pause = pause(&replica);
+    assert!(pause.cause.contains("table item: changes of its partition item_1 come under"), "{pause}");
+    assert_eq!(database.snapshot().vertices(Some("Item")).unwrap().len(), 1);
+}
+
 /// The catalogue as it is once the replica has made its publication.
 fn published_catalogue() -> Catalogue {
     let mut source = ScriptedSource::new(shop::identity(), shop::catalogue(), []);
@@ -295,10 +366,7 @@ fn a_copy_that_fails_leaves_nothing_behind_and_the_next_one_begins() {
 
 #[test]
 fn a_detached_database_is_anybodys_and_its_source_forgets_it() {
-    let mut scenario = Scenario::new(&mut 10, 5, Faults::None);
-    let database = database();
-    let replica = start(&database, &scenario);
-    wait(&replica, scenario.end());
+    let (mut scenario, database, replica) = following(10, 5);
     assert_eq!(detach(&database, None).unwrap_err().kind(), ErrorKind::Busy);
     replica.stop().unwrap();
     let detached = detach(&database, Some(&mut scenario.source)).unwrap();
@@ -311,11 +379,49 @@ fn a_detached_database_is_anybodys_and_its_source_forgets_it() {
 }
 
 #[test]
-fn a_position_without_changes_of_ours_is_noted_before_it_is_confirmed() {
-    let scenario = Scenario::new(&mut 11, 2, Faults::None);
-    let database = database();
+fn another_database_of_the_same_server_detaches_nothing() {
+    let (mut scenario, database) = followed(10, 5);
+    let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
+    let mut other = ScriptedSource::new(identity, published_catalogue(), []);
+    other.create_slot("shop", &CancelFlag::default()).unwrap();
+    let refused = detach(&database, Some(&mut other)).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Invalid);
+    assert!(refused.to_string().contains("name \"shop\" in the source's URL"), "{refused}");
+    assert!(other.slot_state("shop").unwrap().is_some());
+    assert_eq!(other.catalogue().unwrap().publications.len(), 1, "a person may have made it");
+    // Nor does the server from before a failover, whose system and databases are the same.
+    let identity = SourceIdentity { timeline: 0, ..shop::identity() };
+    let mut before = ScriptedSource::new(identity, published_catalogue(), []);
+    before.create_slot("shop", &CancelFlag::default()).unwrap();
+    let refused = detach(&database, Some(&mut before)).unwrap_err().to_string();
+    assert!(refused.contains("is on timeline 0, and it followed timeline"), "{refused}");
+    assert!(before.slot_state("shop").unwrap().is_some());
+    // It follows as before, and is detached by its own one.
     let replica = start(&database, &scenario);
-    wait(&replica, scenario.end());
+    assert!(replica.wait(scenario.end(), WAIT_MAX).unwrap());
+    replica.stop().unwrap();
+    assert_eq!(detach(&database, Some(&mut scenario.source)).unwrap().dropped.len(), 2);
+}
+
+#[test]
+fn a_database_that_is_given_up_by_another_database_of_its_server_leaves_a_publication_and_no_slot() {
+    let (_scenario, database) = followed(10, 5);
+    let identity = SourceIdentity { database: "other".into(), ..shop::identity() };
+    let mut other = ScriptedSource::new(identity, published_catalogue(), []);
+    // Slots are the whole server's.
+    other.create_slot("shop", &CancelFlag::default()).unwrap();
+    let given_up = abandon(&database, &mut other).unwrap();
+    assert_eq!(given_up.dropped, ["the replication slot \"shop\""]);
+    assert_eq!(given_up.left[0].what, "the publication \"evergraph\"");
+    assert!(given_up.left[0].cause.contains("\"other\""), "{given_up:?}");
+    assert_eq!(other.slot_state("shop").unwrap(), None);
+    assert_eq!(other.catalogue().unwrap().publications.len(), 1);
+    assert!(database.source().is_some(), "so that it is given up again after a crash");
+}
+
+#[test]
+fn a_position_without_changes_of_ours_is_noted_before_it_is_confirmed() {
+    let (scenario, database, replica) = following(11, 2);
     scenario.source.go_on([ScriptStep::Keepalive(Lsn::new(5000))]);
     wait(&replica, Lsn::new(5000));
     let began = Instant::now();
@@ -379,6 +485,15 @@ fn a_full_disk_is_waited_out_and_nothing_is_lost() {
     }
     let error = replica.status().last_error.unwrap();
     assert!(error.contains("no space"), "{error}");
+    let restarts = replica.status().restarts;
+    while replica.status().restarts < restarts + 3 {
+        assert_eq!(
+            replica.status().state,
+            ReplicaState::Reconnecting,
+            "the source answers, and nothing is written"
+        );
+        assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
+    }
     failing.heal();
     wait(&replica, Lsn::new(9000));
     let items = database.snapshot().vertices(Some("Item")).unwrap().len();
@@ -389,16 +504,15 @@ fn a_full_disk_is_waited_out_and_nothing_is_lost() {
 
 #[test]
 fn another_system_an_older_log_and_another_timeline_are_a_pause() {
-    let scenario = Scenario::new(&mut 14, 3, Faults::None);
-    let database = database();
-    let replica = start(&database, &scenario);
-    wait(&replica, scenario.end());
-    replica.stop().unwrap();
+    let (scenario, database) = followed(14, 3);
     let other = |change: fn(&mut SourceIdentity)| {
         let mut identity = SourceIdentity { log_end: Lsn::new(10_000), ..shop::identity() };
         change(&mut identity);
         let source = ScriptedSource::new(identity, published_catalogue(), []);
         let replica = follow(&database, Box::new(source)).unwrap();
+        // What is here already is no answer either: `--until now` of a server whose log is shorter.
+        let waited = replica.wait(Lsn::new(1), WAIT_MAX).unwrap_err();
+        assert_eq!(waited.kind(), ErrorKind::Invalid, "{waited}");
         let pause = pause(&replica);
         assert_whole(&scenario, &database);
         pause.cause

@@ -1,6 +1,7 @@
 //! A database here that follows a PostgreSQL database there.
 
-use crate::server::TestDatabase;
+use crate::cut_source::{Cut, CutSource};
+use crate::server::{TestDatabase, TestServer};
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
@@ -82,11 +83,50 @@ pub fn catch_up(replica: &Replica) {
     assert!(replica.wait(end, WAIT_MAX).unwrap(), "{end} is not here: {:?}", replica.status());
 }
 
-/// A database that follows `there` from now on, and has what it has.
-pub fn follow(there: &TestDatabase, mapping: &str) -> (Follower, Database, Replica) {
+/// A database there with `tables`, and one here that follows it and has what it has.
+pub fn follow_tables(
+    server: &'static TestServer,
+    tables: &str,
+    mapping: &str,
+) -> (TestDatabase, Follower, Database, Replica) {
+    follow_tables_by(server, tables, mapping, |source| Box::new(source))
+}
+
+/// The same, by way of what `wrap` makes of the source.
+pub fn follow_tables_by(
+    server: &'static TestServer,
+    tables: &str,
+    mapping: &str,
+    wrap: impl FnOnce(PostgresSource) -> Box<dyn ReplicaSource>,
+) -> (TestDatabase, Follower, Database, Replica) {
+    let there = server.database();
+    there.run(tables);
     let follower = Follower::new(there.settings(), mapping);
     let database = follower.open();
-    let replica = follower.start(&database);
+    let replica = follower.try_start_by(&database, wrap).unwrap();
     catch_up(&replica);
-    (follower, database, replica)
+    (there, follower, database, replica)
+}
+
+/// A database there with `tables`, and one here that follows it, and whose looks at the catalogue can be waited for.
+pub fn follow_looked_at(
+    server: &'static TestServer,
+    tables: &str,
+    mapping: &str,
+) -> (Cut, TestDatabase, Follower, Database, Replica) {
+    let looks = Cut::default();
+    let (there, follower, database, replica) =
+        follow_tables_by(server, tables, mapping, |source| Box::new(CutSource::new(source, &looks)));
+    (looks, there, follower, database, replica)
+}
+
+/// Checks all `cases`, each on a thread that has its name: they wait more than they work.
+pub fn at_once<T: Sync>(cases: &[T], name: impl Fn(&T) -> &str, check: impl Fn(&T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            let named = std::thread::Builder::new().name(name(case).to_owned());
+            let check = &check;
+            named.spawn_scoped(scope, move || check(case)).unwrap();
+        }
+    });
 }

@@ -1,7 +1,7 @@
 //! What a snapshot shows, as the rows that it must come from.
 
 use crate::shop::Shop;
-use evergraph::{Direction, ReadByName, Value};
+use evergraph::{Database, Direction, ReadByName, Value};
 use evergraph_replica::position::{POSITION_NOTE, Position};
 use std::collections::BTreeMap;
 
@@ -70,4 +70,9 @@ fn labelled(snapshot: &evergraph::Snapshot, label: &str) -> Vec<evergraph::Verte
 /// Where a snapshot is, as its note says.
 pub fn position(snapshot: &evergraph::Snapshot) -> Option<Position> {
     snapshot.note(POSITION_NOTE).map(|note| Position::decode(&note).unwrap())
+}
+
+/// How many vertices of `label` the newest snapshot has.
+pub fn count(database: &Database, label: &str) -> usize {
+    database.snapshot().vertices(Some(label)).unwrap().len()
 }

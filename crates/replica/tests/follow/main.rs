@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by where it panics")]
 
 mod beside_sql;
+mod columns;
 mod crashes;
 mod cut_source;
 #[path = "../postgres/data_sets.rs"]
@@ -16,8 +17,10 @@ mod follower;
 mod full_disk;
 mod graph;
 mod messages;
+mod neighbours;
 mod postgres;
 mod prefix;
+mod publications;
 mod random;
 mod scenario;
 #[path = "../postgres/server.rs"]
@@ -30,3 +33,4 @@ mod snb_updates;
 mod source_changes;
 #[path = "../postgres/sql_graph.rs"]
 mod sql_graph;
+mod unreadable;

@@ -1,7 +1,7 @@
 //! With a real PostgreSQL: changes follow, whatever is killed, dropped or altered, and the graph equals SQL's rows.
 
 use crate::cut_source::{Cut, CutSource};
-use crate::follower::{Follower, WAIT_MAX, catch_up, follow};
+use crate::follower::{Follower, WAIT_MAX, catch_up, follow_tables};
 use crate::graph::Graph;
 use crate::scenario::pause;
 use crate::server::{TestDatabase, TestServer, connect, run_sql};
@@ -9,6 +9,7 @@ use crate::shop::{self, Shop, below};
 use evergraph::{Database, ReadByName as _};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::detach::detach;
+use evergraph_replica::follow::following_note::{FOLLOWING_NOTE, FollowingNote};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::source::postgres::connection::Connection;
 use evergraph_replica::source::postgres::server::PostgresSource;
@@ -173,7 +174,7 @@ fn what_was_lost_and_what_waits_is_known_after_a_restart_before_the_source_answe
 }
 
 #[test]
-fn a_killed_postgresql_is_followed_again_when_it_is_back_also_on_another_timeline() {
+fn a_postgresql_that_was_killed_or_shut_down_is_followed_again_also_on_another_timeline() {
     let Some(mut server) = TestServer::own() else { return };
     let settings = server.settings("postgres");
     let mut writer = connect(&settings);
@@ -183,16 +184,24 @@ fn a_killed_postgresql_is_followed_again_when_it_is_back_also_on_another_timelin
     let follower = Follower::new(settings, shop::MAPPING);
     let database = follower.open();
     let replica = follower.start(&database);
-    for kill in 0..3 {
+    for end in 0..4 {
         write(&mut writer, &mut random, 60);
-        server.kill();
+        match end {
+            0 | 3 => server.kill(),
+            // The second time while nobody writes.
+            1 => server.0.shut_down().unwrap(),
+            _ => {
+                assert_equal(&replica, &mut writer);
+                server.0.shut_down().unwrap();
+            }
+        }
         let began = Instant::now();
         while replica.status().state == ReplicaState::Following {
             assert!(began.elapsed() < WAIT_MAX, "{:?}", replica.status());
             std::thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(replica.status().state, ReplicaState::Reconnecting);
-        if kill == 2 {
+        if end == 3 {
             // As a standby that is promoted: it goes on from the end of its log on another timeline.
             let data = server.folder().join("data");
             let signal = data.join("recovery.signal");
@@ -222,9 +231,8 @@ fn a_killed_postgresql_is_followed_again_when_it_is_back_also_on_another_timelin
 #[test]
 fn a_dropped_slot_is_a_pause_and_the_graph_stays_readable() {
     let Some(server) = TestServer::shared() else { return };
-    let there = server.database();
-    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
-    let (follower, database, replica) = follow(&there, shop::MAPPING);
+    let tables = format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')");
+    let (there, follower, database, replica) = follow_tables(server, &tables, shop::MAPPING);
     replica.stop().unwrap();
     there.run(&format!("SELECT pg_drop_replication_slot('{}')", follower.slot));
     let replica = follower.start(&database);
@@ -237,12 +245,11 @@ fn a_dropped_slot_is_a_pause_and_the_graph_stays_readable() {
 #[test]
 fn a_foreign_key_that_is_dropped_is_a_pause_where_edges_relied_on_it() {
     let Some(server) = TestServer::shared() else { return };
-    let there = server.database();
-    there.run(&format!(
+    let tables = format!(
         "{TABLES}; ALTER TABLE item ADD CONSTRAINT owned FOREIGN KEY (owner_id) REFERENCES owner;
          INSERT INTO owner VALUES (1, 'a'); INSERT INTO item VALUES (1, 1, 't')"
-    ));
-    let (_follower, _database, replica) = follow(&there, shop::MAPPING);
+    );
+    let (there, _follower, _database, replica) = follow_tables(server, &tables, shop::MAPPING);
     there.run("ALTER TABLE item DROP CONSTRAINT owned");
     let pause = pause(&replica);
     assert!(pause.cause.contains("a foreign key to Owner was dropped"), "{pause}");
@@ -252,10 +259,9 @@ fn a_foreign_key_that_is_dropped_is_a_pause_where_edges_relied_on_it() {
 #[test]
 fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
     let Some(server) = TestServer::shared() else { return };
-    let (there, busy) = (server.database(), server.database());
-    there.run(TABLES);
+    let busy = server.database();
     busy.run("CREATE TABLE t (id int, v text)");
-    let (follower, database, replica) = follow(&there, shop::MAPPING);
+    let (there, follower, database, replica) = follow_tables(server, TABLES, shop::MAPPING);
     let before = database.store().statistics().commits;
     busy.run("INSERT INTO t SELECT n, repeat('x', 1000) FROM generate_series(1, 40000) n; CHECKPOINT");
     let mut watcher = there.connect();
@@ -268,11 +274,12 @@ fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
         if kept < 5_000_000 {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(40), "{kept} bytes are kept");
+        // Other tests of this server may have transactions that need the log for a while.
+        assert!(began.elapsed() < 2 * WAIT_MAX, "{kept} bytes are kept");
         std::thread::sleep(Duration::from_millis(500));
     }
-    let commits = database.store().statistics().commits - before;
-    assert!(commits < 100, "{commits} commits for 40,000 rows of others");
+    let (commits, seconds) = (database.store().statistics().commits - before, began.elapsed().as_secs());
+    assert!(commits < 100 + 10 * seconds, "{commits} commits in {seconds} s for 40,000 rows of others");
     replica.stop().unwrap();
 }
 
@@ -308,9 +315,8 @@ impl Drop for BusyNeighbour {
 #[test]
 fn an_idle_replica_reaches_now_and_its_slot_advances_beside_a_database_that_never_rests() {
     let Some(server) = TestServer::shared() else { return };
-    let (there, busy) = (server.database(), server.database());
-    there.run(TABLES);
-    let (follower, _database, replica) = follow(&there, shop::MAPPING);
+    let busy = server.database();
+    let (there, follower, _database, replica) = follow_tables(server, TABLES, shop::MAPPING);
     let neighbour = BusyNeighbour::begin(&busy);
     let mut watcher = there.connect();
     for _ in 0..3 {
@@ -329,10 +335,10 @@ fn an_idle_replica_reaches_now_and_its_slot_advances_beside_a_database_that_neve
     replica.stop().unwrap();
 }
 
-/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 8 seconds.
+/// How long the applier pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 12 seconds.
 fn pause_time() -> Duration {
     let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
-        .map_or(8, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+        .map_or(12, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
     Duration::from_secs(seconds)
 }
 
@@ -343,7 +349,7 @@ fn an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and
     there.run(TABLES);
     let pause = pause_time();
     // The server's own default, if the pause exceeds it.
-    let time_max = if pause > Duration::from_secs(60) { 60 } else { 3 };
+    let time_max = if pause > Duration::from_secs(60) { 60 } else { 6 };
     let mut settings = there.settings();
     settings.options = Some(format!("-c wal_sender_timeout={time_max}s"));
     let follower = Follower::new(settings, shop::MAPPING);
@@ -369,9 +375,8 @@ fn an_applier_that_pauses_beyond_the_senders_time_limit_keeps_its_connection_and
 #[test]
 fn a_new_column_is_followed_and_one_with_a_default_or_a_dropped_one_is_a_pause() {
     let Some(server) = TestServer::shared() else { return };
-    let there = server.database();
-    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a'), (2, 'b')"));
-    let (follower, database, replica) = follow(&there, shop::MAPPING);
+    let tables = format!("{TABLES}; INSERT INTO owner VALUES (1, 'a'), (2, 'b')");
+    let (there, follower, database, replica) = follow_tables(server, &tables, shop::MAPPING);
     there.run(
         "ALTER TABLE owner ADD COLUMN city text; UPDATE owner SET city = 'Ulm' WHERE id = 1;
          INSERT INTO owner VALUES (3, 'c', 'Bonn')",
@@ -400,14 +405,19 @@ fn a_new_column_is_followed_and_one_with_a_default_or_a_dropped_one_is_a_pause()
     assert!(database.snapshot().find("Owner", "id", 4).unwrap().is_none());
     replica.stop().unwrap();
 
-    let there = server.database();
-    there.run(&format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')"));
-    let (_follower, database, replica) = follow(&there, shop::MAPPING);
+    let tables = format!("{TABLES}; INSERT INTO owner VALUES (1, 'a')");
+    let (there, _follower, database, replica) = follow_tables(server, &tables, shop::MAPPING);
     there.run("ALTER TABLE owner DROP COLUMN name; INSERT INTO owner VALUES (2)");
     let pause = self::pause(&replica);
     assert!(pause.cause.contains("column name") && pause.cause.contains("owner"), "{pause}");
     assert!(database.snapshot().find("Owner", "id", 2).unwrap().is_none());
     replica.stop().unwrap();
+}
+
+/// Whether the note of what the source has names a table.
+fn is_known(database: &Database, table: &str) -> bool {
+    let note = database.snapshot().note(FOLLOWING_NOTE).expect("it follows");
+    FollowingNote::decode(&note).unwrap().catalogue.table("public", table).is_some()
 }
 
 #[test]
@@ -418,14 +428,13 @@ fn partitions_that_are_made_are_followed_and_those_attached_or_dropped_are_a_pau
         CREATE TABLE event_1 PARTITION OF event FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')";
     const RULE: &str = "[[table]]\ntable = 'event'\nlabel = 'Event'\n";
     let count = |database: &Database| database.snapshot().vertices(Some("Event")).unwrap().len();
-    let begin = |there: &TestDatabase| {
-        there.run(&format!("{PARTED}; INSERT INTO event VALUES (1, '2024-01-02')"));
-        let following = follow(there, RULE);
-        assert_eq!(count(&following.1), 1);
+    let begin = || {
+        let tables = format!("{PARTED}; INSERT INTO event VALUES (1, '2024-01-02')");
+        let following = follow_tables(server, &tables, RULE);
+        assert_eq!(count(&following.2), 1);
         following
     };
-    let there = server.database();
-    let (_follower, database, replica) = begin(&there);
+    let (there, _follower, database, replica) = begin();
     there.run(
         "CREATE TABLE event_2 PARTITION OF event FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
          INSERT INTO event VALUES (2, '2024-02-02')",
@@ -435,7 +444,12 @@ fn partitions_that_are_made_are_followed_and_those_attached_or_dropped_are_a_pau
         "BEGIN; CREATE TABLE event_3 (LIKE event INCLUDING ALL);
          ALTER TABLE event ATTACH PARTITION event_3 FOR VALUES FROM ('2024-03-01') TO ('2024-04-01'); COMMIT",
     );
-    std::thread::sleep(Duration::from_secs(1));
+    // Nobody misses a partition that nobody knew of.
+    let began = Instant::now();
+    while !["event_2", "event_3"].iter().all(|partition| is_known(&database, partition)) {
+        assert!(began.elapsed() < WAIT_MAX, "partitions are not known: {:?}", replica.status());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     there.run("INSERT INTO event VALUES (3, '2024-03-02'); UPDATE event SET day = '2024-01-03' WHERE id = 3");
     catch_up(&replica);
     assert_eq!((count(&database), replica.status().state), (3, ReplicaState::Following));
@@ -445,8 +459,7 @@ fn partitions_that_are_made_are_followed_and_those_attached_or_dropped_are_a_pau
     replica.stop().unwrap();
 
     // While nobody follows.
-    let there = server.database();
-    let (follower, database, replica) = begin(&there);
+    let (there, follower, database, replica) = begin();
     replica.stop().unwrap();
     there.run("CREATE TABLE old (id int, day date, PRIMARY KEY (id, day)); INSERT INTO old VALUES (9, '2023-01-01')");
     there.run("ALTER TABLE event ATTACH PARTITION old FOR VALUES FROM ('2023-01-01') TO ('2024-01-01')");

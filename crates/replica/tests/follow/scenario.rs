@@ -3,7 +3,7 @@
 use crate::cut_source::{Cut, CutSource};
 use crate::graph::{Graph, position};
 use crate::messages;
-use crate::shop::{self, Shop, below};
+use crate::shop::{self, ITEM, OWNER, Shop, below, item_row, owner_row};
 use evergraph::{Database, Durability, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::follow::options::{FollowIntervals, ReplicaMapping, ReplicaOptions};
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 const PAUSE_TIME_MAX: Duration = Duration::from_secs(60);
 /// Bytes of log from one transaction's end to the next one's.
 const TRANSACTION_BYTES: u64 = 100;
+/// Blocks of a transaction that is worked on before its commit.
+const LONG_BLOCKS: u32 = 8;
 
 /// A source, and what a replica of it must be at each position.
 pub struct Scenario {
@@ -52,10 +54,21 @@ impl Scenario {
         let source = source.with_rows("public", "owner", owners).with_rows("public", "item", items);
         let mut states = BTreeMap::from([(shop::identity().log_end, Graph::of(&shop))]);
         let mut steps = vec![ScriptStep::Messages(shop::describe(None))];
-        for number in 1..=transactions {
-            let end = number * TRANSACTION_BYTES;
-            steps.extend(transaction(random, &mut shop, number as u32 + 1000, end));
+        let mut number = 0;
+        while number < transactions {
+            number += 1;
+            let mut end = number * TRANSACTION_BYTES;
+            let is_long = faults == Faults::Random && !shop.owners.is_empty() && below(random, 12) == 0;
+            let of_kind = if is_long { long_transaction } else { transaction };
+            let mut changes = of_kind(random, &mut shop, number as u32 + 1000, end);
             states.insert(Lsn::new(end), Graph::of(&shop));
+            if number < transactions && below(random, 4) == 0 {
+                number += 1;
+                end = number * TRANSACTION_BYTES;
+                changes = around(random, &mut shop, number as u32 + 1000, end, changes);
+                states.insert(Lsn::new(end), Graph::of(&shop));
+            }
+            steps.extend(changes);
             if below(random, 4) == 0 {
                 steps.push(ScriptStep::Keepalive(Lsn::new(end + below(random, 50))));
             }
@@ -97,50 +110,97 @@ impl Scenario {
     }
 }
 
-/// One transaction, at once or streamed, with a keepalive in the middle perhaps; rolled-back ones beside it.
+/// One transaction, at once or streamed, with keepalives in the middle perhaps; rolled-back ones beside it.
 fn transaction(random: &mut u64, shop: &mut Shop, xid: u32, end: u64) -> Vec<ScriptStep> {
     let mut steps = Vec::new();
-    // The end of the log, which says nothing of what was sent.
-    let keepalive = |random: &mut u64, steps: &mut Vec<ScriptStep>| {
-        if below(random, 5) == 0 {
-            steps.push(ScriptStep::Keepalive(Lsn::new(end + 30)));
-        }
-    };
     if below(random, 4) == 0 {
         // A transaction that is rolled back, of whose rows nothing stays.
         let aborted = xid + 100_000;
-        let mut nothing = shop.clone();
-        let mut block = vec![messages::stream_start(aborted, true)];
-        block.extend(shop::describe(Some(aborted)));
-        block.push(nothing.change(random, Some(aborted)));
-        block.push(messages::stream_stop());
-        steps.push(ScriptStep::Messages(block));
-        keepalive(random, &mut steps);
+        steps.extend(block(random, &mut shop.clone(), aborted, true, end));
+        steps.extend(keepalive_between(random, end));
         steps.push(ScriptStep::Messages(vec![messages::stream_abort(aborted)]));
     }
     let rows = 1 + below(random, 5);
     if below(random, 3) == 0 {
-        let mut is_first = true;
-        for _ in 0..rows {
-            let mut block = vec![messages::stream_start(xid, is_first)];
-            if is_first {
-                block.extend(shop::describe(Some(xid)));
-            }
-            block.push(shop.change(random, Some(xid)));
-            block.push(messages::stream_stop());
-            steps.push(ScriptStep::Messages(block));
-            keepalive(random, &mut steps);
-            is_first = false;
+        for row in 0..rows {
+            steps.extend(block(random, shop, xid, row == 0, end));
+            steps.extend(keepalive_between(random, end));
         }
         steps.push(ScriptStep::Messages(vec![messages::stream_commit(xid, end)]));
     } else {
         let mut first = vec![messages::begin(xid, end)];
         first.extend((0..rows).map(|_| shop.change(random, None)));
         steps.push(ScriptStep::Messages(first));
-        keepalive(random, &mut steps);
+        steps.extend(keepalive_within(random, end));
         steps.push(ScriptStep::Messages(vec![messages::commit(end)]));
     }
     steps
+}
+
+/// A streamed transaction of many pieces, which a replica may work on before the commit: inserted items of an owner who is there,
+/// and then his new names as well.
+fn long_transaction(random: &mut u64, shop: &mut Shop, xid: u32, end: u64) -> Vec<ScriptStep> {
+    let owners: Vec<i32> = shop.owners.keys().copied().collect();
+    let owner = owners[below(random, owners.len() as u64) as usize];
+    let mut steps = Vec::new();
+    for number in 0..LONG_BLOCKS {
+        let mut block = vec![messages::stream_start(xid, number == 0)];
+        // A description begins a piece.
+        block.extend(shop::describe(Some(xid)));
+        if number > LONG_BLOCKS / 2 && below(random, 2) == 0 {
+            let name = Some(format!("renamed {}", below(random, 1000)));
+            block.push(messages::update(Some(xid), OWNER, None, &owner_row(owner, &name)));
+            shop.owners.insert(owner, name);
+        } else {
+            let (key, item) = ((xid * LONG_BLOCKS + number) as i32, (Some(owner), Some("long".to_owned())));
+            block.push(messages::insert(Some(xid), ITEM, &item_row(key, &item)));
+            shop.items.insert(key, item);
+        }
+        block.push(messages::stream_stop());
+        steps.push(ScriptStep::Messages(block));
+        steps.extend(keepalive_between(random, end));
+        // A step of early work at each.
+        steps.extend((0..below(random, 10)).map(|_| ScriptStep::Silence));
+    }
+    steps.push(ScriptStep::Messages(vec![messages::stream_commit(xid, end)]));
+    steps
+}
+
+/// A streamed transaction that ends with `end`, and began before `inner`, which commits between its blocks.
+fn around(random: &mut u64, shop: &mut Shop, xid: u32, end: u64, inner: Vec<ScriptStep>) -> Vec<ScriptStep> {
+    let mut steps = block(random, shop, xid, true, end);
+    steps.extend(keepalive_between(random, end - TRANSACTION_BYTES));
+    steps.extend(inner);
+    steps.extend(keepalive_between(random, end));
+    for _ in 0..below(random, 3) {
+        steps.extend(block(random, shop, xid, false, end));
+        steps.extend(keepalive_between(random, end));
+    }
+    steps.push(ScriptStep::Messages(vec![messages::stream_commit(xid, end)]));
+    steps
+}
+
+/// A block of a streamed transaction that ends with `end`.
+fn block(random: &mut u64, shop: &mut Shop, xid: u32, is_first: bool, end: u64) -> Vec<ScriptStep> {
+    let mut beginning = vec![messages::stream_start(xid, is_first)];
+    if is_first {
+        beginning.extend(shop::describe(Some(xid)));
+    }
+    beginning.push(shop.change(random, Some(xid)));
+    let mut steps = vec![ScriptStep::Messages(beginning)];
+    steps.extend(keepalive_within(random, end));
+    steps.push(ScriptStep::Messages(vec![messages::stream_stop()]));
+    steps
+}
+
+/// Perhaps a keepalive within a whole transaction or a block: its position says nothing of what was sent.
+fn keepalive_within(random: &mut u64, end: u64) -> Option<ScriptStep> {
+    (below(random, 5) == 0).then(|| ScriptStep::Keepalive(Lsn::new(end + 30)))
+}
+
+/// Perhaps a keepalive while transactions are streamed: what committed before was sent, and the next commit ends with `end`.
+fn keepalive_between(random: &mut u64, end: u64) -> Option<ScriptStep> {
+    (below(random, 3) == 0).then(|| ScriptStep::Keepalive(Lsn::new(end - 1 - below(random, 40))))
 }
 
 /// A database in a directory that can lose power.

@@ -54,6 +54,7 @@ pub fn table(id: u32, name: &str, columns: &[(&str, u32)]) -> Table {
         type_name: if *type_id == 23 { "integer".into() } else { "text".into() },
         is_nullable: *column != "id",
         is_generated: false,
+        is_nondeterministic: false,
     };
     Table {
         id,

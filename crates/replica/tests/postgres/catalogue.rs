@@ -1,11 +1,13 @@
 //! The catalogue: tables, keys, identities, partitions and publications, as PostgreSQL has them.
 
-use crate::server::TestServer;
+use crate::server::{TestDatabase, TestServer, connect, run_sql};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_replica::pgoutput::relation::RelationIdentity;
-use evergraph_replica::source::catalogue::{Key, TableKind, TableRights, TypeKind};
+use evergraph_replica::source::catalogue::{Catalogue, Key, Table, TableKind, TableRights, TypeKind};
 use evergraph_replica::source::contract::Source as _;
+use evergraph_replica::source::error::SourceResult;
 use evergraph_replica::source::postgres::server::PostgresSource;
+use std::time::Duration;
 
 fn names(names: &[Box<str>]) -> Vec<&str> {
     names.iter().map(|name| &**name).collect()
@@ -129,5 +131,75 @@ fn a_catalogue_has_tables_keys_identities_partitions_and_publications() {
     assert!(everything.tables.iter().all(|table| &*table.table != "part_1"));
     // Two readings are equal: a comparison finds changes alone.
     let again = PostgresSource::new(database.settings(), CancelFlag::default()).catalogue().unwrap();
-    assert_eq!(again, catalogue);
+    assert_eq!(again.marks, catalogue.marks);
+    assert_eq!(Catalogue { marks: catalogue.marks.clone(), ..again }, catalogue);
+
+    let marks = &catalogue.marks;
+    let numbers = |table: &Table| {
+        let columns = marks.tables[&table.id].columns.iter();
+        columns.map(|(name, column)| (name.to_string(), *column)).collect::<Vec<_>>()
+    };
+    let numbered = [("a", 2), ("b", 1), ("mood", 4), ("name", 3), ("price", 5), ("twice", 6)];
+    assert_eq!(numbers(customer), numbered.map(|(name, number)| (name.to_owned(), number)));
+    let (of_root, of_part) = (&marks.tables[&parts.id], &marks.tables[&part.id]);
+    assert!(of_root.attached_by.is_none());
+    assert!(of_part.attached_by.is_some());
+    let labels: Vec<&str> =
+        marks.enums[&customer.columns[3].type_id].values().map(|label| &**label).collect();
+    assert_eq!(labels, ["sad", "so \"so\""]);
+    let entries: Vec<_> = marks.publications["chosen"].entries.keys().collect();
+    let names: Vec<_> = entries.iter().map(|entry| (&*entry.schema, entry.table.as_deref())).collect();
+    assert_eq!(names, [("public", Some("whole")), ("shop", Some("customer"))]);
+    assert_ne!(entries[0].form, entries[1].form, "columns and a filter are a form of their own");
+    assert!(marks.publications["everything"].entries.is_empty());
+}
+
+/// The catalogue of `database` as it is read while `statements` are run: the reader is stopped at the first query that reads the
+/// system's table `gate`, and goes on behind them.
+fn read_beside(database: &TestDatabase, gate: &str, statements: &str) -> SourceResult<Catalogue> {
+    let mut writer = connect(&database.settings());
+    run_sql(&mut writer, &format!("BEGIN; LOCK TABLE {gate} IN ACCESS EXCLUSIVE MODE"));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| read(database));
+        let waiting = format!(
+            "SELECT FROM pg_locks WHERE NOT granted AND relation = '{gate}'::regclass \
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        );
+        while run_sql(&mut writer, &waiting).is_empty() {
+            assert!(!reader.is_finished(), "it reads what is locked");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        run_sql(&mut writer, &format!("{statements}; COMMIT"));
+        reader.join().unwrap()
+    })
+}
+
+fn read(database: &TestDatabase) -> SourceResult<Catalogue> {
+    PostgresSource::new(database.settings(), CancelFlag::default()).catalogue()
+}
+
+#[test]
+fn a_publication_that_is_created_again_while_the_catalogue_is_read_is_the_old_one_or_the_new_one() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run("CREATE TABLE t (id int PRIMARY KEY); CREATE PUBLICATION p FOR TABLE t");
+    let before = read(&database);
+    let again = "DROP PUBLICATION p; CREATE PUBLICATION p FOR TABLE t";
+    let between = read_beside(&database, "pg_publication_rel", again);
+    let [before, between, after] = [before, between, read(&database)]
+        .map(|catalogue| catalogue.unwrap().marks.publications["p"].clone());
+    assert_ne!(before, after);
+    assert!([&before, &after].contains(&&between), "{before:?}, {after:?}: {between:?}");
+}
+
+#[test]
+fn a_table_that_is_dropped_while_the_catalogue_is_read_is_there_as_a_whole() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database();
+    database.run("CREATE TABLE t (id int PRIMARY KEY, name text); CREATE TABLE other (id int)");
+    let between = read_beside(&database, "pg_collation", "DROP TABLE t").unwrap();
+    let table = between.table("public", "t").unwrap();
+    assert_eq!((table.columns.len(), &table.rights.unreadable_columns), (2, &Vec::new()));
+    let after = read(&database).unwrap();
+    assert!(after.table("public", "t").is_none() && after.table("public", "other").is_some());
 }

@@ -116,6 +116,7 @@ impl DataSet {
     }
 }
 
+/// The type of a column, by its name in the file. The benchmarks have the same (`benches/src/workload/replica/relations.rs`).
 fn sql_type(column: &str) -> &'static str {
     match column {
         "creationDate" | "joinDate" => "timestamptz",

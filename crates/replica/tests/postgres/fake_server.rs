@@ -26,6 +26,8 @@ pub fn serve(
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
+        // Each message goes at once, as PostgreSQL's.
+        stream.set_nodelay(true).unwrap();
         match encryption {
             Encryption::None => talk(&mut stream, send),
             Encryption::Tls => talk(&mut encrypted(stream), send),

@@ -32,12 +32,12 @@ fn after_a_kill_of_postgresql_a_confirmed_transaction_comes_again_but_not_from_o
         || slot::state(&mut connect(&settings), &request(&settings, Lsn::ZERO).slot).unwrap().unwrap();
     let began = Instant::now();
     while confirmed().confirmed_lsn < Some(ours) {
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", confirmed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", confirmed());
         std::thread::sleep(Duration::from_millis(50));
     }
     server.kill();
-    let error = follower.stream().next_batch(Duration::from_secs(20));
-    let error = error.and_then(|_| follower.stream().next_batch(Duration::from_secs(20))).unwrap_err();
+    let error = follower.stream().next_batch(Duration::from_secs(60));
+    let error = error.and_then(|_| follower.stream().next_batch(Duration::from_secs(60))).unwrap_err();
     assert!(error.is_transient(), "{error}");
     drop(follower);
     server.start_again();
@@ -71,10 +71,10 @@ fn lines_with_the_second_row(follower: &mut Follower) -> Vec<String> {
     lines
 }
 
-/// How long the reader pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 10 seconds.
+/// How long the reader pauses: `EVERGRAPH_REPLICA_PAUSE_SECONDS`, or 13 seconds.
 fn pause() -> Duration {
     let seconds = std::env::var("EVERGRAPH_REPLICA_PAUSE_SECONDS")
-        .map_or(10, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
+        .map_or(13, |text| text.parse().expect("EVERGRAPH_REPLICA_PAUSE_SECONDS is a number"));
     Duration::from_secs(seconds)
 }
 
@@ -86,7 +86,7 @@ fn a_paused_reader_survives_the_senders_time_limit() {
     database.run("CREATE TABLE t (id int PRIMARY KEY, v text); CREATE PUBLICATION replica FOR TABLE t");
     let pause = pause();
     // The server's own default, if the pause exceeds it.
-    let time_max = if pause > Duration::from_secs(60) { 60 } else { 3 };
+    let time_max = if pause > Duration::from_secs(60) { 60 } else { 6 };
     let mut settings = database.settings();
     settings.options = Some(format!("-c wal_sender_timeout={time_max}s"));
     let mut follower = Follower::begin_with_slot(&settings);
@@ -121,7 +121,7 @@ fn a_quiet_database_beside_a_busy_one_keeps_no_log() {
         if kept() < 5_000_000 {
             break;
         }
-        assert!(began.elapsed() < Duration::from_secs(40), "{} of {before} bytes are kept", kept());
+        assert!(began.elapsed() < Duration::from_secs(120), "{} of {before} bytes are kept", kept());
     }
     follower.stop();
 }
@@ -160,8 +160,17 @@ fn a_server_that_ends_a_stream_is_an_error_after_what_it_sent() {
     database.run("CREATE TABLE t (id int PRIMARY KEY)");
     let mut follower = Follower::begin(&database);
     database.run("INSERT INTO t VALUES (1)");
-    // Not by END, which waits for it.
-    std::thread::sleep(Duration::from_millis(500));
+    // Until it was sent; not by END, which is a message more.
+    let end = database.run("SELECT pg_current_wal_lsn()")[0][0].clone().unwrap();
+    let is_sent = format!(
+        "SELECT 1 FROM pg_stat_replication sender JOIN pg_replication_slots slot ON slot.active_pid = sender.pid \
+         WHERE slot.database = current_database() AND sender.sent_lsn >= '{end}'"
+    );
+    let began = Instant::now();
+    while database.run(&is_sent).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{end} is not sent");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     database.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE active AND database = current_database()");
     let (began, mut messages) = (Instant::now(), 0);
     let error = loop {
@@ -169,7 +178,7 @@ fn a_server_that_ends_a_stream_is_an_error_after_what_it_sent() {
             Ok(Some(batch)) => {
                 messages += batch.changes().filter(|change| matches!(change, Change::Message { .. })).count();
             }
-            Ok(None) => assert!(began.elapsed() < Duration::from_secs(20)),
+            Ok(None) => assert!(began.elapsed() < Duration::from_secs(60)),
             Err(error) => break error,
         }
     };
@@ -192,7 +201,7 @@ fn liar(answer: &'static [u8]) -> ConnectionSettings {
             let _gone = stream.read_to_end(&mut Vec::new());
         }
     });
-    let url = format!("postgres://a@127.0.0.1:{port}/d?sslmode=disable&connect_timeout=1");
+    let url = format!("postgres://a@127.0.0.1:{port}/d?sslmode=disable&connect_timeout=60");
     ConnectionSettings::from_url_and(&url, &|_| None).unwrap()
 }
 
@@ -202,12 +211,14 @@ fn what_is_no_postgresql_or_says_nothing_is_an_error_in_time() {
         let began = Instant::now();
         let error =
             Connection::open(settings, Purpose::Queries, &CancelFlag::default()).unwrap_err().to_string();
-        assert!(began.elapsed() < Duration::from_secs(5), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(60), "{error}");
         error
     };
     let http = open(&liar(b"HTTP/1.1 400 Bad Request\r\n\r\n"));
     assert!(http.contains("announced a message `H`"), "{http}");
-    let silent = open(&liar(b""));
+    let mut silent = liar(b"");
+    silent.connect_time_max = Duration::from_secs(1);
+    let silent = open(&silent);
     assert!(silent.contains("no answer within 1 s"), "{silent}");
     let old = open(&liar(b"R\0\0\0\x08\0\0\0\0S\0\0\0\x1aserver_version\09.6.24\0Z\0\0\0\x05I"));
     assert!(old.contains("PostgreSQL 14 or newer"), "{old}");
@@ -218,19 +229,15 @@ fn what_is_no_postgresql_or_says_nothing_is_an_error_in_time() {
     tls.tls.mode = evergraph_replica::source::postgres::settings::SslMode::Require;
     let no_tls = open(&tls);
     assert!(no_tls.contains("no PostgreSQL server"), "{no_tls}");
-    // Nobody listens on a port that was just given back.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let nobody = open(&through(tls, Host::Tcp("127.0.0.1".into()), port));
+    // Nobody listens there; a port that was just given back may be another test's by now.
+    let nobody = open(&through(tls, Host::Tcp("127.0.0.1".into()), 1));
     assert!(nobody.contains("connect to 127.0.0.1"), "{nobody}");
 }
 
 #[test]
 fn a_wait_ends_when_it_is_cancelled() {
-    let settings = {
-        let mut silent = liar(b"");
-        silent.connect_time_max = Duration::from_secs(60);
-        silent
-    };
+    let mut settings = liar(b"");
+    settings.connect_time_max = Duration::from_secs(600);
     let cancel = CancelFlag::default();
     let of_thread = cancel.clone();
     std::thread::spawn(move || {
@@ -239,5 +246,5 @@ fn a_wait_ends_when_it_is_cancelled() {
     });
     let began = Instant::now();
     let error = Connection::open(&settings, Purpose::Queries, &cancel).unwrap_err();
-    assert!(error.to_string().contains("cancelled") && began.elapsed() < Duration::from_secs(5), "{error}");
+    assert!(error.to_string().contains("cancelled") && began.elapsed() < Duration::from_secs(60), "{error}");
 }

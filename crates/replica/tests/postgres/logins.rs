@@ -90,7 +90,7 @@ fn tls_trusts_whom_its_mode_says() {
     for mode in ["require", "verify-ca", "verify-full"] {
         let stranger = format!("{}&sslrootcert={}", url("localhost", mode), stranger.display());
         assert!(
-            matches!(open(server, &stranger, Some("correct horse")), Err(SourceError::Invalid(_))),
+            matches!(open(server, &stranger, Some("correct horse")), Err(SourceError::Untrusted(_))),
             "{mode}"
         );
     }

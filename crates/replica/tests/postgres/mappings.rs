@@ -292,6 +292,14 @@ fn a_check_names_tables_whose_rows_may_be_hidden_and_a_publication_that_the_role
         check_of(&["mine"]).iter().map(|finding| finding.severity).collect::<Vec<_>>(),
         [Severity::Warning]
     );
+    // Nor may it while its transactions write nothing.
+    database.run(&format!("ALTER ROLE {role} SET default_transaction_read_only = on"));
+    let read_only = check_of(&["mine"]);
+    let [error, warning] = &read_only[..] else { panic!("{read_only:#?}") };
+    assert!(error.cause.starts_with("default_transaction_read_only is on"), "{error}");
+    assert_eq!((error.severity, warning.severity), (Severity::Error, Severity::Warning));
+    database.run(error.remedy.as_ref().unwrap());
+    assert_eq!(check_of(&["mine"]), read_only[1..]);
     database.run(&format!("REASSIGN OWNED BY {role} TO postgres; DROP OWNED BY {role}; DROP ROLE {role}"));
 }
 

@@ -30,7 +30,7 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// A server, which ends with this, or with the tests' process however that ends.
-pub struct TestServer(PrivateServer);
+pub struct TestServer(pub PrivateServer);
 
 /// A database of one test.
 pub struct TestDatabase {
@@ -111,7 +111,7 @@ impl TestServer {
         self.0.kill().unwrap();
     }
 
-    /// Starts it after a kill.
+    /// Starts it after a kill, or when it was shut down.
     pub fn start_again(&mut self) {
         self.0.start_again().unwrap();
     }

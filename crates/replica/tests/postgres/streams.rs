@@ -6,10 +6,11 @@ use evergraph_replica::source::batch::Change;
 use evergraph_replica::source::contract::ChangeStream as _;
 use evergraph_replica::source::postgres::change_stream::PostgresChanges;
 use std::sync::mpsc::{TryRecvError, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// What ends a wait that a test does not expect to end.
-const WAIT_MAX: Duration = Duration::from_secs(10);
+const WAIT_MAX: Duration = Duration::from_secs(60);
 
 #[test]
 fn keepalives_of_a_server_that_never_pauses_are_handed_over() {
@@ -29,6 +30,38 @@ fn keepalives_of_a_server_that_never_pauses_are_handed_over() {
         let Some(batch) = stream.next_batch(Duration::from_secs(1)).unwrap() else { continue };
         assert!(batch.changes().all(|change| matches!(change, Change::Keepalive { .. })));
         count += 1;
+    }
+    drop(ended);
+}
+
+/// A server sends each message by itself: handed over one by one, each transaction here would be four batches.
+#[test]
+fn a_small_transaction_comes_in_one_batch() {
+    const TRANSACTIONS: usize = 50;
+    let (ended, is_ended) = channel::<()>();
+    let settings = serve(Encryption::None, move |server| {
+        while is_ended.try_recv() == Err(TryRecvError::Empty) {
+            for message in [b"B", b"I", b"I", b"C"] {
+                server.write_all(&data(1, message))?;
+                server.flush()?;
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(())
+    });
+    let mut stream = PostgresChanges::begin(&settings, &request(), &CancelFlag::default()).unwrap();
+    // A busy machine may take its time within some of them.
+    let (began, mut whole, mut batches) = (Instant::now(), 0, 0);
+    while whole < TRANSACTIONS {
+        assert!(began.elapsed() < WAIT_MAX, "{whole} whole transactions in {batches} batches");
+        let Some(batch) = stream.next_batch(Duration::from_secs(1)).unwrap() else { continue };
+        let message = |change: Change<'_>| match change {
+            Change::Message { bytes, .. } => bytes.to_vec(),
+            Change::Keepalive { .. } => Vec::new(),
+        };
+        let messages: Vec<u8> = batch.changes().flat_map(message).collect();
+        batches += 1;
+        whole += usize::from(messages.starts_with(b"BIIC"));
     }
     drop(ended);
 }

@@ -161,6 +161,21 @@ fn of_database(samples: &mut Samples, name: &str, open: &DatabaseUse) {
     let engine = store.engine;
     counter("merges", "Merges of segments", engine.merges as f64);
     counter("merge_seconds", "Time that merges took", engine.merging.as_secs_f64());
+    if let Some(mapped) = database.store().engine().mapped_statistics() {
+        let mut gauge = |name, help, value: u64| {
+            samples.add(MetricType::Gauge, name, help, labels(), value as f64);
+        };
+        gauge("array_files", "Files that hold the graph, of the mapped engine", mapped.files);
+        gauge("array_file_bytes", "Bytes of these files", mapped.file_bytes);
+        gauge("array_free_bytes", "Bytes of them that the next merges write", mapped.free_bytes);
+        gauge("live_bytes", "Bytes of changes that no merge has taken in yet", mapped.live_bytes);
+        gauge(
+            "live_limit_bytes",
+            "What these may be before commits wait for merges",
+            mapped.live_limit_bytes,
+        );
+    }
+    let mut counter = |name, help, value: f64| samples.add(MetricType::Counter, name, help, labels(), value);
     let tree = database.store().engine().tree_statistics();
     let (stalls, stalled) = match &tree {
         Some(tree) => (tree.stalls.stalls, tree.stalls.stalled),

@@ -437,18 +437,27 @@ mod tests {
 
     #[test]
     fn unknown_users_and_wrong_passwords_are_answered_alike_and_in_the_same_time() {
-        let (_folder, _path, authenticator) = with_ann();
-        let time = |user: &str| {
-            let began = Instant::now();
-            assert_eq!(try_as(&authenticator, user, "wrong horse"), Err(LoginRefusal::WrongCredentials));
-            began.elapsed()
-        };
-        // In turn, so that what else the machine does meets both.
-        let times: Vec<_> = (0..5).map(|_| (time("ann"), time("nobody"))).collect();
-        let known = times.iter().map(|(known, _)| *known).min().unwrap();
-        let unknown = times.iter().map(|(_, unknown)| *unknown).min().unwrap();
-        assert!(known < unknown * 3 && unknown < known * 3, "{known:?} and {unknown:?}: one tells the other");
-        authenticator.stop();
+        let (mut known, mut unknown) = (Duration::MAX, Duration::MAX);
+        let are_alike = |known: Duration, unknown: Duration| known < unknown * 3 && unknown < known * 3;
+        // As often as it takes until what else the machine does has left both alone once.
+        for _ in 0..20 {
+            let (_folder, _path, authenticator) = with_ann();
+            let time = |user: &str| {
+                let began = Instant::now();
+                let refused = Err(LoginRefusal::WrongCredentials);
+                assert_eq!(try_as(&authenticator, user, "wrong horse"), refused);
+                began.elapsed()
+            };
+            // In turn, so that what else the machine does meets both.
+            for _ in 0..5 {
+                (known, unknown) = (known.min(time("ann")), unknown.min(time("nobody")));
+            }
+            authenticator.stop();
+            if are_alike(known, unknown) {
+                break;
+            }
+        }
+        assert!(are_alike(known, unknown), "{known:?} and {unknown:?}: one tells the other");
     }
 
     #[test]

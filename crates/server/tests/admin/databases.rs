@@ -76,6 +76,27 @@ async fn a_database_is_created_used_closed_opened_and_dropped() {
 }
 
 #[tokio::test]
+async fn a_database_in_mapped_files_is_served_with_its_figures() {
+    let site = site();
+    let mut root = site.log_in("root").await;
+    let made = root.ask("PUT", "/databases/web", r#"{"engine": "mapped"}"#).await;
+    assert_eq!((made.status, &made.json()["engine"]), (201, &json!("mapped")), "{}", made.text());
+    let query = json!({"gremlin": "g.addV('Point').V().count()", "aliases": {"g": "web"}});
+    assert_eq!(root.post(&query).await.number(), 1);
+    let metrics = root.ask("GET", "/metrics", "").await.text().to_owned();
+    for name in ["array_files", "array_file_bytes", "array_free_bytes", "live_bytes", "live_limit_bytes"] {
+        assert!(metrics.contains(&format!("evergraph_{name}{{database=\"web\"}} ")), "{name}: {metrics}");
+        assert!(!metrics.contains(&format!("evergraph_{name}{{database=\"social\"}} ")), "{name}: {metrics}");
+    }
+    let statistics = root.get("/databases/web/statistics").await;
+    assert_eq!(statistics["engine"]["name"], "mapped");
+    assert!(statistics["mapped"]["live_bytes"].as_u64() > Some(0), "{statistics}");
+    assert_eq!(root.ask("POST", "/databases/web/close", "").await.status, 200);
+    assert_eq!(root.ask("POST", "/databases/web/open", "{}").await.json()["engine"], "mapped");
+    assert_eq!(root.post(&query).await.number(), 2);
+}
+
+#[tokio::test]
 async fn a_list_has_the_databases_on_which_its_user_has_a_role() {
     let site = site();
     site.databases.create_database("bank", CreateOptions::default()).unwrap();
@@ -121,7 +142,7 @@ async fn what_cannot_be_done_is_said_and_changes_nothing() {
             400,
             "unknown field `engin`, expected `engine` or `memoryLimitBytes`",
         ),
-        ("PUT", "/databases/new", r#"{"engine": "tape"}"#, 400, "choose `memory` or `disk`"),
+        ("PUT", "/databases/new", r#"{"engine": "tape"}"#, 400, "choose `memory`, `disk` or `mapped`"),
         ("PUT", "/databases/new", "[\"disk\"]", 400, "one JSON object"),
         ("PUT", "/databases/new", r#"{"memoryLimitBytes": 9000000000000000000}"#, 413, "of memory"),
         ("POST", "/databases/social/close", r#"{"force": true}"#, 400, "unknown field `force`"),

@@ -3,10 +3,9 @@
 use crate::jobs::{done, ended, spool_is_empty, upload};
 use crate::support::http_client::{ANSWER_TIME, Client, basic, raw};
 use crate::support::secured_site::{PASSWORD, edit_users};
-use crate::support::served::eventually;
+use crate::support::served::{eventually, patient};
 use crate::{Site, site_with_files, site_with_limits};
 use evergraph_server::databases::options::{CatalogueOptions, CreateOptions};
-use evergraph_server::options::ServerOptions;
 use evergraph_server::security::role::Role;
 use evergraph_server::spool::options::FileOptions;
 use http_body_util::BodyExt as _;
@@ -273,7 +272,7 @@ async fn a_download_is_broken_off_when_its_user_may_not_read_it_any_more() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_download_is_a_request_of_its_user_until_it_is_sent() {
-    let mut limits = ServerOptions::default();
+    let mut limits = patient();
     limits.user_requests_max = 2;
     let files = FileOptions::default();
     let site = site_with_limits(limits, CatalogueOptions::default(), CreateOptions::default(), files, |_| {});

@@ -1,6 +1,6 @@
 //! Jobs, uploads and algorithms by HTTP: each kind from its start to its end, and who may see it.
 
-use crate::support::http_client::{Client, raw};
+use crate::support::http_client::{Client, raw, raw_until};
 use crate::support::served::eventually;
 use crate::{Site, site};
 use serde_json::{Value as Json, json};
@@ -182,7 +182,7 @@ async fn a_client_that_leaves_in_an_upload_leaves_nothing() {
         "PUT /uploads/{id}/a.csv HTTP/1.1\r\nHost: {address}\r\nAuthorization: {login}\r\nContent-Length: {}\r\n\r\n",
         1_u64 << 50
     );
-    let (answer, _) = raw(address, long.as_bytes(), Duration::from_secs(2)).await;
+    let (answer, _) = raw_until(address, long.as_bytes(), |answer| answer.contains("--upload-limit")).await;
     assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("--upload-limit"), "{answer}");
 }
 

@@ -31,6 +31,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use support::http_client::{Answer, Client};
 use support::secured_site::{PASSWORD, add_users_of_each_role, edit_users, hash, users_file};
+use support::served::patient;
 use tempfile::TempDir;
 
 /// A root, and a server of it with users.
@@ -58,7 +59,7 @@ fn site_with_files(
     files: FileOptions,
     change: impl FnOnce(&mut Users),
 ) -> Site {
-    site_with_limits(ServerOptions::default(), options, create, files, change)
+    site_with_limits(patient(), options, create, files, change)
 }
 
 /// The same with other limits of the server.

@@ -66,7 +66,7 @@ fn add_sample(database: &Database) {
 fn wait_until_idle(server: &Server, database: &Database) {
     let began = Instant::now();
     while server.requests_count() > 0 || database.store().statistics().writers > 0 {
-        assert!(began.elapsed() < Duration::from_secs(30), "a request or a transaction outlives its client");
+        assert!(began.elapsed() < Duration::from_secs(60), "a request or a transaction outlives its client");
         thread::sleep(Duration::from_millis(10));
     }
 }

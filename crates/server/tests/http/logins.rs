@@ -1,19 +1,21 @@
 //! Log-ins: by HTTP Basic, before anything of a request is read, with roles and limits.
 
-use crate::support::http_client::{Client, basic, raw};
+use crate::support::http_client::{Client, basic, raw_until};
 use crate::support::secured_site::{PASSWORD, SecuredSite};
 use crate::support::served::{ENDLESS, add_points, eventually};
 use evergraph::{Database, EngineKind, Options};
 use evergraph_server::options::ServerOptions;
 use evergraph_server::server::Server;
-use std::time::Duration;
 
 /// A database on disk with users, and a server of it that writes an audit log.
 pub fn serve(options: ServerOptions) -> (SecuredSite, Server) {
+    serve_with(EngineKind::Disk, options)
+}
+
+pub fn serve_with(engine: EngineKind, options: ServerOptions) -> (SecuredSite, Server) {
     let folder = tempfile::tempdir().unwrap();
-    let disk =
-        Options { engine: Some(EngineKind::Disk), memory_limit_bytes: 256 << 20, ..Options::default() };
-    let database = Database::open_with(folder.path().join("social.eg"), &disk).unwrap();
+    let of_database = Options { engine: Some(engine), memory_limit_bytes: 256 << 20, ..Options::default() };
+    let database = Database::open_with(folder.path().join("social.eg"), &of_database).unwrap();
     let mut site = SecuredSite::of(database, folder);
     site.options = options;
     site.security.audit_log = Some(site.folder.path().join("audit.log"));
@@ -38,7 +40,7 @@ async fn nothing_of_a_request_by_http_is_read_before_its_client_has_logged_in() 
         let authorization =
             authorization.map(|value| format!("Authorization: {value}\r\n")).unwrap_or_default();
         let bytes = format!("{head}{authorization}\r\n");
-        let (answer, _) = raw(address, bytes.as_bytes(), Duration::from_secs(5)).await;
+        let (answer, _) = raw_until(address, bytes.as_bytes(), |answer| answer.contains("\r\n\r\n")).await;
         assert!(
             answer.starts_with(&format!("HTTP/1.1 {status}")),
             "it is answered before the body comes: {authorization}: {answer}"
@@ -92,20 +94,26 @@ async fn log_ins_by_http_are_cached_limited_and_audited_once_a_connection() {
     let (site, server) = serve(ServerOptions::default());
     let address = server.address();
     let mut client = Client::log_in(address, "reader", PASSWORD).await;
-    assert_eq!(client.query("g.inject(1)").await.number(), 1);
-    let began = std::time::Instant::now();
-    for _ in 0..100 {
+    let timed = async |client: &mut Client| {
+        let began = std::time::Instant::now();
         assert_eq!(client.query("g.inject(1)").await.number(), 1);
+        began.elapsed()
+    };
+    let first = timed(&mut client).await;
+    let mut fastest = first;
+    for _ in 0..100 {
+        fastest = fastest.min(timed(&mut client).await);
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(fastest < first / 2, "a log-in takes {first:?}, and a request later {fastest:?}");
     let mut wrong = Client::log_in(address, "reader", "wrong horse").await;
     let mut statuses = Vec::new();
-    for _ in 0..12 {
+    // Each few seconds another one is allowed.
+    while statuses.len() < 12 || (statuses.last() != Some(&429) && statuses.len() < 100) {
         let answer = wrong.query("g.V()").await;
         statuses.push(answer.status);
         assert!(answer.status == 401 || answer.header("retry-after") == Some("6"), "{}", answer.text());
     }
-    assert_eq!((statuses[0], statuses[11]), (401, 429), "{statuses:?}");
+    assert_eq!((statuses[0], *statuses.last().unwrap()), (401, 429), "{statuses:?}");
     assert_eq!(client.query("g.inject(1)").await.number(), 1, "who has logged in is not locked out");
     let audit = site.folder.path().join("audit.log");
     server.stop();
@@ -131,13 +139,11 @@ async fn users_have_so_many_connections_and_requests_by_http_too() {
     let mut third = Client::log_in(address, "reader", PASSWORD).await;
     let refused = third.query("g.inject(1)").await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{}", refused.text());
-    let running = tokio::spawn(async move {
-        let _ = tokio::time::timeout(Duration::from_secs(2), first.query(ENDLESS)).await;
-    });
+    let running = tokio::spawn(async move { first.query(ENDLESS).await });
     eventually("it runs", async || server.requests_count() == 1).await;
     let refused = second.query("g.inject(1)").await;
     assert_eq!((refused.status, refused.code()), (503, 596), "{}", refused.text());
-    running.await.unwrap();
+    running.abort();
     eventually("the place is free", async || second.query("g.inject(1)").await.status == 200).await;
     eventually("that of the connection as well", async || third.query("g.inject(1)").await.status == 200)
         .await;

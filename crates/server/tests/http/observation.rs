@@ -1,10 +1,10 @@
 //! Observation: `/healthz`, `/readyz`, `/metrics`.
 
-use crate::logins::serve;
+use crate::logins::{serve, serve_with};
 use crate::support::http_client::Client;
 use crate::support::secured_site::PASSWORD;
 use crate::support::served::eventually;
-use evergraph::{Database, Options};
+use evergraph::{Database, EngineKind, Options};
 use evergraph_graph::cancel::CancelFlag;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_server::options::ServerOptions;
@@ -76,7 +76,11 @@ async fn metrics_are_those_of_the_guide_and_count_what_happens() {
     ] {
         assert_eq!(value(metrics, series), expected, "{series}");
     }
-    let printed = metrics.lines().filter_map(|line| line.strip_prefix("# TYPE evergraph_"));
+    let (_other_site, other) = serve_with(EngineKind::Mapped, ServerOptions::default());
+    let of_mapped =
+        Client::log_in(other.address(), "writer", PASSWORD).await.ask("GET", "/metrics", "").await;
+    let lines = metrics.lines().chain(of_mapped.text().lines());
+    let printed = lines.filter_map(|line| line.strip_prefix("# TYPE evergraph_"));
     let printed: BTreeSet<&str> = printed.map(|line| line.split(' ').next().unwrap()).collect();
     let documented = documented();
     let difference: Vec<_> = printed.symmetric_difference(&documented).collect();

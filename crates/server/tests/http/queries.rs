@@ -1,7 +1,7 @@
 //! Queries: as Gremlin Server answers them, with each status.
 
 use crate::support::http_client::Client;
-use crate::support::served::{ENDLESS, add_points, eventually, serve};
+use crate::support::served::{ENDLESS, add_points, eventually, patient, serve};
 use evergraph_graph::value::Value;
 use evergraph_protocol::format::Format;
 use evergraph_protocol::request::operation::{Operation, QueryOptions, Request};
@@ -170,10 +170,13 @@ async fn a_conflict_is_409_and_writes_nothing() {
     add_points(&database, 1);
     // Two writers of one property in a loop: sooner or later the commit of one meets the other's.
     let mut clients = [Client::connect(server.address()).await, Client::connect(server.address()).await];
-    let text = "g.V().property('at', 1).V().repeat(__.identity()).times(2000).count()";
+    let mut times = 2000;
     eventually("a commit meets another one", async || {
         let [first, second] = &mut clients;
-        let (first, second) = tokio::join!(first.query(text), second.query(text));
+        let text = format!("g.V().property('at', 1).V().repeat(__.identity()).times({times}).count()");
+        // On a fast machine they need more time to meet, and on one with a single core more than a slice.
+        times = (2 * times).min(1_000_000);
+        let (first, second) = tokio::join!(first.query(&text), second.query(&text));
         for answer in [&first, &second].into_iter().filter(|answer| answer.status != 200) {
             assert_eq!((answer.status, answer.code()), (409, 596), "{}", answer.text());
             assert!(answer.text().contains("conflict"), "{}", answer.text());
@@ -233,12 +236,13 @@ async fn the_query_of_a_client_that_is_gone_is_cancelled() {
     for text in [ENDLESS, "g.V().as('a').V().as('b').select('a')"] {
         let mut client = Client::connect(server.address()).await;
         let query = json!({"gremlin": text}).to_string();
-        let sent =
-            tokio::time::timeout(Duration::from_millis(300), client.try_send("POST", "/gremlin", query));
-        // Of the second there is a part.
-        let response = sent.await;
-        assert!(server.requests_count() > 0, "it runs");
-        drop((response, client));
+        let asking = tokio::spawn(async move {
+            // Of the second there is a part, which nobody reads.
+            let _response = client.try_send("POST", "/gremlin", query).await;
+            std::future::pending::<()>().await;
+        });
+        eventually("it runs", async || server.requests_count() > 0).await;
+        asking.abort();
         eventually("the query of a client that is gone ends", async || server.requests_count() == 0).await;
     }
 }
@@ -261,7 +265,7 @@ async fn clients_that_do_not_read_hold_no_worker() {
         let asked = std::time::Instant::now();
         assert_eq!(client.query("g.V().has('at', 7).count()").await.number(), 1);
         quick_in_a_row = if asked.elapsed() < Duration::from_secs(1) { quick_in_a_row + 1 } else { 0 };
-        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", asked.elapsed());
     }
     eventually("only those that wait for their readers run", async || server.requests_count() == 100).await;
     let (_, response) = &mut readers[0];
@@ -271,8 +275,8 @@ async fn clients_that_do_not_read_hold_no_worker() {
 
 #[tokio::test]
 async fn the_end_of_the_server_finishes_what_runs_and_takes_nothing_more() {
-    let mut options = ServerOptions::default();
-    options.stop_grace = Duration::from_secs(60);
+    let mut options = patient();
+    options.stop_grace = Duration::from_secs(600);
     let (database, server) = serve(options);
     add_points(&database, 200);
     let address = server.address();

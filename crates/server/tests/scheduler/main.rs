@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// How long anything may take that is waited for.
-const TIME_MAX: Duration = Duration::from_secs(30);
+const TIME_MAX: Duration = Duration::from_secs(60);
 
 /// A task that says its name each time that it runs, as often as it is to.
 struct Named {

@@ -67,6 +67,7 @@ fn every_promise_of_the_page_names_a_test_that_there_is() {
         include_str!("../../../cli/tests/program/remote_files.rs"),
         include_str!("../../../cli/tests/program/users.rs"),
         include_str!("../../../cli/tests/program/replicas.rs"),
+        include_str!("../../../cli/tests/program/served_replicas.rs"),
         include_str!("../../../cli/src/command/replica/source_url.rs"),
         include_str!("../../src/metrics_listener.rs"),
         include_str!("../admin/replicas.rs"),

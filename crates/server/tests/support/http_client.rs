@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// How long an answer may take.
-pub const ANSWER_TIME: Duration = Duration::from_secs(60);
+pub const ANSWER_TIME: Duration = Duration::from_secs(120);
 
 /// A connection that is kept alive.
 pub struct Client {
@@ -133,6 +133,32 @@ pub async fn raw(address: SocketAddr, bytes: &[u8], silence: Duration) -> (Strin
     // The server may refuse before it has all of it.
     let _ = stream.write_all(bytes).await;
     read_all(&mut stream, silence).await
+}
+
+/// What the server sends to whoever sends `bytes`, until that `is_enough` or the connection ends.
+///
+/// # Panics
+/// If neither comes in time.
+pub async fn raw_until(
+    address: SocketAddr,
+    bytes: &[u8],
+    is_enough: impl Fn(&str) -> bool,
+) -> (String, Ended) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The server may refuse before it has all of it.
+    let _ = stream.write_all(bytes).await;
+    let (mut all, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        let answer = String::from_utf8_lossy(&all).into_owned();
+        if is_enough(&answer) {
+            return (answer, Ended::NotYet);
+        }
+        let reading = tokio::time::timeout(ANSWER_TIME, stream.read(&mut buffer)).await;
+        match reading.unwrap_or_else(|_| panic!("no more comes behind {answer}")) {
+            Ok(0) | Err(_) => return (answer, Ended::ByServer),
+            Ok(count) => all.extend_from_slice(&buffer[..count]),
+        }
+    }
 }
 
 /// Whether the server ended a connection.

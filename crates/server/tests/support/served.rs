@@ -9,6 +9,15 @@ use std::time::{Duration, Instant};
 /// A query without an end, if there is a vertex.
 pub const ENDLESS: &str = "g.V().repeat(__.identity()).until(__.hasLabel('Nowhere'))";
 
+/// Options of a server whose queries and clients may take as long as a busy machine takes for them.
+pub fn patient() -> ServerOptions {
+    let mut options = ServerOptions::default();
+    let time = Duration::from_secs(600);
+    // Whoever connects before others are asked sends nothing for a while.
+    (options.query_timeout, options.http_idle_max, options.handshake_time_max) = (time, time, time);
+    options
+}
+
 /// A server of a database in memory, which is called `social`.
 pub fn serve(options: ServerOptions) -> (Arc<Database>, Server) {
     let database = Arc::new(Database::in_memory().unwrap());

@@ -20,7 +20,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 use uuid::Uuid;
 
 /// How long an answer may take.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+const ANSWER_TIME: Duration = Duration::from_secs(120);
 
 /// What carries a connection, with TLS or without.
 pub trait Transport: AsyncRead + AsyncWrite + Unpin + Send {}

@@ -127,7 +127,7 @@ async fn a_client_that_is_gone_leaves_no_transaction_and_its_session_is_free() {
     drop(gone);
     let began = Instant::now();
     while client.eval_in("a", "g.V().property('at', 2)").await.code != 200 {
-        assert!(began.elapsed() < Duration::from_secs(30), "the session of a client that is gone is free");
+        assert!(began.elapsed() < Duration::from_secs(60), "the session of a client that is gone is free");
         client.ask(close("a")).await;
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -142,7 +142,8 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
     let (database, server) = serve(options);
     let mut client = Client::connect(server.address()).await;
     assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    eventually("an idle transaction is rolled back", async || database.store().statistics().writers == 0)
+        .await;
     let late = client.eval_in("a", "g.addV('Point')").await;
     assert_eq!(late.code, 597, "an idle transaction is rolled back");
     assert!(late.message.contains("idle"), "{}", late.message);
@@ -154,7 +155,7 @@ async fn an_idle_transaction_is_rolled_back_and_its_rest_is_not_committed() {
 #[tokio::test]
 async fn a_transaction_ends_in_time_however_often_it_is_used() {
     let mut options = ServerOptions::default();
-    options.transaction_time_max = Duration::from_millis(300);
+    options.transaction_time_max = Duration::from_secs(2);
     let (database, server) = serve(options);
     let mut client = Client::connect(server.address()).await;
     let began = Instant::now();
@@ -163,7 +164,7 @@ async fn a_transaction_ends_in_time_however_often_it_is_used() {
         if answer.code != 200 {
             break answer;
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "a transaction ends in time");
+        assert!(began.elapsed() < Duration::from_secs(60), "a transaction ends in time");
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
     assert_eq!(late.code, 597);
@@ -192,7 +193,7 @@ async fn a_connection_has_so_many_sessions_at_once() {
 async fn a_session_that_nobody_rolls_back_is_forgotten_in_time_and_free_after_a_rollback() {
     let mut options = ServerOptions::default();
     options.transaction_idle_max = Duration::from_millis(50);
-    options.transaction_time_max = Duration::from_millis(200);
+    options.transaction_time_max = Duration::from_secs(1);
     let (database, server) = serve(options);
     let mut client = Client::connect(server.address()).await;
     assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
@@ -204,13 +205,17 @@ async fn a_session_that_nobody_rolls_back_is_forgotten_in_time_and_free_after_a_
             break late;
         }
         assert_eq!(late.code, 597, "it is broken until it is forgotten: {}", late.message);
-        assert!(began.elapsed() < Duration::from_secs(30), "it is forgotten in time");
+        assert!(began.elapsed() < Duration::from_secs(60), "it is forgotten in time");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert!(forgotten.message.contains("its time was over"), "{}", forgotten.message);
-    assert_eq!(client.ask(transaction("rollback", "a")).await.code, 204);
-    assert_eq!(client.eval_in("a", "g.addV('Point')").await.code, 200);
-    assert_eq!(client.ask(transaction("commit", "a")).await.code, 204);
+    // On a busy machine its time may be over again before it is committed.
+    eventually("it is free after a rollback", async || {
+        assert_eq!(client.ask(transaction("rollback", "a")).await.code, 204);
+        client.eval_in("a", "g.addV('Point')").await.code == 200
+            && client.ask(transaction("commit", "a")).await.code == 204
+    })
+    .await;
     assert_eq!(count(&database), 1);
 }
 

@@ -28,7 +28,7 @@ const INSERT_SHARE: usize = 100;
 /// A scan takes a few milliseconds: so many of them are one run, each on a snapshot of its own.
 const SCANS_PER_RUN: u32 = 10;
 /// Everything is merged within this.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What is run, on how many threads.
 struct KernelRun {

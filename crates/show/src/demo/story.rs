@@ -150,8 +150,8 @@ impl DemoRun<'_> {
             count(loaded.rows_rate() as u64),
             loaded.bytes_per_edge,
             match self.options.engine {
-                EngineKind::Disk => "files",
-                _ => "memory",
+                engine if engine.keeps_graph_in_memory() => "memory",
+                _ => "files",
             },
             size(loaded.disk_bytes),
         ))?;

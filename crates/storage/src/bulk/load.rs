@@ -119,6 +119,7 @@ impl<E: DurableEngine> Store<E> {
     ) -> Result<LoadSummary> {
         check_shape(load)?;
         let front = self.front();
+        let log = front.log()?;
         let gate = LoadingGate::close(&front.timeline)?;
         // Behind the gate nobody becomes the owner, or gives it up.
         if !front.owning.admits(authorship) {
@@ -128,7 +129,7 @@ impl<E: DurableEngine> Store<E> {
         // Behind the gate: the newest commit stays the newest.
         let newest = front.timeline.published();
         let timestamp = newest.next();
-        front.log.acknowledge(newest.0).map_err(Error::from)?;
+        log.acknowledge(newest.0).map_err(Error::from)?;
         debug_assert_eq!(front.timeline.readable(), newest);
         let mut schema = SchemaWrites::new(self.catalogue());
         let mut numbers = Numbers { base: timestamp, ..Numbers::default() };
@@ -157,7 +158,7 @@ impl<E: DurableEngine> Store<E> {
                 front.engine.fill_load(&built, index, timestamp)
             })?;
 
-        let space = front.log.reserve(0).map_err(Error::from)?;
+        let space = log.reserve(0).map_err(Error::from)?;
         self.enter_load(&staged, &indexed, entering)?;
         drop(staged);
         // Snapshots see the load once it is durable: the empty frame alone says nothing of it.
@@ -168,10 +169,11 @@ impl<E: DurableEngine> Store<E> {
             let displaced = front.engine.install_load(timestamp, &built);
             let old_indexes = front.indexes.change(|all| all.extend(indexes));
             let old_catalogue = front.catalogue.swap(Arc::clone(schema.current()));
+            front.engine.catalogue_changed(timestamp, schema.current());
             if !notes.is_empty() {
                 front.notes.install(timestamp, notes, authorship.notes.growth());
             }
-            front.log.append(space, timestamp.0, &[], payload_crc(&[]));
+            log.append(space, timestamp.0, &[], payload_crc(&[]));
             front.timeline.publish(timestamp, latch);
             Ok::<_, Error>((displaced, old_indexes, old_catalogue))
         })?;
@@ -184,6 +186,7 @@ impl<E: DurableEngine> Store<E> {
             return Err(error.context(MAYBE_DURABLE));
         }
         drop(held);
+        front.engine.readable_grew();
         drop(gate);
         front.engine.snapshot_ended();
         let first_vertices = (0..load.vertices.len()).map(|table| numbers.vertex(table, 0)).collect();

@@ -42,7 +42,7 @@ pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Resul
     for group in (0..groups).map(GroupId) {
         let live = view.live(group)?;
         let count = live.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-        if view.group_label(group).is_none() && count > 0 {
+        if view.group_label(group)?.is_none() && count > 0 {
             check.report.find(format!("group {}", group.0), format!("{count} live vertices and no label"));
         }
         check.report.vertices_count += count;
@@ -51,7 +51,7 @@ pub fn check_graph<V: View>(view: &V, progress: &mut CheckProgress<'_>) -> Resul
     for group in (0..groups).map(GroupId) {
         tell(progress, "edges, by group", u64::from(group.0), u64::from(groups))?;
         for side in [Direction::Out, Direction::In] {
-            for edge_type in view.edge_types(group, side) {
+            for edge_type in view.edge_types(group, side)? {
                 check.segment(group, edge_type, side)?;
             }
         }
@@ -229,7 +229,7 @@ impl<V: View> Check<'_, V> {
             self.missing_on_the_other_side(source, edge_type, Direction::Out, |_| true)?;
         }
         for target_group in (0..self.view.group_count()).map(GroupId) {
-            if !self.view.edge_types(target_group, Direction::In).contains(&edge_type) {
+            if !self.view.edge_types(target_group, Direction::In)?.contains(&edge_type) {
                 continue;
             }
             for target in (0..GROUP_SIZE as u16).map(|row| VertexId::new(target_group, row)) {

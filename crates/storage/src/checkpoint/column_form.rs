@@ -22,6 +22,7 @@ use crate::checkpoint::arrays::{put_array, take_array};
 use evergraph_graph::bytes::{Decoded, Reader};
 use evergraph_graph::packed_column::{Ends, PackedColumn, PackedData, Packing};
 use evergraph_graph::value::{Value, ValueType};
+use std::ops::Range;
 
 const INTEGERS: u8 = 0;
 const FLOATS: u8 = 1;
@@ -132,6 +133,87 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
     PackedColumn::from_parts(value_type, length, present, data).map_err(|problem| values.error(problem))
 }
 
+/// A column where it lies, of which some items are read.
+struct ColumnParts<'a> {
+    value_type: ValueType,
+    layout: u8,
+    items: usize,
+    /// One bit an item; empty if all have a value.
+    present: &'a [u8],
+    /// Numbers, or ends of byte strings.
+    array: &'a [u8],
+    array_start: Reader<'a>,
+    strings: &'a [u8],
+}
+
+impl<'a> ColumnParts<'a> {
+    /// The column at the front of `bytes`. Its items are not looked at.
+    fn at(bytes: &'a [u8]) -> Decoded<Self> {
+        let mut reader = Reader::new(bytes);
+        let start = reader.clone();
+        let (code, layout) = (reader.u8()?, reader.u8()?);
+        let value_type = ValueType::from_code(code)
+            .ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
+        reader.u16()?;
+        let items = reader.u32()? as usize;
+        let string_bytes = usize::try_from(reader.u64()?).unwrap_or(usize::MAX);
+        let words = if layout & SOME_MISSING == 0 { 0 } else { items.div_ceil(64) };
+        let present = reader.take(words.saturating_mul(8))?;
+        let width = match layout & !SOME_MISSING {
+            SMALL_ENDS => 4,
+            INTEGERS | FLOATS | LARGE_ENDS => 8,
+            _ => return Err(start.error(format!("the layout of a column expected, found {layout}"))),
+        };
+        let array_start = reader.clone();
+        let array = reader.take(items.saturating_mul(width))?;
+        let has_strings = matches!(layout & !SOME_MISSING, SMALL_ENDS | LARGE_ENDS);
+        let strings = if has_strings { reader.take(string_bytes)? } else { &[] };
+        Ok(Self { value_type, layout: layout & !SOME_MISSING, items, present, array, array_start, strings })
+    }
+
+    fn has(&self, at: usize) -> bool {
+        self.present.is_empty() || self.present[at / 8] >> (at % 8) & 1 == 1
+    }
+
+    fn number(&self, at: usize) -> u64 {
+        match self.layout {
+            SMALL_ENDS => u32::from_le_bytes(self.array.as_chunks().0[at]).into(),
+            _ => u64::from_le_bytes(self.array.as_chunks().0[at]),
+        }
+    }
+
+    /// The items of `range`, which there are, as a column of their own.
+    fn column(&self, range: Range<usize>) -> Decoded<PackedColumn> {
+        let count = range.len();
+        let mut present: Box<[u64]> = Box::default();
+        if !self.present.is_empty() {
+            present = (0..count.div_ceil(64)).map(|_| 0).collect();
+            for (at, item) in range.clone().enumerate() {
+                present[at / 64] |= u64::from(self.has(item)) << (at % 64);
+            }
+        }
+        let data = match self.layout {
+            INTEGERS => PackedData::Integers(range.map(|at| self.number(at) as i64).collect()),
+            FLOATS => PackedData::Floats(range.map(|at| f64::from_bits(self.number(at))).collect()),
+            _ => {
+                let start = range.start.checked_sub(1).map_or(0, |before| self.number(before));
+                let last = range.end.checked_sub(1).map_or(0, |last| self.number(last));
+                let place = usize::try_from(start).ok().zip(usize::try_from(last).ok());
+                let strings = place.and_then(|(from, to)| self.strings.get(from..to)).ok_or_else(|| {
+                    let all = self.strings.len();
+                    let text = format!("ends that ascend to {all} expected, found {last} after {start}");
+                    self.array_start.error(text)
+                })?;
+                // Ends below the first one's start become large numbers, which are refused.
+                let ends = range.map(|at| self.number(at).wrapping_sub(start));
+                PackedData::Bytes { ends: Ends::Large(ends.collect()), bytes: strings.into() }
+            }
+        };
+        let column = PackedColumn::from_parts(self.value_type, count, present, data);
+        column.map_err(|problem| self.array_start.error(problem))
+    }
+}
+
 /// Reads item `at` of the column at the front of `bytes`, and none of the others.
 ///
 /// Cost: constant, and the item's value.
@@ -139,47 +221,42 @@ pub fn take_column(reader: &mut Reader<'_>, fits: impl Fn(usize) -> bool) -> Dec
 /// # Errors
 /// If the bytes are not the beginning of a column, or the item is none that [`take_column`] would accept.
 pub fn item_at(bytes: &[u8], at: usize) -> Decoded<Option<Value>> {
-    let mut reader = Reader::new(bytes);
-    let start = reader.clone();
-    let (code, layout) = (reader.u8()?, reader.u8()?);
-    let value_type = ValueType::from_code(code)
-        .ok_or_else(|| start.error(format!("a value type expected, found {code}")))?;
-    reader.u16()?;
-    let length = reader.u32()? as usize;
-    let string_bytes = usize::try_from(reader.u64()?).unwrap_or(usize::MAX);
-    if at >= length {
-        return Err(start.error(format!("a column with item {at} expected, found {length} items")));
+    let parts = ColumnParts::at(bytes)?;
+    if at >= parts.items {
+        let text = format!("a column with item {at} expected, found {} items", parts.items);
+        return Err(Reader::new(bytes).error(text));
     }
-    if layout & SOME_MISSING != 0 {
-        let words = reader.take(length.div_ceil(64).saturating_mul(8))?;
-        if words[at / 8] >> (at % 8) & 1 == 0 {
-            return Ok(None);
-        }
+    if !parts.has(at) {
+        return Ok(None);
     }
-    let width = if layout & !SOME_MISSING == SMALL_ENDS { 4 } else { 8 };
-    let place = reader.clone();
-    let array = reader.take(length.saturating_mul(width))?;
-    let number = |at: usize| match width {
-        4 => u64::from(u32::from_le_bytes(array[at * 4..at * 4 + 4].try_into().expect("4 bytes"))),
-        _ => u64::from_le_bytes(array[at * 8..at * 8 + 8].try_into().expect("8 bytes")),
-    };
-    let data = match layout & !SOME_MISSING {
-        INTEGERS => PackedData::Integers(Box::new([number(at) as i64])),
-        FLOATS => PackedData::Floats(Box::new([f64::from_bits(number(at))])),
-        SMALL_ENDS | LARGE_ENDS => {
-            let strings = reader.take(string_bytes)?;
-            let (from, to) = (at.checked_sub(1).map_or(0, number), number(at));
-            let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
-            let string = range.and_then(|(from, to)| strings.get(from..to)).ok_or_else(|| {
-                place.error(format!("ends that ascend to {string_bytes} expected, found {to} after {from}"))
-            })?;
-            let ends = Ends::Large(Box::new([string.len() as u64]));
-            PackedData::Bytes { ends, bytes: string.into() }
-        }
-        _ => return Err(start.error(format!("the layout of a column expected, found {layout}"))),
-    };
-    let item = PackedColumn::from_parts(value_type, 1, Box::default(), data);
-    item.map(|item| item.get(0)).map_err(|problem| place.error(problem))
+    Ok(parts.column(at..at + 1)?.get(0))
+}
+
+/// Reads the items of `range` of the column at the front of `bytes`, and none of the others.
+///
+/// Cost: a copy of them; a look at every integer that is narrower than 64 bits and at every byte string.
+///
+/// # Errors
+/// If the bytes are not the beginning of a column, or an item is none that [`take_column`] would accept.
+pub fn items_at(bytes: &[u8], range: Range<usize>) -> Decoded<PackedColumn> {
+    let parts = ColumnParts::at(bytes)?;
+    if range.start > range.end || range.end > parts.items {
+        let text = format!("a column with items {range:?} expected, found {} items", parts.items);
+        return Err(Reader::new(bytes).error(text));
+    }
+    parts.column(range)
+}
+
+/// Where the values of the column at the front of `bytes` lie, if they are `f64` and every item has one. Cost: constant.
+///
+/// # Errors
+/// If the bytes are not the beginning of a column.
+pub fn plain_floats(bytes: &[u8]) -> Decoded<Option<&[u8]>> {
+    let parts = ColumnParts::at(bytes)?;
+    let is_plain = parts.layout == FLOATS
+        && parts.present.is_empty()
+        && Packing::of(parts.value_type) == Packing::Floats;
+    Ok(is_plain.then_some(parts.array))
 }
 
 #[cfg(test)]
@@ -190,7 +267,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_column_reads_back_and_no_cut_of_it_does(column in (1usize..150).prop_flat_map(any_column)) {
+        fn a_column_reads_back_and_no_cut_of_it_does(
+            column in (1usize..150).prop_flat_map(any_column),
+            cut in any::<proptest::sample::Index>(), other in any::<proptest::sample::Index>(),
+        ) {
             let mut bytes = Vec::new();
             put_column(&mut bytes, &column);
             let mut reader = Reader::new(&bytes);
@@ -200,6 +280,17 @@ mod tests {
                 prop_assert_eq!(item_at(&bytes, at), Ok(column.get(at)));
             }
             prop_assert!(item_at(&bytes, column.len()).is_err());
+            let (from, to) = (cut.index(column.len() + 1), other.index(column.len() + 1));
+            let range = from.min(to)..from.max(to);
+            let some = items_at(&bytes, range.clone()).unwrap();
+            prop_assert_eq!(some.len(), range.len());
+            for (at, item) in range.enumerate() {
+                prop_assert_eq!(some.get(at), column.get(item));
+            }
+            prop_assert!(items_at(&bytes, 0..column.len() + 1).is_err());
+            let floats = plain_floats(&bytes).unwrap().map(|bytes| bytes.as_chunks().0);
+            let floats = floats.map(|floats| floats.iter().map(|float| f64::from_le_bytes(*float)));
+            prop_assert_eq!(floats.map(Vec::from_iter), column.floats().map(<[f64]>::to_vec));
             for cut in 0..bytes.len() {
                 prop_assert!(take_column(&mut Reader::new(&bytes[..cut]), |_| true).is_err());
             }
@@ -216,6 +307,7 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = to;
             (0..column.len()).for_each(|item| drop(item_at(&bytes, item)));
+            let _ = (items_at(&bytes, 0..column.len()), plain_floats(&bytes));
             if let Ok(read) = take_column(&mut Reader::new(&bytes), |_| true) {
                 for item in 0..read.len() {
                     prop_assert_eq!(item_at(&bytes, item), Ok(read.get(item)));

@@ -62,6 +62,8 @@ const END_FILE_FEATURE: &str = "log_end";
 const INDEX_ENTRIES_FEATURE: &str = "index_entries";
 /// The required feature of a database that has notes, or code 27 in the log after C.
 const NOTES_FEATURE: &str = "notes";
+/// The required feature of a database whose engine stores records beside bodies: an entry of a segment has runs.
+const RUNS_FEATURE: &str = "runs";
 /// A manifest is read into memory whole; a million segments take some 20 MB.
 const BYTES_MAX: u64 = 4 << 30;
 
@@ -131,6 +133,8 @@ pub struct Manifest {
     pub has_end_file: bool,
     /// Whether the engine keeps entries of indexes, in its files and in the log: a feature that is required.
     pub has_index_entries: bool,
+    /// Whether the engine's files have runs of records beside bodies: a feature that is required.
+    pub has_runs: bool,
     /// The notes, up to `need` at most: a feature that is required. `None` if there are none, and no changes of notes in
     /// the log after C.
     pub notes: Option<Notes>,
@@ -151,6 +155,7 @@ impl Manifest {
             engine_section: engine_section.into(),
             has_end_file: false,
             has_index_entries: false,
+            has_runs: false,
             notes: None,
         }
     }
@@ -170,8 +175,11 @@ impl Manifest {
         let unsound = |problem| CheckpointError::Unsound { what: "the manifest".to_owned(), problem };
         self.check().map_err(unsound)?;
         let mut features = Vec::new();
-        let required =
-            [(self.has_index_entries, INDEX_ENTRIES_FEATURE), (self.notes.is_some(), NOTES_FEATURE)];
+        let required = [
+            (self.has_index_entries, INDEX_ENTRIES_FEATURE),
+            (self.notes.is_some(), NOTES_FEATURE),
+            (self.has_runs, RUNS_FEATURE),
+        ];
         let required = required.iter().filter(|(is_used, _)| *is_used);
         put_varint(&mut features, required.clone().count() as u64);
         required.for_each(|(_, name)| put_bytes(&mut features, name.as_bytes()));
@@ -202,9 +210,7 @@ impl Manifest {
         for number in [WRITE_UNIT, self.covered_through.0, self.need.0, self.next_file] {
             put_varint(&mut out, number);
         }
-        let changes = self.catalogue.changes();
-        put_varint(&mut out, changes.len() as u64);
-        changes.into_iter().for_each(|change| Mutation::Schema(change).encode(&mut out));
+        put_catalogue(&mut out, &self.catalogue);
         put_varint(&mut out, self.groups.len() as u64);
         for group in &self.groups {
             for number in [group.id.0, u32::from(group.label.0), u32::from(group.rows)] {
@@ -262,7 +268,9 @@ impl Manifest {
         }
         let requires = |feature: &str| required.iter().any(|name| name == feature);
         let (has_index_entries, has_notes) = (requires(INDEX_ENTRIES_FEATURE), requires(NOTES_FEATURE));
-        let is_known = |name: &String| [INDEX_ENTRIES_FEATURE, NOTES_FEATURE].contains(&&**name);
+        let has_runs = requires(RUNS_FEATURE);
+        let is_known =
+            |name: &String| [INDEX_ENTRIES_FEATURE, NOTES_FEATURE, RUNS_FEATURE].contains(&&**name);
         if let Some(feature) = required.into_iter().find(|name| !is_known(name)) {
             return Err(CheckpointError::UnknownFeature { file: file(), feature });
         }
@@ -278,6 +286,7 @@ impl Manifest {
             .map_err(|error| decoded(features_end, error))?;
         manifest.engine_section.offset = (bytes.len() - manifest.engine_section.bytes.len()) as u64;
         manifest.has_index_entries = has_index_entries;
+        manifest.has_runs = has_runs;
         manifest.has_end_file = optional.iter().any(|name| name == END_FILE_FEATURE);
         manifest.check().map_err(|problem| corrupt(features_end, problem))?;
         Ok(manifest)
@@ -415,7 +424,18 @@ fn take_names(reader: &mut Reader<'_>) -> Decoded<Vec<String>> {
     (0..count).map(|_| Ok(reader.text()?.to_owned())).collect()
 }
 
-fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
+/// Appends a catalogue, as the changes that make it.
+pub fn put_catalogue(out: &mut Vec<u8>, catalogue: &Catalogue) {
+    let changes = catalogue.changes();
+    put_varint(out, changes.len() as u64);
+    changes.into_iter().for_each(|change| Mutation::Schema(change).encode(out));
+}
+
+/// Reads what [`put_catalogue`] wrote.
+///
+/// # Errors
+/// If the bytes are not a catalogue.
+pub fn take_catalogue(reader: &mut Reader<'_>) -> Decoded<Catalogue> {
     let mut catalogue = Catalogue::default();
     for _ in 0..reader.count(4)? {
         let start = reader.clone();
@@ -524,6 +544,14 @@ mod tests {
         assert_eq!(read(&bytes).unwrap(), both);
         let none = Manifest { notes: Some(Notes::default()), ..sample() };
         assert_eq!(read(&none.encode().unwrap()).unwrap(), none, "the log may have some");
+    }
+
+    #[test]
+    fn runs_beside_bodies_are_a_required_feature() {
+        let with = Manifest { has_runs: true, ..sample_with_notes() };
+        let bytes = with.encode().unwrap();
+        assert_eq!(bytes[HEADER_BYTES..HEADER_BYTES + 13], *b"\x02\x05notes\x04runs\x00");
+        assert_eq!(read(&bytes).unwrap(), with);
     }
 
     #[test]

@@ -84,8 +84,10 @@ impl<'a, V: View> GraphSource<'a, V> {
     }
 
     /// The types of edges that vertices of `group` may have on a side, ascending.
-    #[must_use]
-    pub fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
         self.view.edge_types(group, side)
     }
 

@@ -52,7 +52,7 @@ impl Item for VertexId {
         group: GroupId,
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()> {
-        let label = view.group_label(group);
+        let label = view.group_label(group)?;
         if label.map(Owner::Label) != Some(index.owner) {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Item for EdgeId {
         visit: &mut dyn FnMut(Self, Value) -> Result<()>,
     ) -> Result<()> {
         let Owner::EdgeType(edge_type) = index.owner else { return Ok(()) };
-        if !view.edge_types(group, Direction::Out).contains(&edge_type) {
+        if !view.edge_types(group, Direction::Out)?.contains(&edge_type) {
             return Ok(());
         }
         let (mut list, mut edges, mut values) = (Vec::new(), Vec::new(), Vec::new());

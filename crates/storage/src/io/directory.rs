@@ -7,8 +7,12 @@
 //! ```
 //! Until then a power cut may keep any part of it, sector by sector and name by name.
 //!
-//! There is no current position, no append and no mapping: a read or write says where, so that
-//! threads share a file without a lock and a simulation can replay each call.
+//! There is no current position and no append: a read or write says where, so that
+//! threads share a file without a lock and a simulation can replay each call. Files are mapped to be read, or as words
+//! that processes share ([`mapping`](crate::io::mapping)); no other bytes are written by a mapping.
+//!
+//! A write of whole [`WriteUnit`]s puts no byte beside it at risk, whatever a power cut leaves of it. So what is durable
+//! and what is still written have no unit in common.
 //!
 //! Direct I/O bypasses the system's page cache, for callers that have a cache of their own. It moves whole
 //! blocks of [`ALIGNMENT_BYTES`] between the disk and an [`AlignedBuffer`](crate::io::page::AlignedBuffer).
@@ -16,11 +20,14 @@
 use std::any::Any;
 use std::fmt::Debug;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::error::{IoError, Operation};
+use crate::io::mapping::{ByteMapping, WordMapping};
 use crate::io::page::ALIGNMENT_BYTES;
+use crate::io::write_unit::WriteUnit;
 
 /// For what a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +111,33 @@ pub trait Directory: Send + Sync + Debug {
     /// # Errors
     /// What the system says; after an error nothing is known about those names.
     fn sync_directory(&self) -> Result<(), IoError>;
+
+    /// What a write of files here puts at risk around it.
+    fn write_unit(&self) -> WriteUnit;
+
+    /// Grows a file that exists to `bytes`, with zeros that occupy space, so that no later write into them finds the disk
+    /// full; nothing if it is as long. Durable as other bytes are.
+    ///
+    /// Cost: a system call; where the file system cannot allocate, the zeros are written.
+    ///
+    /// # Errors
+    /// `StorageFull`, `NotFound`, and what the system says; the file may have grown.
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError>;
+
+    /// Maps a file that exists to be read in place, whole, as long as it is now.
+    ///
+    /// # Errors
+    /// `NotFound`; `InvalidInput` if it is empty; `Unsupported` on a big-endian machine; and what the system says.
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError>;
+
+    /// Maps these bytes of a file that exists, as words that all mappings of them share; they begin with a page, and a last
+    /// part of a word is filled up with bytes that nobody stores. Nothing makes them durable, unless the directory is one of persistent
+    /// memory.
+    ///
+    /// # Errors
+    /// `NotFound`; `UnexpectedEof` if the file ends before; `InvalidInput` if the range is empty or begins within a page;
+    /// and what the system says.
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError>;
 
     /// Takes the lock `name` for this opening of the database, or says who has it.
     /// It is given back when the guard is dropped or the process ends, however it ends.

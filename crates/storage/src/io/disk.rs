@@ -8,13 +8,19 @@
 
 use std::fs::{self, File as SystemFile, OpenOptions, TryLockError};
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
+use crate::io::mapping::{ByteMapping, StoreOrder, WordMapping};
 use crate::io::page::ALIGNMENT_BYTES;
+use crate::io::write_unit::WriteUnit;
+
+/// Zeros that are written at once, in bytes.
+const ZEROS_BYTES: u64 = 1 << 20;
 
 /// A directory of the file system.
 ///
@@ -56,6 +62,20 @@ impl DiskDirectory {
     fn checked(&self, operation: Operation, name: &str) -> Result<PathBuf, IoError> {
         check_name(operation, &self.location, name)?;
         Ok(self.location.join(name))
+    }
+
+    /// Opens a file that exists, for what the system does to it by its handle.
+    pub(crate) fn open_system_file(
+        &self,
+        operation: Operation,
+        name: &str,
+        mode: OpenMode,
+    ) -> Result<(PathBuf, SystemFile), IoError> {
+        let path = self.checked(operation, name)?;
+        match OpenOptions::new().read(true).write(mode.writes()).open(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(source) => Err(IoError::new(operation, path, source)),
+        }
     }
 }
 
@@ -149,6 +169,25 @@ impl Directory for DiskDirectory {
             .map_err(|source| IoError::new(Operation::SyncDirectory, &self.location, source))
     }
 
+    fn write_unit(&self) -> WriteUnit {
+        WriteUnit::PAGE
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        let (path, file) = self.open_system_file(Operation::Allocate, name, OpenMode::ReadWrite)?;
+        allocate(&file, bytes).map_err(|source| IoError::new(Operation::Allocate, path, source))
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        let (path, file) = self.open_system_file(Operation::Map, name, OpenMode::Read)?;
+        ByteMapping::of_file(&path, &file, self.write_unit())
+    }
+
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        let (path, file) = self.open_system_file(Operation::Map, name, OpenMode::ReadWrite)?;
+        WordMapping::of_file(&path, &file, range, StoreOrder::PageCache)
+    }
+
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         let path = self.checked(Operation::Lock, name)?;
         let failed = |source| IoError::new(Operation::Lock, &path, source);
@@ -194,6 +233,32 @@ impl Directory for DiskDirectory {
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
+}
+
+/// Grows a file to `bytes` with zeros that occupy space.
+pub(crate) fn allocate(file: &SystemFile, bytes: u64) -> std::io::Result<()> {
+    let length = file.metadata()?.len();
+    if length >= bytes {
+        return Ok(());
+    }
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {}
+        allocated => return Ok(allocated?),
+    }
+    write_zeros(file, length..bytes)
+}
+
+/// What allocating is where the file system has no call for it.
+fn write_zeros(file: &SystemFile, range: Range<u64>) -> std::io::Result<()> {
+    let zeros = vec![0; ZEROS_BYTES.min(range.end - range.start) as usize];
+    let mut offset = range.start;
+    while offset < range.end {
+        let length = (range.end - offset).min(ZEROS_BYTES);
+        file.write_all_at(&zeros[..length as usize], offset)?;
+        offset += length;
+    }
+    Ok(())
 }
 
 /// The id that the holder left, if it is whole.
@@ -463,6 +528,29 @@ mod tests {
         assert_eq!(asked, [0, ALIGNMENT_BYTES, ALIGNMENT_BYTES]);
         let ended = DiskFile::in_blocks(ALIGNMENT_BYTES, ErrorKind::WriteZero, |_| Ok(512));
         assert_eq!(ended.unwrap_err().kind(), ErrorKind::WriteZero);
+    }
+
+    #[test]
+    fn allocated_bytes_are_zeros_that_occupy_space() {
+        use std::os::unix::fs::MetadataExt;
+
+        let (_place, directory) = temporary();
+        let file = directory.create("array-1").unwrap();
+        file.write_at(b"abc", 0).unwrap();
+        directory.allocate("array-1", 3 << 20).unwrap();
+        directory.allocate("array-1", 100).unwrap();
+        let metadata = fs::metadata(directory.path("array-1")).unwrap();
+        assert_eq!(metadata.len(), 3 << 20);
+        assert!(metadata.blocks() * 512 >= 3 << 20, "{} blocks", metadata.blocks());
+        let mut bytes = directory.read_all("array-1", 3 << 20).unwrap();
+        assert!(bytes.starts_with(b"abc\0") && bytes[3..].iter().all(|byte| *byte == 0));
+        assert_eq!(directory.allocate("none", 5).unwrap_err().kind(), ErrorKind::NotFound);
+
+        let path = directory.path("array-1");
+        let file = OpenOptions::new().write(true).open(path).unwrap();
+        write_zeros(&file, 1..(4 << 20) + 1).unwrap();
+        bytes = directory.read_all("array-1", 5 << 20).unwrap();
+        assert!(bytes.len() == (4 << 20) + 1 && bytes[0] == b'a' && bytes[1..].iter().all(|byte| *byte == 0));
     }
 
     #[test]

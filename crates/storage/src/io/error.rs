@@ -1,6 +1,7 @@
 //! I/O error: the failed operation, the file, the byte offset, and the system's message.
 
 use crate::io::open_files::Remedy;
+use nix::errno::Errno;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,10 @@ pub enum Operation {
     Write,
     /// Change a file's length.
     SetLength,
+    /// Grow a file by zeros that occupy space.
+    Allocate,
+    /// Map a file into the address space, or use a part of what is mapped.
+    Map,
     /// Bring a file's bytes to stable storage.
     Sync,
     /// Give a file another name.
@@ -48,11 +53,14 @@ impl Operation {
             | Self::Create
             | Self::Write
             | Self::SetLength
+            | Self::Allocate
             | Self::Sync
             | Self::Rename
             | Self::Remove
             | Self::SyncDirectory => true,
-            Self::Open | Self::Exists | Self::Length | Self::Read | Self::List | Self::Lock => false,
+            Self::Open | Self::Exists | Self::Length | Self::Read | Self::Map | Self::List | Self::Lock => {
+                false
+            }
         }
     }
 }
@@ -68,6 +76,8 @@ impl fmt::Display for Operation {
             Self::Read => "read",
             Self::Write => "write",
             Self::SetLength => "change the length of",
+            Self::Allocate => "allocate space for",
+            Self::Map => "map",
             Self::Sync => "sync",
             Self::Rename => "rename",
             Self::Remove => "remove",
@@ -83,7 +93,13 @@ impl fmt::Display for Operation {
 #[non_exhaustive]
 pub enum IoError {
     /// The system refused; nothing is promised about how much of a write happened.
-    #[error("{operation} {}{}: {source}{}", path.display(), AtOffset(*offset), Remedy(source))]
+    #[error(
+        "{operation} {}{}: {source}{}{}",
+        path.display(),
+        AtOffset(*offset),
+        Remedy(source),
+        MapRemedy(*operation, source)
+    )]
     Failed {
         /// What was asked.
         operation: Operation,
@@ -161,6 +177,20 @@ impl fmt::Display for AtOffset {
     }
 }
 
+/// What a user can do about a file system without files that processes share in memory; nothing for other errors.
+struct MapRemedy<'a>(Operation, &'a std::io::Error);
+
+impl fmt::Display for MapRemedy<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refusals = [Errno::ENODEV, Errno::ENOSYS].map(|errno| Some(errno as i32));
+        if self.0 != Operation::Map || !refusals.contains(&self.1.raw_os_error()) {
+            return Ok(());
+        }
+        formatter.write_str(": this file system maps no files, which the engine `mapped` needs; ")?;
+        formatter.write_str("use a local file system, or the engine `memory` or `disk`")
+    }
+}
+
 struct LockHolder(Option<u32>);
 
 impl fmt::Display for LockHolder {
@@ -189,5 +219,19 @@ mod tests {
             error.to_string(),
             "database db is open in process 0; close it there, or work through that process"
         );
+    }
+
+    #[test]
+    fn a_file_system_that_maps_no_files_is_told_with_what_to_do() {
+        let told = |operation, errno: Errno| {
+            let source = std::io::Error::from_raw_os_error(errno as i32);
+            IoError::new(operation, "db/live", source).to_string()
+        };
+        let text = told(Operation::Map, Errno::ENODEV);
+        assert!(text.starts_with("map db/live: "), "{text}");
+        assert!(text.ends_with("use a local file system, or the engine `memory` or `disk`"), "{text}");
+        for other in [told(Operation::Open, Errno::ENODEV), told(Operation::Map, Errno::EIO)] {
+            assert!(!other.contains("maps no files"), "{other}");
+        }
     }
 }

@@ -7,11 +7,14 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File, LockGuard, OpenMode};
 use crate::io::error::{IoError, Operation};
+use crate::io::mapping::{ByteMapping, WordMapping};
+use crate::io::write_unit::WriteUnit;
 use crate::sync::Mutex;
 
 /// One planned failure.
@@ -214,6 +217,25 @@ impl Directory for FailingDirectory {
         self.inner.sync_directory()
     }
 
+    fn write_unit(&self) -> WriteUnit {
+        self.inner.write_unit()
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        self.check(Operation::Allocate, name)?;
+        self.inner.allocate(name, bytes)
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        self.check(Operation::Map, name)?;
+        self.inner.map(name)
+    }
+
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        self.check(Operation::Map, name)?;
+        self.inner.map_words(name, range)
+    }
+
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         self.check(Operation::Lock, name)?;
         self.inner.lock_exclusive(name)
@@ -332,6 +354,20 @@ mod tests {
         assert_eq!(file.read_at(&mut buffer, 0).unwrap_err().kind(), ErrorKind::Other);
         file.read_at(&mut buffer, 0).unwrap();
         assert_eq!(file.read_at(&mut buffer[..1], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn space_and_mappings_fail_as_planned() {
+        let directory = failing();
+        directory.create("array-1").unwrap();
+        directory.plan(Fault::new(Operation::Allocate, "array-", ErrorKind::StorageFull));
+        assert_eq!(directory.allocate("array-1", 4096).unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(directory.open("array-1", OpenMode::Read).unwrap().len().unwrap(), 0);
+        directory.allocate("array-1", 4096).unwrap();
+        directory.plan(Fault::new(Operation::Map, "array-", ErrorKind::Other));
+        assert!(directory.map("array-1").is_err());
+        assert_eq!(directory.map("array-1").unwrap().length(), 4096);
+        assert_eq!(directory.write_unit(), WriteUnit::PAGE);
     }
 
     #[cfg(not(any(shuttle, loom)))]

@@ -10,15 +10,20 @@
 //! A crash leaves the running directory alone and returns what a machine would find at its next
 //! start, so that threads that still run cannot reach into the future.
 //! Sectors have 512 bytes, the least that a disk writes in one piece; a torn one holds the
-//! beginning of the new bytes and the end of the old.
+//! beginning of the new bytes and the end of the old. Where the unit is a cache line, as of persistent memory, the lines
+//! take the place of sectors, and of a torn one whole words of 8 bytes have arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment, check_name};
 use crate::io::error::{IoError, Operation};
+use crate::io::mapping::{ByteMapping, HeapBytes, WORD_BYTES, WordMapping};
+use crate::io::write_unit::WriteUnit;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, RwLock};
 
 /// The bytes that a disk writes in one piece.
@@ -31,6 +36,7 @@ pub const SECTOR_BYTES: usize = 512;
 #[derive(Debug, Clone)]
 pub struct MemoryDirectory {
     location: PathBuf,
+    unit: WriteUnit,
     power: Arc<RwLock<()>>,
     disk: Arc<Mutex<Disk>>,
 }
@@ -38,7 +44,7 @@ pub struct MemoryDirectory {
 /// Something that a power cut may lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsynced<'a> {
-    /// A part of one write, inside one sector.
+    /// A part of one write, inside one sector or cache line.
     Sector {
         /// The name under which the file was created.
         file: &'a str,
@@ -88,6 +94,10 @@ struct Node {
     bytes: Vec<u8>,
     durable: Vec<u8>,
     unsynced: Vec<Change>,
+    /// What mappings read: follows `bytes`. One of a file that grew is replaced, as the file is mapped again.
+    mapped: Option<Arc<HeapBytes>>,
+    /// What mappings share as words, by the number of the first: `bytes` follows them, and a power cut loses them.
+    words: BTreeMap<usize, Arc<[AtomicU64]>>,
 }
 
 #[derive(Debug)]
@@ -100,7 +110,14 @@ impl MemoryDirectory {
     /// An empty directory that calls itself `location` in error messages.
     #[must_use]
     pub fn new(location: impl Into<PathBuf>) -> Self {
-        Self { location: location.into(), power: Arc::default(), disk: Arc::default() }
+        let (location, unit) = (location.into(), WriteUnit::PAGE);
+        Self { location, unit, power: Arc::default(), disk: Arc::default() }
+    }
+
+    /// The same with another unit, for a directory that has no files yet: [`WriteUnit::LINE`] is that of persistent memory.
+    #[must_use]
+    pub fn with_unit(self, unit: WriteUnit) -> Self {
+        Self { unit, ..self }
     }
 
     /// What is found after the power failed now and nothing unsynced was kept.
@@ -124,18 +141,30 @@ impl MemoryDirectory {
         let found: BTreeMap<_, _> = names
             .into_iter()
             .map(|(name, node)| {
-                let bytes = node.lock().after_crash(&mut keep);
+                let bytes = node.lock().after_crash(self.unit, &mut keep);
                 let node =
-                    Node { created_as: name.clone(), durable: bytes.clone(), bytes, unsynced: Vec::new() };
+                    Node { created_as: name.clone(), durable: bytes.clone(), bytes, ..Node::default() };
                 (name, Arc::new(Mutex::new(node)))
             })
             .collect();
         let disk = Disk { durable_names: found.clone(), names: found, ..Disk::default() };
-        Self { location: self.location.clone(), power: Arc::default(), disk: Arc::new(Mutex::new(disk)) }
+        let (location, unit) = (self.location.clone(), self.unit);
+        Self { location, unit, power: Arc::default(), disk: Arc::new(Mutex::new(disk)) }
     }
 
     fn failed(&self, operation: Operation, name: &str, kind: ErrorKind) -> IoError {
         IoError::new(operation, self.path(name), kind.into())
+    }
+
+    /// The node of a file that is mapped or grown; one that is mapped is not empty.
+    fn node(&self, operation: Operation, name: &str) -> Result<Arc<Mutex<Node>>, IoError> {
+        check_name(operation, &self.location, name)?;
+        let found = self.disk.lock().names.get(name).cloned();
+        let node = found.ok_or_else(|| self.failed(operation, name, ErrorKind::NotFound))?;
+        if operation == Operation::Map && node.lock().bytes.is_empty() {
+            return Err(self.failed(operation, name, ErrorKind::InvalidInput));
+        }
+        Ok(node)
     }
 
     fn file(&self, name: &str, mode: OpenMode, node: Arc<Mutex<Node>>) -> Arc<dyn File> {
@@ -171,7 +200,32 @@ impl NameChange {
 }
 
 impl Node {
-    fn after_crash(&self, keep: &mut impl FnMut(Unsynced<'_>) -> CrashOutcome) -> Vec<u8> {
+    /// Takes over what was stored by mappings.
+    fn follow_words(&mut self) {
+        for (first, words) in &self.words {
+            let rest = self.bytes.get_mut(first * WORD_BYTES..).unwrap_or_default();
+            for (bytes, word) in rest.chunks_mut(WORD_BYTES).zip(words.iter()) {
+                bytes.copy_from_slice(&word.load(Ordering::Acquire).to_ne_bytes()[..bytes.len()]);
+            }
+        }
+    }
+
+    /// Shows mappings what was written through the file.
+    fn show_mappings(&self, offset: usize, bytes: &[u8]) {
+        if let Some(mapped) = &self.mapped {
+            mapped.write(offset, bytes);
+        }
+        let touched = offset / WORD_BYTES..(offset + bytes.len()).div_ceil(WORD_BYTES);
+        for (first, words) in &self.words {
+            let touched = touched.start.max(*first)..touched.end.min(first + words.len());
+            for at in touched {
+                words[at - first].store(word_at(&self.bytes, at), Ordering::Release);
+            }
+        }
+    }
+
+    fn after_crash(&self, unit: WriteUnit, keep: &mut impl FnMut(Unsynced<'_>) -> CrashOutcome) -> Vec<u8> {
+        let piece_bytes = SECTOR_BYTES.min(unit.bytes() as usize);
         let mut found = self.durable.clone();
         let file = self.created_as.as_str();
         for change in &self.unsynced {
@@ -185,11 +239,15 @@ impl Node {
                     let mut start = 0;
                     while start < bytes.len() {
                         let at = offset + start;
-                        let length = (SECTOR_BYTES - at % SECTOR_BYTES).min(bytes.len() - start);
+                        let length = (piece_bytes - at % piece_bytes).min(bytes.len() - start);
                         let kept = match keep(Unsynced::Sector { file, offset: at as u64, length }) {
                             CrashOutcome::Kept => length,
                             CrashOutcome::Lost => 0,
-                            CrashOutcome::Torn(arrived) => arrived.min(length),
+                            CrashOutcome::Torn(arrived) if arrived >= length => length,
+                            CrashOutcome::Torn(arrived) if unit == WriteUnit::LINE => {
+                                arrived.saturating_sub((at + arrived) % WORD_BYTES)
+                            }
+                            CrashOutcome::Torn(arrived) => arrived,
                         };
                         if kept > 0 {
                             write(&mut found, at, &bytes[start..start + kept]);
@@ -201,6 +259,15 @@ impl Node {
         }
         found
     }
+}
+
+/// The word with this number; zeros fill up the last one.
+fn word_at(bytes: &[u8], word: usize) -> u64 {
+    let start = (word * WORD_BYTES).min(bytes.len());
+    let end = (start + WORD_BYTES).min(bytes.len());
+    let mut filled = [0; WORD_BYTES];
+    filled[..end - start].copy_from_slice(&bytes[start..end]);
+    u64::from_ne_bytes(filled)
 }
 
 fn write(into: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
@@ -274,6 +341,54 @@ impl Directory for MemoryDirectory {
         Ok(())
     }
 
+    fn write_unit(&self) -> WriteUnit {
+        self.unit
+    }
+
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        let node = self.node(Operation::Allocate, name)?;
+        let file =
+            MemoryFile { path: self.path(name), mode: OpenMode::ReadWrite, power: self.power.clone(), node };
+        if file.len()? < bytes { file.set_len(bytes) } else { Ok(()) }
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        let node = self.node(Operation::Map, name)?;
+        let mut node = node.lock();
+        let is_whole = |heap: &Arc<HeapBytes>| heap.length() == node.bytes.len();
+        let heap = match node.mapped.clone().filter(is_whole) {
+            Some(heap) => heap,
+            None => HeapBytes::new(&node.bytes, self.write_unit()),
+        };
+        node.mapped = Some(Arc::clone(&heap));
+        ByteMapping::of_heap(&self.path(name), heap)
+    }
+
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        let failed = |kind: ErrorKind| IoError::at(Operation::Map, self.path(name), range.start, kind.into());
+        let node = self.node(Operation::Map, name)?;
+        let mut node = node.lock();
+        if range.end > node.bytes.len() as u64 {
+            return Err(failed(ErrorKind::UnexpectedEof));
+        }
+        if range.start >= range.end || !range.start.is_multiple_of(WriteUnit::PAGE.bytes()) {
+            return Err(failed(ErrorKind::InvalidInput));
+        }
+        node.follow_words();
+        let (first, end) = (range.start as usize / WORD_BYTES, (range.end as usize).div_ceil(WORD_BYTES));
+        if let Some(words) = node.words.get(&first).filter(|words| words.len() == end - first) {
+            return Ok(WordMapping::of_heap(Arc::clone(words)));
+        }
+        // Words on the heap lie in one slice, which no other can share a part of.
+        if node.words.iter().any(|(other, words)| *other < end && first < other + words.len()) {
+            return Err(failed(ErrorKind::Unsupported));
+        }
+        let words: Arc<[AtomicU64]> =
+            (first..end).map(|word| AtomicU64::new(word_at(&node.bytes, word))).collect();
+        node.words.insert(first, Arc::clone(&words));
+        Ok(WordMapping::of_heap(words))
+    }
+
     fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
         check_name(Operation::Lock, &self.location, name)?;
         if self.disk.lock().locks.insert(name.to_owned()) {
@@ -336,7 +451,8 @@ impl File for MemoryFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
         self.check_alignment(Operation::Read, buffer, offset)?;
         let start = self.position(Operation::Read, offset)?;
-        let node = self.node.lock();
+        let mut node = self.node.lock();
+        node.follow_words();
         let bytes = start.checked_add(buffer.len()).and_then(|end| node.bytes.get(start..end));
         match bytes {
             Some(bytes) => {
@@ -353,7 +469,9 @@ impl File for MemoryFile {
         let offset = self.position(Operation::Write, offset)?;
         let _powered = self.power.read();
         let mut node = self.node.lock();
+        node.follow_words();
         write(&mut node.bytes, offset, bytes);
+        node.show_mappings(offset, bytes);
         node.unsynced.push(Change::Write { offset, bytes: bytes.to_vec() });
         Ok(())
     }
@@ -381,7 +499,7 @@ impl File for MemoryFile {
                 Change::Length(length) => node.durable.resize(length, 0),
             }
         }
-        debug_assert!(node.durable == node.bytes, "a synced file is as it is read");
+        debug_assert!(!node.words.is_empty() || node.durable == node.bytes, "a synced file is as it is read");
         Ok(())
     }
 }
@@ -436,6 +554,26 @@ mod tests {
         expected[1024..1034].fill(1);
         expected[1536..1600].fill(1);
         assert_eq!(found.read_all("a", 2000).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_line_keeps_whole_words_where_lines_are_the_unit() {
+        let directory = MemoryDirectory::new("memory").with_unit(WriteUnit::LINE);
+        directory.write_all_new("a", &[0; 200]).unwrap();
+        directory.sync_directory().unwrap();
+        let file = directory.open("a", OpenMode::ReadWrite).unwrap();
+        file.write_at(&[1; 130], 60).unwrap();
+        let mut lines = Vec::new();
+        let found = directory.crash(|unsynced| {
+            let Unsynced::Sector { offset, length, .. } = unsynced else { panic!("{unsynced:?}") };
+            lines.push((offset, length));
+            CrashOutcome::Torn(if offset == 60 { 4 } else { 30 })
+        });
+        assert_eq!(lines, [(60, 4), (64, 64), (128, 62)]);
+        let mut expected = vec![0; 200];
+        [60..64, 64..88, 128..152].into_iter().for_each(|words| expected[words].fill(1));
+        assert_eq!(found.read_all("a", 200).unwrap(), expected);
+        assert_eq!(found.write_unit(), WriteUnit::LINE);
     }
 
     #[test]

@@ -9,10 +9,15 @@
 //! - [`machine_memory`], [`open_files`]: how much memory and how many files a process can have
 //! - [`handle_table`]: many files with few open handles
 //! - [`page`]: buffers for direct I/O
+//! - [`write_unit`]: what a write puts at risk around it
+//! - [`dax`]: a directory on persistent memory
+//! - [`mapping`], [`cache_line`]: files in the address space, and stores made durable; the crate's only `unsafe` code
 //! - [`pool`]: threads that read for others
 //! - [`environment`]: whether chance, time and background work are the system's or simulated
 
+pub mod cache_line;
 pub mod clock;
+pub mod dax;
 pub mod directory;
 pub mod disk;
 pub mod environment;
@@ -20,8 +25,10 @@ pub mod error;
 pub mod failing;
 pub mod handle_table;
 pub mod machine_memory;
+pub mod mapping;
 pub mod memory;
 pub mod open_files;
 pub mod page;
 pub mod pool;
 pub mod random;
+pub mod write_unit;

@@ -2,7 +2,7 @@
 //!
 //! An append cannot fail, because its space was reserved before:
 //! ```text
-//! outstanding = the buffer's bytes, padded once      (they will be one batch)
+//! outstanding = the buffer's bytes, padded once      (they will be one batch; to units of the directory)
 //!             + each reservation's frame, padded     (each may become its own batch)
 //! ```
 //! Invariant: outstanding fits in what is left of the active file, or all of it in the next one.
@@ -13,8 +13,9 @@
 //! it (reserve), the leader to take everything. Nobody allocates or waits while the latch is held:
 //! the capacity was made when the space was reserved.
 
+use crate::io::write_unit::WriteUnit;
 use crate::log::file::PreparedFile;
-use crate::log::frame::{FRAME_HEADER_BYTES, PAGE_BYTES, push_frame};
+use crate::log::frame::{FRAME_HEADER_BYTES, push_frame};
 
 /// Buffers that grew beyond this are given back after their batch was written.
 const SPARE_BYTES_MAX: usize = 16 << 20;
@@ -23,6 +24,7 @@ const SPARE_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
+    unit: WriteUnit,
     last_ts: u64,
     frames_count: u64,
     frame_bytes: u64,
@@ -30,7 +32,7 @@ pub struct Buffer {
     sealed: bool,
     /// Bytes of the reserved frames that are not appended yet.
     reserved_bytes: usize,
-    /// The same, each frame padded to pages.
+    /// The same, each frame padded.
     reserved_padded: u64,
     /// Bytes left in the active file behind everything taken, and all that it could take.
     room: u64,
@@ -52,11 +54,12 @@ pub struct Batch {
 }
 
 impl Buffer {
-    /// An empty buffer behind a log that ends with `last_ts`; no file is active yet.
+    /// An empty buffer behind a log that ends with `last_ts`; no file is active yet. Files will have this unit.
     #[must_use]
-    pub fn new(last_ts: u64, frame_bytes: u64) -> Self {
+    pub fn new(last_ts: u64, frame_bytes: u64, unit: WriteUnit) -> Self {
         Self {
             bytes: Vec::new(),
+            unit,
             last_ts,
             frames_count: 0,
             frame_bytes,
@@ -78,13 +81,13 @@ impl Buffer {
     /// Promises space for a frame with a payload of at most `payload_bytes`, if there is space.
     pub fn try_reserve(&mut self, payload_bytes: usize) -> bool {
         let frame = FRAME_HEADER_BYTES + payload_bytes;
-        let outstanding = self.outstanding() + padded(frame);
+        let outstanding = self.outstanding() + self.padded(frame);
         let next = self.next.as_ref().map_or(0, PreparedFile::capacity);
         if outstanding > self.room.max(next) {
             return false;
         }
         self.reserved_bytes += frame;
-        self.reserved_padded += padded(frame);
+        self.reserved_padded += self.padded(frame);
         self.bytes.reserve(self.reserved_bytes);
         true
     }
@@ -93,7 +96,7 @@ impl Buffer {
     pub fn release(&mut self, payload_bytes: usize) {
         let frame = FRAME_HEADER_BYTES + payload_bytes;
         self.reserved_bytes -= frame;
-        self.reserved_padded -= padded(frame);
+        self.reserved_padded -= self.padded(frame);
     }
 
     /// Appends a frame to space reserved for `reserved` bytes of payload; a seal if `ts` is the
@@ -110,7 +113,7 @@ impl Buffer {
     /// Takes everything, and decides which file it goes to. `spare` becomes the buffer.
     pub fn take(&mut self, mut spare: Vec<u8>) -> Batch {
         let mut roll_to = None;
-        let needed = padded(self.bytes.len());
+        let needed = self.padded(self.bytes.len());
         if needed > self.room {
             let next = self.next.take().expect("what was appended has reserved space in a prepared file");
             self.capacity = next.capacity();
@@ -152,7 +155,7 @@ impl Buffer {
     /// The capacity that a next file needs for a frame with this payload, whatever is outstanding.
     #[must_use]
     pub fn needed_capacity(&self, payload_bytes: usize) -> u64 {
-        self.outstanding() + padded(FRAME_HEADER_BYTES + payload_bytes)
+        self.outstanding() + self.padded(FRAME_HEADER_BYTES + payload_bytes)
     }
 
     /// The timestamp of the last frame ever appended.
@@ -198,12 +201,12 @@ impl Buffer {
     }
 
     fn outstanding(&self) -> u64 {
-        padded(self.bytes.len()) + self.reserved_padded
+        self.padded(self.bytes.len()) + self.reserved_padded
     }
-}
 
-fn padded(bytes: usize) -> u64 {
-    bytes.next_multiple_of(PAGE_BYTES) as u64
+    fn padded(&self, bytes: usize) -> u64 {
+        self.unit.round_up(bytes as u64)
+    }
 }
 
 #[cfg(test)]
@@ -216,7 +219,7 @@ mod tests {
     use crate::io::directory::Directory;
     use crate::io::memory::MemoryDirectory;
     use crate::log::file::file_name;
-    use crate::log::frame::payload_crc;
+    use crate::log::frame::{PAGE_BYTES, payload_crc};
 
     fn prepared(number: u64, pages: u64) -> PreparedFile {
         let file = MemoryDirectory::new("db").create(&file_name(number)).unwrap();
@@ -226,7 +229,7 @@ mod tests {
 
     #[test]
     fn nothing_is_promised_without_a_file() {
-        let mut buffer = Buffer::new(0, 0);
+        let mut buffer = Buffer::new(0, 0, WriteUnit::PAGE);
         assert!(!buffer.try_reserve(0));
         buffer.install_next(prepared(1, 2));
         assert!(buffer.try_reserve(0) && buffer.try_reserve(100) && !buffer.try_reserve(0));
@@ -237,8 +240,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_a_frame_is_reserved_where_lines_are_the_unit() {
+        let mut buffer = Buffer::new(0, 0, WriteUnit::LINE);
+        buffer.install_next(prepared(1, 1));
+        let fits = (0..).take_while(|_| buffer.try_reserve(64 - FRAME_HEADER_BYTES)).count();
+        assert_eq!(fits, PAGE_BYTES / 64);
+        assert_eq!(buffer.needed_capacity(64 - FRAME_HEADER_BYTES + 1), 4096 + 128);
+    }
+
+    #[test]
     fn appended_frames_share_their_padding() {
-        let mut buffer = Buffer::new(0, 0);
+        let mut buffer = Buffer::new(0, 0, WriteUnit::PAGE);
         buffer.install_next(prepared(1, 2));
         for ts in 1..=10 {
             assert!(buffer.try_reserve(100), "commit {ts}");
@@ -254,7 +266,7 @@ mod tests {
         /// Reservations, uses and leaders in any order: a take always has room.
         #[test]
         fn what_was_reserved_always_fits(steps in prop::collection::vec((0_u8..4, 0_usize..20_000), 1..200)) {
-            let mut buffer = Buffer::new(0, 0);
+            let mut buffer = Buffer::new(0, 0, WriteUnit::PAGE);
             let (mut reserved, mut ts, mut number) = (Vec::new(), 0, 0);
             for (step, size) in steps {
                 match step {

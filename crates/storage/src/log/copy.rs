@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::io::directory::{Directory, File};
+use crate::io::write_unit::WriteUnit;
 use crate::log::end_file::{self, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile, file_name};
@@ -122,6 +123,7 @@ pub struct NewLog<'a> {
     directory: &'a dyn Directory,
     file: Arc<dyn File>,
     salt: u64,
+    unit: WriteUnit,
     /// Frames that wait to be written.
     batch: Vec<u8>,
     /// Where they go, in bytes.
@@ -140,8 +142,8 @@ impl<'a> NewLog<'a> {
     pub fn create(directory: &'a dyn Directory, salt: u64) -> Result<Self, LogError> {
         let file = directory.create(&file_name(NUMBER))?;
         let (batch, offset) = (Vec::new(), FIRST_BATCH_OFFSET);
-        let end = LogEnd::default();
-        Ok(Self { directory, file, salt, batch, offset, predecessor_ts: None, commits_count: 0, end })
+        let (unit, end) = (directory.write_unit(), LogEnd::default());
+        Ok(Self { directory, file, salt, unit, batch, offset, predecessor_ts: None, commits_count: 0, end })
     }
 
     fn push(&mut self, ts: u64, prev_ts: u64, payload: &[u8]) -> Result<(), LogError> {
@@ -154,7 +156,8 @@ impl<'a> NewLog<'a> {
     fn write(&mut self) -> Result<(), LogError> {
         if !self.batch.is_empty() {
             let seed = FrameSeed::new(self.salt);
-            let (end, last_crc) = finish_batch(&mut self.batch, seed, self.offset - FIRST_BATCH_OFFSET);
+            let (end, last_crc) =
+                finish_batch(&mut self.batch, seed, self.offset - FIRST_BATCH_OFFSET, self.unit);
             self.end = LogEnd { number: NUMBER, cut: self.offset + end as u64, last_crc, ..self.end };
             self.file.write_at(&self.batch, self.offset)?;
             self.offset += self.batch.len() as u64;
@@ -178,6 +181,7 @@ impl<'a> NewLog<'a> {
             salt: self.salt,
             file_bytes: self.offset,
             first_position: 0,
+            unit: self.unit,
             predecessor: LogEnd { last_ts, ..LogEnd::default() },
         };
         self.file.write_at(&header.encode(), 0)?;

@@ -349,6 +349,7 @@ mod tests {
     use super::*;
     use crate::io::directory::OpenMode;
     use crate::io::memory::MemoryDirectory;
+    use crate::io::write_unit::WriteUnit;
     use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, prepare};
     use crate::log::frame::{FrameSeed, PAGE_BYTES, finish_batch, payload_crc, push_frame};
     use crate::log::recovery::{Replay, recover};
@@ -365,6 +366,7 @@ mod tests {
             salt: number,
             file_bytes: BYTES,
             first_position: number * BYTES,
+            unit: WriteUnit::PAGE,
             predecessor,
         };
         file.write_at(&header.encode(), 0).unwrap();
@@ -372,7 +374,7 @@ mod tests {
             let payload: &[u8] = if ts == before { b"" } else { b"what it did" };
             let mut batch = Vec::new();
             push_frame(&mut batch, *ts, *before, payload, payload_crc(payload));
-            finish_batch(&mut batch, FrameSeed::new(number), 0);
+            finish_batch(&mut batch, FrameSeed::new(number), 0, WriteUnit::PAGE);
             file.write_at(&batch, FIRST_BATCH_OFFSET + at * PAGE).unwrap();
         }
     }

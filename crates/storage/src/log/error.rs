@@ -108,13 +108,13 @@ pub enum LogError {
         need_ts: u64,
     },
     /// The log was written by another version of the format.
-    #[error("{} has log format {found}, this version reads format {supported}: open it with a newer Evergraph", file.display())]
+    #[error("{} has log format {found}, this version reads formats up to {supported}: open it with a newer Evergraph", file.display())]
     UnsupportedVersion {
         /// The log file.
         file: PathBuf,
         /// The format that the file names.
         found: u32,
-        /// The format that this version reads.
+        /// The newest format that this version reads.
         supported: u32,
     },
 }

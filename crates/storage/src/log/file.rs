@@ -3,7 +3,7 @@
 //! ```text
 //! OFFSET  SIZE   FIELD             (little-endian)
 //!      0     8   magic             "EVGRLOG\n"
-//!      8     4   format version    1
+//!      8     4   format version    1; 2 if it has a unit
 //!     12     4   crc               CRC32C of this page with the field itself zero
 //!     16     8   number            also in the name: log-0000000000000001, in hexadecimal
 //!     24     8   salt              random; seeds the crcs of the frames
@@ -13,7 +13,8 @@
 //!     56     8   cut               end of the predecessor's last frame, a byte offset in it
 //!     64     8   last_ts           timestamp of the predecessor's last frame
 //!     72     4   last_crc          header crc of the predecessor's last frame
-//!     76         zeros to 4,096; then batches
+//!     76     4   unit              of batches in bytes, in version 2: a power of two from 64 on; 4,096 in version 1
+//!     80         zeros to 4,096; then batches
 //! ```
 //!
 //! The order of writes is what recovery builds on:
@@ -26,7 +27,8 @@
 //! 4. *Used*: batches. So a bad header has lost nothing if nothing but zeros follows it to the end of the file,
 //!    and is corruption otherwise.
 //!
-//! Numbers are never given twice, and may have holes.
+//! Numbers are never given twice, and may have holes. The unit is that of the directory in which the file was made, and
+//! stays with the file wherever it is copied.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ use std::sync::Arc;
 use crc32c::{crc32c, crc32c_append};
 
 use crate::io::directory::{Directory, File, OpenMode};
+use crate::io::write_unit::WriteUnit;
 use crate::log::error::LogError;
 use crate::log::frame::{PAGE_BYTES, u32_at, u64_at};
 use crate::planted::{Bug, planted};
@@ -42,7 +45,8 @@ use crate::planted::{Bug, planted};
 pub const FIRST_BATCH_OFFSET: u64 = PAGE_BYTES as u64;
 
 const MAGIC: [u8; 8] = *b"EVGRLOG\n";
-const FORMAT_VERSION: u32 = 1;
+/// Of a file with units of 4,096 bytes, which every version reads, and of any other.
+const FORMAT_VERSIONS: [u32; 2] = [1, 2];
 static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
 
 /// What a log file says of itself.
@@ -56,6 +60,8 @@ pub struct FileHeader {
     pub file_bytes: u64,
     /// Log position of the first batch: bytes of batches before it since the log began.
     pub first_position: u64,
+    /// What batches begin and end at a multiple of.
+    pub unit: WriteUnit,
     /// Where the log continues from.
     pub predecessor: LogEnd,
 }
@@ -167,7 +173,12 @@ impl FileHeader {
     pub fn encode(&self) -> Vec<u8> {
         let mut page = vec![0; PAGE_BYTES];
         page[0..8].copy_from_slice(&MAGIC);
-        page[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        let (version, unit) = match self.unit {
+            WriteUnit::PAGE => (FORMAT_VERSIONS[0], 0),
+            unit => (FORMAT_VERSIONS[1], unit.bytes() as u32),
+        };
+        page[8..12].copy_from_slice(&version.to_le_bytes());
+        page[76..80].copy_from_slice(&unit.to_le_bytes());
         page[16..24].copy_from_slice(&self.number.to_le_bytes());
         page[24..32].copy_from_slice(&self.salt.to_le_bytes());
         page[32..40].copy_from_slice(&self.file_bytes.to_le_bytes());
@@ -184,18 +195,23 @@ impl FileHeader {
     /// A field that no writer of ours gives: where, what it should be, what it is. Guards the
     /// reader's arithmetic against a header that was made up.
     fn contradiction(&self) -> Option<(u64, &'static str, u64)> {
-        let page = PAGE_BYTES as u64;
-        if !self.file_bytes.is_multiple_of(page) || self.file_bytes < 2 * page {
-            return Some((32, "a file of whole pages, at least two", self.file_bytes));
+        let unit = self.unit.bytes();
+        if !self.file_bytes.is_multiple_of(unit) || self.file_bytes < self.least_bytes() {
+            return Some((32, "a file of whole units, a header and a batch at least", self.file_bytes));
         }
-        let is_paged = self.first_position.is_multiple_of(page) || planted(Bug::UnpaddedBatch);
-        if !is_paged || self.first_position > 1 << 62 {
-            return Some((40, "a log position of whole pages", self.first_position));
+        let is_padded = self.first_position.is_multiple_of(unit) || planted(Bug::UnpaddedBatch);
+        if !is_padded || self.first_position > 1 << 62 {
+            return Some((40, "a log position of whole units", self.first_position));
         }
         if self.predecessor.number >= self.number {
             return Some((48, "a predecessor with a smaller number", self.predecessor.number));
         }
         None
+    }
+
+    /// A header and a batch.
+    fn least_bytes(&self) -> u64 {
+        FIRST_BATCH_OFFSET + self.unit.bytes()
     }
 
     /// The log position of byte `offset` of the file.
@@ -226,18 +242,17 @@ pub fn open_used(directory: &dyn Directory, number: u64) -> Result<Option<UsedFi
     Ok(Some(used))
 }
 
-/// As [`open_used`], but a file that was cut short is opened as far as it goes, in whole pages; and whether
+/// As [`open_used`], but a file that was cut short is opened as far as it goes, in whole units; and whether
 /// it was.
 ///
 /// # Errors
-/// As [`open_used`], and if less than two pages are left.
+/// As [`open_used`], and if less than a header and a batch are left.
 pub fn open_damaged(directory: &dyn Directory, number: u64) -> Result<Option<(UsedFile, bool)>, LogError> {
     let Some(mut used) = open_header(directory, number)? else { return Ok(None) };
-    let page = PAGE_BYTES as u64;
     let length = used.file.len()?;
     let is_cut = length < used.header.file_bytes;
-    used.header.file_bytes = used.header.file_bytes.min(length - length % page);
-    if used.header.file_bytes < 2 * page {
+    used.header.file_bytes = used.header.file_bytes.min(length - length % used.header.unit.bytes());
+    if used.header.file_bytes < used.header.least_bytes() {
         let (expected, found) = ("a header and a batch".to_owned(), format!("{length} bytes"));
         let file = used.file.path().to_owned();
         return Err(LogError::Corrupt { file, offset: length, expected, found });
@@ -267,15 +282,23 @@ fn open_header(directory: &dyn Directory, number: u64) -> Result<Option<UsedFile
     }
     let page = &page[..];
     let version = u32_at(page, 8);
-    if version != FORMAT_VERSION {
-        let file = file.path().to_owned();
-        return Err(LogError::UnsupportedVersion { file, found: version, supported: FORMAT_VERSION });
-    }
+    let unit = match FORMAT_VERSIONS.iter().position(|known| *known == version) {
+        Some(0) => WriteUnit::PAGE,
+        Some(_) => WriteUnit::of_bytes(u32_at(page, 76)).ok_or_else(|| {
+            let expected = "a unit that is a power of two from 64 to 4,096 bytes".to_owned();
+            corrupt(76, expected, u32_at(page, 76).to_string())
+        })?,
+        None => {
+            let (file, supported) = (file.path().to_owned(), FORMAT_VERSIONS[1]);
+            return Err(LogError::UnsupportedVersion { file, found: version, supported });
+        }
+    };
     let header = FileHeader {
         number: u64_at(page, 16),
         salt: u64_at(page, 24),
         file_bytes: u64_at(page, 32),
         first_position: u64_at(page, 40),
+        unit,
         predecessor: LogEnd {
             number: u64_at(page, 48),
             cut: u64_at(page, 56),
@@ -334,7 +357,8 @@ mod tests {
 
     fn header(number: u64) -> FileHeader {
         let predecessor = LogEnd { number: 6, cut: 5000, last_ts: 40, last_crc: 0xdead_beef };
-        FileHeader { number, salt: 99, file_bytes: 16384, first_position: 4096, predecessor }
+        let unit = WriteUnit::PAGE;
+        FileHeader { number, salt: 99, file_bytes: 16384, first_position: 4096, unit, predecessor }
     }
 
     fn written(header: &FileHeader, first_batch: &[u8]) -> MemoryDirectory {
@@ -360,8 +384,11 @@ mod tests {
 
     #[test]
     fn a_header_is_read_back_as_it_was_written() {
-        let directory = written(&header(7), b"");
-        assert_eq!(open_used(&directory, 7).unwrap().unwrap().header, header(7));
+        for unit in [WriteUnit::PAGE, WriteUnit::LINE] {
+            let header = FileHeader { unit, ..header(7) };
+            let directory = written(&header, b"");
+            assert_eq!(open_used(&directory, 7).unwrap().unwrap().header, header);
+        }
     }
 
     #[test]
@@ -391,11 +418,18 @@ mod tests {
         }
 
         let mut page = header(7).encode();
-        page[8] = 2;
-        let crc = page_crc(&page);
-        page[12..16].copy_from_slice(&crc.to_le_bytes());
-        rewrite(&directory, 0, &page);
-        assert!(matches!(open_used(&directory, 7), Err(LogError::UnsupportedVersion { found: 2, .. })));
+        for version in [2, 3] {
+            page[8] = version;
+            let crc = page_crc(&page);
+            page[12..16].copy_from_slice(&crc.to_le_bytes());
+            rewrite(&directory, 0, &page);
+            let error = open_used(&directory, 7).unwrap_err();
+            let is_named = match version {
+                2 => matches!(error, LogError::Corrupt { offset: 76, .. }),
+                _ => matches!(error, LogError::UnsupportedVersion { found: 3, supported: 2, .. }),
+            };
+            assert!(is_named, "{error}");
+        }
     }
 
     #[test]

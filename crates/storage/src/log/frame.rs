@@ -11,7 +11,7 @@
 //!     36     4   payload crc      CRC32C of the payload, without seed
 //!     40   ...   payload
 //!
-//! batch = frame frame ... last frame, zeros to the next multiple of 4,096
+//! batch = frame frame ... last frame, zeros to the next multiple of the file's unit: 4,096, or 64 (persistent memory)
 //! ```
 //!
 //! - The *payload crc* has no salt, so that a committer computes it before the latch, whatever
@@ -20,13 +20,14 @@
 //!   file that somebody stored as a property can pass for a frame.
 //! - `ts > prev_ts`, except in a *seal*: an empty frame that repeats the last timestamp and says
 //!   nothing but that the batch before was synced.
-//! - Padding: a page with acknowledged bytes is never written again, so no torn write reaches it.
+//! - Padding: a unit with acknowledged bytes is never written again, so no torn write reaches it.
 
 use crc32c::{crc32c, crc32c_append};
 
+use crate::io::write_unit::WriteUnit;
 use crate::planted::{Bug, planted};
 
-/// The unit in which the log writes: a batch begins and ends at a multiple of it.
+/// The size of pages with a fixed place: a log file's header, and those of `log_end`. No unit is larger.
 pub const PAGE_BYTES: usize = 4096;
 /// The bytes of a frame before its payload.
 pub const FRAME_HEADER_BYTES: usize = 40;
@@ -105,11 +106,16 @@ pub fn push_frame(batch: &mut Vec<u8>, ts: u64, prev_ts: u64, payload: &[u8], pa
     batch.extend_from_slice(payload);
 }
 
-/// Completes the frames of a batch for the file they go to, and pads it to whole pages.
+/// Completes the frames of a batch for the file they go to, and pads it to whole units of that file.
 ///
 /// Returns the last frame's end within the batch, in bytes, and its header crc.
 /// `batch` holds frames of [`push_frame`], at least one. Cost: about 10 ns a frame.
-pub fn finish_batch(batch: &mut Vec<u8>, seed: FrameSeed, synced_through: u64) -> (usize, u32) {
+pub fn finish_batch(
+    batch: &mut Vec<u8>,
+    seed: FrameSeed,
+    synced_through: u64,
+    unit: WriteUnit,
+) -> (usize, u32) {
     let end = batch.len();
     let mut start = 0;
     loop {
@@ -129,7 +135,7 @@ pub fn finish_batch(batch: &mut Vec<u8>, seed: FrameSeed, synced_through: u64) -
             if planted(Bug::UnpaddedBatch) {
                 return (end, crc);
             }
-            batch.resize(end.next_multiple_of(PAGE_BYTES), 0);
+            batch.resize(unit.round_up(end as u64) as usize, 0);
             return (end, crc);
         }
         start = next;
@@ -225,7 +231,7 @@ mod tests {
             let ts = index as u64 + 1;
             push_frame(&mut batch, ts, ts - 1, payload, payload_crc(payload));
         }
-        let (end, crc) = finish_batch(&mut batch, FrameSeed::new(salt), 8192);
+        let (end, crc) = finish_batch(&mut batch, FrameSeed::new(salt), 8192, WriteUnit::PAGE);
         (batch, end, crc)
     }
 
@@ -248,6 +254,17 @@ mod tests {
             if ts == 3 {
                 assert_eq!((offset, header.crc), (end, crc));
             }
+        }
+    }
+
+    #[test]
+    fn a_batch_is_padded_to_the_unit_of_its_file() {
+        for (payload, padded) in [(0, 64), (24, 64), (25, 128), (4096, 4160)] {
+            let mut batch = Vec::new();
+            push_frame(&mut batch, 1, 0, &vec![7; payload], 0);
+            let (end, _) = finish_batch(&mut batch, FrameSeed::new(7), 0, WriteUnit::LINE);
+            assert_eq!((end, batch.len()), (FRAME_HEADER_BYTES + payload, padded));
+            assert!(batch[end..].iter().all(|&byte| byte == 0));
         }
     }
 
@@ -279,7 +296,7 @@ mod tests {
         let header = |ts, prev_ts, payload: &[u8]| {
             let mut batch = Vec::new();
             push_frame(&mut batch, ts, prev_ts, payload, payload_crc(payload));
-            finish_batch(&mut batch, FrameSeed::new(0), 0);
+            finish_batch(&mut batch, FrameSeed::new(0), 0, WriteUnit::LINE);
             parse_header(header_at(&batch, 0), FrameSeed::new(0)).unwrap()
         };
         assert!(header(5, 5, b"").is_seal());

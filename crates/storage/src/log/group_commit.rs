@@ -13,7 +13,7 @@
 //! takes `buffer` alone, under the caller's latch.
 //!
 //! One leader: the [`LogWriter`] is taken out of `turn`, and put back when the durable timestamp
-//! is stored. Each batch has a number; who waits for the batch in flight is listed with it (numbers
+//! is stored and the listener has heard of it. Each batch has a number; who waits for the batch in flight is listed with it (numbers
 //! alternate), who waits for the next batch with that one. So a leader that ends wakes all who are done,
 //! and just one of those who are not, to lead the next batch: that one first, so that the disk works on
 //! while the others are woken.
@@ -73,6 +73,9 @@ pub(crate) struct Shared {
     /// Every frame through this timestamp is on stable storage. Only grows.
     /// Release by the leader before it gives its place back, Acquire by whoever asks.
     durable: AtomicU64,
+    /// The same, once the listener has returned: commits up to here are acknowledged. Only grows.
+    /// Release by the leader before it gives its place back, Acquire by whoever waits.
+    announced: AtomicU64,
     /// Whether `turn.cause` is set. Release with `turn` locked, Acquire by whoever asks.
     pub(crate) poisoned: AtomicBool,
     /// Whether reservations are refused. Release by `Log::close`, Acquire by `Log::reserve`.
@@ -171,8 +174,10 @@ impl Shared {
         let frame_bytes = recovered.payload_bytes + recovered.frames_count * FRAME_HEADER_BYTES as u64;
         let Recovered { last_ts, end, position, mut files, next_number, .. } = recovered;
         let end_file = Arc::new(end_file);
-        let mut writer = LogWriter::new(end, position, Arc::clone(&end_file));
-        let mut buffer = Buffer::new(last_ts, frame_bytes);
+        let unit = directory.write_unit();
+        let mut writer = LogWriter::new(end, position, Arc::clone(&end_file), unit);
+        let position = writer.position();
+        let mut buffer = Buffer::new(last_ts, frame_bytes, unit);
         let mut active_bytes = 0;
         if let Some((file, UnfilledFile { salt, file_bytes, offset })) = unfilled {
             writer = writer.going_on_in(file, salt, file_bytes, offset);
@@ -198,6 +203,7 @@ impl Shared {
             buffered_bytes: AtomicUsize::new(0),
             turn: Mutex::new(turn),
             durable: AtomicU64::new(last_ts),
+            announced: AtomicU64::new(last_ts),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             allocator: Mutex::new(Allocator {
@@ -216,6 +222,11 @@ impl Shared {
 
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
+    }
+
+    /// Commits through this timestamp may be acknowledged in mode sync.
+    pub(crate) fn announced(&self) -> u64 {
+        self.announced.load(Ordering::Acquire)
     }
 
     pub(crate) fn last_ts(&self) -> u64 {
@@ -277,14 +288,14 @@ impl Shared {
     }
 
     pub(crate) fn wait_durable(&self, ts: u64) -> Result<(), LogError> {
-        if self.durable() >= ts {
+        if self.announced() >= ts {
             return Ok(());
         }
         let last_ts = self.last_ts();
         assert!(ts <= last_ts, "commit {ts} was never appended, the last one is {last_ts}");
-        while self.durable() < ts {
+        while self.announced() < ts {
             let turn = self.turn.lock();
-            if self.durable() < ts {
+            if self.announced() < ts {
                 self.lead_or_wait(turn, ts, true)?;
             }
         }
@@ -409,10 +420,17 @@ impl Shared {
         }
         if planted(Bug::DurableBeforeWrite) && sync {
             self.durable.store(batch.last_ts, Ordering::Release);
+            self.announced.store(batch.last_ts, Ordering::Release);
         }
         let unwinding = PoisonOnUnwind { shared: self };
         let begin = writer.position();
         let written = writer.write(batch, sync);
+        if let Ok(written) = &written
+            && !planted(Bug::TwoLeaders)
+        {
+            debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
+            self.announce(written.durable_ts);
+        }
         std::mem::forget(unwinding);
         match written {
             Ok(written) => {
@@ -428,12 +446,20 @@ impl Shared {
         }
     }
 
-    /// Publishes what a leader did, and lets the next one lead.
-    fn hand_over(&self, writer: LogWriter, written: WrittenBatch) {
-        if !planted(Bug::TwoLeaders) {
-            debug_assert!(written.durable_ts >= self.durable(), "the durable timestamp only grows");
-            self.durable.store(written.durable_ts, Ordering::Release);
+    /// Publishes what is durable, to the listener before anybody is told that a commit is. By the leader, in whose place nobody
+    /// is if this panics.
+    fn announce(&self, durable_ts: u64) {
+        self.durable.store(durable_ts, Ordering::Release);
+        if let Some(listener) = &self.options.durable_listener
+            && durable_ts > self.announced()
+        {
+            listener.durable_grew();
         }
+        self.announced.store(durable_ts, Ordering::Release);
+    }
+
+    /// Lets the next one lead, and wakes those who waited for this batch.
+    fn hand_over(&self, writer: LogWriter, written: WrittenBatch) {
         if written.opened_bytes > 0 {
             let mut files = self.files.lock();
             files.active_bytes = written.opened_bytes;
@@ -460,7 +486,7 @@ impl Shared {
         };
         drop(turn);
         if planted(Bug::TwoLeaders) {
-            self.durable.store(written.durable_ts, Ordering::Release);
+            self.announce(written.durable_ts);
         }
         if !planted(Bug::NobodyWoken) {
             leaders.iter().for_each(|waiter| waiter.wake());

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::io::directory::File;
 use crate::io::error::IoError;
+use crate::io::write_unit::WriteUnit;
 use crate::log::buffer::Batch;
 use crate::log::end_file::{EndFile, RecordedEnd};
 use crate::log::error::LogError;
@@ -25,9 +26,10 @@ use crate::planted::{Bug, planted};
 /// The end of the log on disk, and the right to extend it.
 #[derive(Debug)]
 pub struct LogWriter {
+    unit: WriteUnit,
     active: Option<ActiveFile>,
     end: LogEnd,
-    /// Log position behind everything written, in bytes; a multiple of the page.
+    /// Log position behind everything written, in bytes; a multiple of the unit.
     position: u64,
     synced_position: u64,
     synced_ts: u64,
@@ -73,10 +75,13 @@ pub struct WrittenBatch {
 }
 
 impl LogWriter {
-    /// Continues behind a log that ends at `end`, log position `position`, all of it synced.
+    /// Continues behind a log that ends at `end`, log position `position`, all of it synced. Its next files have this unit.
     #[must_use]
-    pub fn new(end: LogEnd, position: u64, end_file: Arc<EndFile>) -> Self {
+    pub fn new(end: LogEnd, position: u64, end_file: Arc<EndFile>, unit: WriteUnit) -> Self {
+        // A smaller unit may have ended elsewhere: positions grow, and may have holes.
+        let position = unit.round_up(position);
         Self {
+            unit,
             active: None,
             end,
             position,
@@ -87,7 +92,7 @@ impl LogWriter {
         }
     }
 
-    /// Goes on in the file in which the log ends, from byte `offset` on, behind which nothing was written.
+    /// Goes on in the file in which the log ends, which has the same unit, from byte `offset` on, behind which nothing was written.
     #[must_use]
     pub fn going_on_in(self, file: Arc<dyn File>, salt: u64, file_bytes: u64, offset: u64) -> Self {
         let (number, seed) = (self.end.number, FrameSeed::new(salt));
@@ -120,7 +125,7 @@ impl LogWriter {
         if !bytes.is_empty() {
             self.name_active()?;
             let active = self.active.as_mut().expect("a first batch brings its file");
-            let (end, last_crc) = finish_batch(&mut bytes, active.seed, self.synced_position);
+            let (end, last_crc) = finish_batch(&mut bytes, active.seed, self.synced_position, self.unit);
             let after = active.offset + bytes.len() as u64;
             assert!(after <= active.file_bytes, "the buffer chose a file with room for the batch");
             active.file.write_at(&bytes, active.offset)?;
@@ -189,6 +194,7 @@ impl LogWriter {
             salt: next.salt,
             file_bytes: next.file_bytes,
             first_position: self.position,
+            unit: self.unit,
             predecessor: if planted(Bug::UnchainedFile) { LogEnd::default() } else { self.end },
         };
         next.file.write_at(&header.encode(), 0)?;

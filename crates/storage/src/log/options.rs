@@ -1,5 +1,7 @@
 //! Options of the log: when a commit is acknowledged, and how large log files are.
 
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::io::environment::Background;
@@ -18,6 +20,13 @@ pub enum Durability {
     None,
 }
 
+/// Who hears of it when more commits are durable.
+pub trait DurableListener: Send + Sync + Debug {
+    /// More commits are durable. Called by the leader, which holds no lock, before any of them is acknowledged. It must not wait
+    /// for a commit; a panic in it poisons the log.
+    fn durable_grew(&self);
+}
+
 /// How a log works; the defaults are those of the database.
 #[derive(Debug, Clone)]
 pub struct LogOptions {
@@ -34,6 +43,8 @@ pub struct LogOptions {
     pub spill_bytes: usize,
     /// Whether threads prepare files and sync, or whoever opened the log steps it.
     pub background: Background,
+    /// Who hears of it when more commits are durable. Nobody.
+    pub durable_listener: Option<Arc<dyn DurableListener>>,
 }
 
 impl Default for LogOptions {
@@ -45,6 +56,7 @@ impl Default for LogOptions {
             seal_after: Duration::from_millis(100),
             spill_bytes: 1 << 20,
             background: Background::Threads,
+            durable_listener: None,
         }
     }
 }
@@ -53,6 +65,7 @@ impl LogOptions {
     /// Sizes as they can be: whole pages, room for a header and a batch, the first not above the
     /// largest.
     pub(crate) fn rounded(mut self) -> Self {
+        // Of any unit, since none is larger.
         let page = PAGE_BYTES as u64;
         let whole = |bytes: u64| (bytes.min(1 << 40).next_multiple_of(page)).max(2 * page);
         self.log_file_bytes = whole(self.log_file_bytes);

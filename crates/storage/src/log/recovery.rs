@@ -28,7 +28,7 @@ use crate::io::directory::Directory;
 use crate::log::end_file::{self, RecordedEnd};
 use crate::log::error::LogError;
 use crate::log::file::{LogEnd, UsedFile, file_name, file_number, open_used};
-use crate::log::frame::{FrameFault, FrameHeader, PAGE_BYTES};
+use crate::log::frame::{FrameFault, FrameHeader};
 use crate::log::leader::RetiredFile;
 use crate::log::scan::{Scan, Step, scan_chain};
 use crate::planted::{Bug, planted};
@@ -126,10 +126,11 @@ pub fn recover<E: From<LogError>>(
         let (number, file_bytes) = (header.number, header.file_bytes);
         recovered.files.push(RetiredFile { number, last_ts: end.last_ts, file_bytes });
         recovered.last_ts = end.last_ts;
-        recovered.position = header.position(end.cut.next_multiple_of(PAGE_BYTES as u64));
+        recovered.position = header.position(header.unit.round_up(end.cut));
         recovered.end = end;
-        recovered.unfilled =
-            scan.untouched_from()?.map(|offset| UnfilledFile { salt: header.salt, file_bytes, offset });
+        // One with another unit, from another kind of directory, is not continued.
+        let unfilled = scan.untouched_from()?.filter(|_| header.unit == directory.write_unit());
+        recovered.unfilled = unfilled.map(|offset| UnfilledFile { salt: header.salt, file_bytes, offset });
     }
     if recovered.last_ts < replay.need_ts {
         let directory = directory.location().to_owned();

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A scan stops at the first byte that is not as it should be, and can then look for proof that
-//! this byte was once synced: a later batch begins at a page, is valid for this file, and names
+//! this byte was once synced: a later batch begins at a unit, is valid for this file, and names
 //! how far everything was synced when it was written.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::io::directory::File;
 use crate::log::error::LogError;
 use crate::log::file::{FIRST_BATCH_OFFSET, FileHeader, LogEnd, UsedFile};
-use crate::log::frame::{FRAME_HEADER_BYTES, FrameFault, FrameHeader, FrameSeed, PAGE_BYTES, parse_header};
+use crate::log::frame::{FRAME_HEADER_BYTES, FrameFault, FrameHeader, FrameSeed, parse_header};
 use crate::planted::{Bug, planted};
 
 /// Bytes that are read at once; a longer frame is read whole.
@@ -130,7 +130,7 @@ impl Scan {
             return Ok(Step::End);
         }
         if self.after_batch && !planted(Bug::UnpaddedBatch) {
-            let padding_end = start.next_multiple_of(PAGE_BYTES as u64);
+            let padding_end = self.header.unit.round_up(start);
             let padding = self.bytes(start, (padding_end - start) as usize)?;
             if let Some(index) = padding.iter().position(|&byte| byte != 0) {
                 let fault = FrameFault::new("padding of zeros", format!("{:#04x}", padding[index]));
@@ -186,17 +186,17 @@ impl Scan {
     /// # Errors
     /// What the system says when it cannot read.
     pub fn was_synced(&mut self, bad: u64) -> Result<bool, LogError> {
-        let page_bytes = PAGE_BYTES as u64;
+        let unit = self.header.unit;
         let (seed, position) = (self.seed, self.header.position(bad));
-        let mut page = (bad + 1).next_multiple_of(page_bytes);
-        while page + page_bytes <= self.header.file_bytes {
-            let bytes = self.bytes(page, FRAME_HEADER_BYTES)?;
+        let mut start = unit.round_up(bad + 1);
+        while start + unit.bytes() <= self.header.file_bytes {
+            let bytes = self.bytes(start, FRAME_HEADER_BYTES)?;
             let frame = parse_header(bytes.try_into().expect("a header's bytes were asked for"), seed);
             if frame.is_ok_and(|frame| frame.synced_through > position) && !planted(Bug::SyncedThroughIgnored)
             {
                 return Ok(true);
             }
-            page += page_bytes;
+            start += unit.bytes();
         }
         Ok(false)
     }
@@ -229,14 +229,15 @@ impl Scan {
                 return Ok(Some((behind, frame.ts)));
             }
         }
-        let mut page = (bad + 1).next_multiple_of(PAGE_BYTES as u64);
-        while page < cut {
-            if let Some(frame) = header_at(self, page)? {
-                self.end = at(page, frame.prev_ts);
+        let unit = self.header.unit;
+        let mut start = unit.round_up(bad + 1);
+        while start < cut {
+            if let Some(frame) = header_at(self, start)? {
+                self.end = at(start, frame.prev_ts);
                 self.after_batch = false;
-                return Ok(Some((page, frame.prev_ts)));
+                return Ok(Some((start, frame.prev_ts)));
             }
-            page += PAGE_BYTES as u64;
+            start += unit.bytes();
         }
         Ok(None)
     }
@@ -250,7 +251,7 @@ impl Scan {
     /// What the system says when it cannot read.
     pub fn untouched_from(&mut self) -> Result<Option<u64>, LogError> {
         let is_whole = self.after_batch || self.end.cut == FIRST_BATCH_OFFSET;
-        let next = self.end.cut.next_multiple_of(PAGE_BYTES as u64);
+        let next = self.header.unit.round_up(self.end.cut);
         let is_last = self.cut.is_none();
         let is_untouched =
             is_whole && is_last && (planted(Bug::TornEndOverwritten) || self.are_zeros(self.end.cut)?);
@@ -270,12 +271,12 @@ impl Scan {
         Ok(true)
     }
 
-    /// Whether anything but zeros lies from byte `from` to the end of its page.
+    /// Whether anything but zeros lies from byte `from` to the end of its unit.
     ///
     /// # Errors
     /// What the system says when it cannot read.
     pub fn is_written(&mut self, from: u64) -> Result<bool, LogError> {
-        let end = (from + 1).next_multiple_of(PAGE_BYTES as u64).min(self.header.file_bytes);
+        let end = self.header.unit.round_up(from + 1).min(self.header.file_bytes);
         Ok(self.bytes(from, (end - from) as usize)?.iter().any(|&byte| byte != 0))
     }
 

@@ -178,7 +178,7 @@ impl Log {
     /// Mode `Sync`: at once if it is durable, else on a thread that waits for all such commits; when the log is
     /// closed or stepped, the caller waits. Others: at once. A callback that panics is as one that returned.
     pub fn when_acknowledged(&self, ts: u64, done: Acknowledged) {
-        let waits = self.shared.options.durability == Durability::Sync && self.shared.durable() < ts;
+        let waits = self.shared.options.durability == Durability::Sync && self.shared.announced() < ts;
         if !waits || self.shared.options.background == Background::Stepped {
             return done(self.acknowledge(ts));
         }
@@ -208,7 +208,8 @@ impl Log {
         self.shared.wait_durable(ts)
     }
 
-    /// Every commit through this timestamp is on stable storage. Only grows.
+    /// Every commit through this timestamp is on stable storage. Only grows. It may be ahead of what is acknowledged, as long as
+    /// the [`DurableListener`](crate::log::options::DurableListener) is called.
     ///
     /// It may for a moment exceed what is published: a frame is appended before its commit is
     /// published, under the same latch. Who needs both takes the smaller.

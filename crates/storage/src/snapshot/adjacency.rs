@@ -75,7 +75,7 @@ impl<V: View> Reader<'_, V> {
                 if resumed.is_some_and(|(of, _)| of == Direction::In && *side == Direction::Out) {
                     continue;
                 }
-                self.choose_types(&mut choice, *vertex, *side);
+                self.choose_types(&mut choice, *vertex, *side)?;
                 if cursor.row >= ahead.end && Some(side) == direction.sides().first() {
                     ahead.announce(self, vertices, cursor.row, (&choice.chosen, direction));
                 }
@@ -125,7 +125,7 @@ impl<V: View> Reader<'_, V> {
             let after = cursor.after.map(|edge| (Direction::Out, edge));
             let mut within = NeighborCursor { row: 0, after, done: false };
             rows.clear();
-            if self.has_sources(group, types) {
+            if self.has_sources(group, types)? {
                 rows.extend(rows_from(&self.live(group)?, from.row()).map(|row| VertexId::new(group, row)));
                 // The vertex that the cursor stopped in may be gone by an own write.
                 if rows.first() != Some(&from) {
@@ -153,10 +153,10 @@ impl<V: View> Reader<'_, V> {
     }
 
     /// Whether vertices of `group` may be sources of edges of `types`.
-    fn has_sources(&self, group: GroupId, types: Option<&[TypeId]>) -> bool {
+    fn has_sources(&self, group: GroupId, types: Option<&[TypeId]>) -> Result<bool> {
         let wanted = |edge_type| types.is_none_or(|types| types.contains(&edge_type));
-        let stored = self.view.edge_types(group, Direction::Out).into_iter().any(wanted);
-        stored || self.writes.edges_from_group(group).any(|edge| wanted(edge.edge_type))
+        let stored = self.view.edge_types(group, Direction::Out)?.into_iter().any(wanted);
+        Ok(stored || self.writes.edges_from_group(group).any(|edge| wanted(edge.edge_type)))
     }
 
     /// As [`evergraph_graph::view::GraphView::degrees`].
@@ -173,7 +173,7 @@ impl<V: View> Reader<'_, V> {
         let together = |a: &VertexId, b: &VertexId| self.writes.is_empty() && a.group() == b.group();
         for (vertices, degrees) in runs(vertices, degrees, together) {
             for side in direction.sides() {
-                self.choose_types(&mut choice, vertices[0], *side);
+                self.choose_types(&mut choice, vertices[0], *side)?;
                 for edge_type in &choice.chosen {
                     self.view.degrees(vertices, *edge_type, *side, degrees)?;
                     if !self.writes.has_edges() {
@@ -195,7 +195,7 @@ impl<V: View> Reader<'_, V> {
     pub(crate) fn stored_edges(&self, vertex: VertexId, edges: &mut Vec<EdgeId>) -> Result<()> {
         let mut list = Vec::new();
         for side in Direction::Both.sides() {
-            for edge_type in self.view.edge_types(vertex.group(), *side) {
+            for edge_type in self.view.edge_types(vertex.group(), *side)? {
                 list.clear();
                 self.view.all_neighbors(vertex, edge_type, *side, &mut list)?;
                 if *side == Direction::In {
@@ -207,16 +207,16 @@ impl<V: View> Reader<'_, V> {
         Ok(())
     }
 
-    fn choose_types(&self, choice: &mut TypeChoice<'_>, vertex: VertexId, side: Direction) {
+    fn choose_types(&self, choice: &mut TypeChoice<'_>, vertex: VertexId, side: Direction) -> Result<()> {
         let of = (vertex.group(), side);
         if choice.of == Some(of) {
-            return;
+            return Ok(());
         }
         choice.chosen.clear();
         match choice.wanted {
             Some(wanted) if wanted.len() <= 1 => choice.chosen.extend(wanted),
             wanted => {
-                choice.chosen.extend(self.view.edge_types(vertex.group(), side));
+                choice.chosen.extend(self.view.edge_types(vertex.group(), side)?);
                 self.writes.edge_types_of(vertex, side, &mut choice.chosen);
                 choice.chosen.retain(|found| wanted.is_none_or(|wanted| wanted.contains(found)));
                 choice.chosen.sort_unstable();
@@ -224,6 +224,7 @@ impl<V: View> Reader<'_, V> {
             }
         }
         choice.of = self.writes.is_empty().then_some(of);
+        Ok(())
     }
 
     fn list(

@@ -195,7 +195,7 @@ impl<V: View> GraphView for Reader<'_, V> {
                 cursor.done = true;
                 break;
             }
-            let label = self.view.group_label(group);
+            let label = self.view.group_label(group)?;
             if label.is_some_and(|label| labels.is_none_or(|labels| labels.contains(&label))) {
                 let live = self.live(group)?;
                 let before = vertices.len();
@@ -414,11 +414,11 @@ impl<V: View> GraphView for Reader<'_, V> {
         let mut vertices: BTreeMap<LabelId, u64> = BTreeMap::new();
         let mut edges: BTreeMap<TypeId, i64> = BTreeMap::new();
         for group in (0..self.view.group_count()).map(GroupId) {
-            let Some(label) = self.view.group_label(group) else { continue };
+            let Some(label) = self.view.group_label(group)? else { continue };
             let live = self.live(group)?;
             let count: u64 = live.iter().map(|word| u64::from(word.count_ones())).sum();
             *vertices.entry(label).or_default() += count;
-            for edge_type in self.view.edge_types(group, Direction::Out) {
+            for edge_type in self.view.edge_types(group, Direction::Out)? {
                 let count = self.view.group_edge_count(group, edge_type)?;
                 *edges.entry(edge_type).or_default() += count as i64;
             }

@@ -25,7 +25,16 @@ impl<E: Engine> Session<E> {
     #[must_use]
     pub fn begin(front: &Arc<Front<E>>, access: Access) -> Self {
         let begun = (access == Access::Read).then(|| front.timeline.clock().now());
-        let pin = |timestamp| front.engine.pin(timestamp);
+        let pin = |timestamp| {
+            let pin = front.engine.pin(timestamp);
+            // With the registry locked: the newest one stays.
+            if let Some(catalogue) = front.engine.shared_catalogue(&pin)
+                && !Arc::ptr_eq(&catalogue, &front.catalogue.load())
+            {
+                front.catalogue.swap(catalogue);
+            }
+            pin
+        };
         let (timestamp, pin) = front.timeline.begin_at(access, begun, pin);
         Self { pin, front: Arc::clone(front), timestamp, access, begun }
     }

@@ -70,12 +70,12 @@ impl<V: View> View for TrackedView<'_, V> {
         count
     }
 
-    fn group_label(&self, group: GroupId) -> Option<LabelId> {
-        let label = self.view.group_label(group);
+    fn group_label(&self, group: GroupId) -> Result<Option<LabelId>> {
+        let label = self.view.group_label(group)?;
         if label.is_none() {
             self.note(|| Key::Members(group));
         }
-        label
+        Ok(label)
     }
 
     fn live(&self, group: GroupId) -> Result<GroupBits> {
@@ -105,12 +105,12 @@ impl<V: View> View for TrackedView<'_, V> {
         self.view.vertex_property_map(vertex)
     }
 
-    fn edge_types(&self, group: GroupId, side: Direction) -> Vec<TypeId> {
-        let types = self.view.edge_types(group, side);
+    fn edge_types(&self, group: GroupId, side: Direction) -> Result<Vec<TypeId>> {
+        let types = self.view.edge_types(group, side)?;
         if let Some(reads) = self.reads {
             reads.note_edge_types(group, side, &types);
         }
-        types
+        Ok(types)
     }
 
     #[inline]

@@ -18,6 +18,7 @@ use crate::planted::{Bug, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, thread};
 use crate::timeline::registry::{Access, Registry};
+use crate::timeline::shared_readable::SharedReadable;
 use evergraph_graph::timestamp::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub enum Readable {
     Published,
     /// Only commits that would survive a power cut now.
     Durable(DurableThrough),
+    /// What another process says, which writes; this one reads.
+    Shared(Arc<dyn SharedReadable>),
 }
 
 /// The state that the commit latch guards.
@@ -55,7 +58,8 @@ pub struct LatchState {
 pub struct Timeline {
     latch: Mutex<LatchState>,
     registry: Mutex<Registry>,
-    /// W. Release under the latch after everything of the commit is installed; Acquire in `begin`.
+    /// W. Release under the latch after everything of the commit is installed; Acquire in `begin`. Where another process
+    /// writes: the newest R that a snapshot here began at, stored with the registry locked.
     published: AtomicU64,
     readable: Readable,
     /// No snapshot is beyond it: `u64::MAX`, but while a bulk load is made durable. Release and Acquire.
@@ -112,6 +116,7 @@ impl Timeline {
             Readable::Published => self.published(),
             Readable::Durable(through) if planted(Bug::FrameBeforeInstall) => through(),
             Readable::Durable(through) => through().min(self.published()),
+            Readable::Shared(shared) => shared.readable(),
         };
         newest.min(self.ceiling())
     }
@@ -161,10 +166,12 @@ impl Timeline {
         begun: Option<Duration>,
         pin: impl FnOnce(Timestamp) -> P,
     ) -> (Timestamp, P) {
-        let newest = || match access {
-            Access::Read => self.readable(),
+        let newest = || match (access, &self.readable) {
+            // Nobody can build on a commit here.
+            (_, Readable::Shared(shared)) => self.register(&**shared),
+            (Access::Read, _) => self.readable(),
             // Not beyond the ceiling: what a bulk load could not make durable is nobody's to build on.
-            Access::Write => self.published().min(self.ceiling()),
+            (Access::Write, _) => self.published().min(self.ceiling()),
         };
         let early = planted(Bug::BeginOutsideRegistry).then(|| {
             let early = newest();
@@ -183,6 +190,14 @@ impl Timeline {
             drop(registry);
         }
         (timestamp, pin(timestamp))
+    }
+
+    /// Announces a snapshot to the process that writes. With the registry locked.
+    #[cold]
+    fn register(&self, shared: &dyn SharedReadable) -> Timestamp {
+        let timestamp = shared.register();
+        self.published.fetch_max(timestamp.0, Ordering::AcqRel);
+        timestamp
     }
 
     /// Ends a snapshot; whether the oldest open one moved.

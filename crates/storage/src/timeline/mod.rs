@@ -2,3 +2,4 @@
 
 pub mod clock;
 pub mod registry;
+pub mod shared_readable;

@@ -95,6 +95,7 @@ pub fn publish<E: Engine>(
     let (installed, renames) = attempt(&session, &mut schema, writes, reads, author, deadline, completion)?;
     let timestamp = installed.timestamp;
     drop(installed);
+    front.engine.readable_grew();
     drop(session);
     let renamed = renames.done();
     front.counters.committed(renamed.len());
@@ -139,7 +140,8 @@ fn attempt<E: Engine>(
         }
         authorship.notes.encode(&mut payload);
         let crc = payload_crc(&payload);
-        let space = front.log.reserve(payload.len()).map_err(|error| {
+        let log = front.log()?;
+        let space = log.reserve(payload.len()).map_err(|error| {
             // A store that failed says so: room alone would not help.
             check_healthy(&front.timeline.latch()).err().unwrap_or_else(|| error.into())
         })?;
@@ -158,7 +160,7 @@ fn attempt<E: Engine>(
                 }
                 let prepared = prepared.take().expect("an attempt installs once");
                 let space = Some(space.take().expect("an attempt installs once"));
-                let frame = Frame { space, payload: &payload, crc };
+                let frame = Frame { log, space, payload: &payload, crc };
                 // The owner changes with a note, and before the commit is published: who sees it is bound by it.
                 if let Some(notes) = &notes {
                     let (next, growth) = (front.timeline.published().next(), authorship.notes.growth());
@@ -214,6 +216,7 @@ struct InstalledCommit<D> {
 /// A commit's place in the log, and its bytes.
 struct Frame<'a> {
     /// Until it is appended.
+    log: &'a Log,
     space: Option<Reservation<'a>>,
     payload: &'a [u8],
     crc: u32,
@@ -222,9 +225,9 @@ struct Frame<'a> {
 impl Frame<'_> {
     /// Appends it to the log, once.
     #[inline]
-    fn append(&mut self, log: &Log, timestamp: Timestamp) {
+    fn append(&mut self, timestamp: Timestamp) {
         if let Some(space) = self.space.take() {
-            log.append(space, timestamp.0, self.payload, self.crc);
+            self.log.append(space, timestamp.0, self.payload, self.crc);
         }
     }
 }
@@ -322,7 +325,7 @@ fn check<E: Engine>(
 ) -> std::result::Result<(), Refusal> {
     check_healthy(latch).map_err(Refusal::Said)?;
     check_open(latch).map_err(Refusal::Said)?;
-    front.log.check_poison().map_err(|error| Refusal::Said(error.into()))?;
+    front.log().map_err(Refusal::Said)?.check_poison().map_err(|error| Refusal::Said(error.into()))?;
     if !front.owning.admits(authorship) {
         return Err(Refusal::Said(front.not_owner()));
     }
@@ -396,7 +399,7 @@ fn install<E: Engine>(
 ) -> InstalledCommit<E::Displaced> {
     let timestamp = front.timeline.published().next();
     if planted(Bug::FrameBeforeInstall) {
-        frame.append(&front.log, timestamp);
+        frame.append(timestamp);
     }
     if planted(Bug::PublishBeforeInstall) {
         front.timeline.publish(timestamp, latch);
@@ -425,8 +428,9 @@ fn install<E: Engine>(
     }
     if !schema.changes().is_empty() {
         publish_schema(front, &current, schema);
+        front.engine.catalogue_changed(timestamp, &front.catalogue.load_full());
     }
-    frame.append(&front.log, timestamp);
+    frame.append(timestamp);
     if !planted(Bug::PublishBeforeInstall) && !planted(Bug::IndexAfterPublish) {
         front.timeline.publish(timestamp, latch);
     }

@@ -8,7 +8,8 @@ use evergraph_graph::id::{EdgeId, VertexId};
 
 /// "Person v7".
 pub fn vertex<V: View>(view: &V, catalogue: &Catalogue, vertex: VertexId) -> String {
-    match view.group_label(vertex.group()) {
+    // A group that cannot be read has no name here: the error is about something else.
+    match view.group_label(vertex.group()).ok().flatten() {
         Some(label) => format!("{} {vertex}", catalogue.label_name(label)),
         None => format!("vertex {vertex}"),
     }
@@ -34,7 +35,7 @@ pub fn key<V: View>(view: &V, catalogue: &Catalogue, key: &Key) -> String {
             let property = catalogue.property_name(Owner::EdgeType(id.edge_type), *key);
             format!("property {property} of {}", edge(catalogue, *id))
         }
-        Key::Members(group) | Key::Vertices(group) => match view.group_label(*group) {
+        Key::Members(group) | Key::Vertices(group) => match view.group_label(*group).ok().flatten() {
             Some(label) => format!("the vertices of {}", catalogue.label_name(label)),
             None => "the vertices of a label".to_owned(),
         },

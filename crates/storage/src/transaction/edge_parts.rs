@@ -56,7 +56,7 @@ impl<E: Engine> Transaction<E> {
                  it until it has no edges, and then drop()",
                 Count(count as u64)
             );
-            Error::new(ErrorKind::Limit, text)
+            Error::new(ErrorKind::Limit, text).because(error)
         })
     }
 }

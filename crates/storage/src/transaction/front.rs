@@ -12,7 +12,7 @@ use crate::timeline::clock::Timeline;
 use crate::transaction::names::Names;
 use crate::vertex_ids::VertexIds;
 use evergraph_graph::catalogue::Catalogue;
-use evergraph_graph::error::Error;
+use evergraph_graph::error::{Error, Result};
 use evergraph_graph::note::OWNER_NOTE;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct Front<E: Engine> {
     pub(crate) engine: Arc<E>,
     pub(crate) timeline: Arc<Timeline>,
-    pub(crate) log: Arc<Log>,
+    pub(crate) log_access: LogAccess,
     pub(crate) catalogue: ArcCell<Catalogue>,
     pub(crate) names: Names,
     pub(crate) ids: VertexIds,
@@ -37,11 +37,45 @@ pub struct Front<E: Engine> {
     pub(crate) write_bytes_max: u64,
 }
 
+/// Who writes the log of a store.
+#[derive(Debug, Clone)]
+pub enum LogAccess {
+    /// This process does.
+    Writes(Arc<Log>),
+    /// Another process does, whose id may be known: this one reads.
+    Reads {
+        /// The other process.
+        writer: Option<u32>,
+    },
+}
+
 impl<E: Engine> Front<E> {
+    /// The log, to write.
+    ///
+    /// # Errors
+    /// `invalid` in a store that only reads, naming the process that writes.
+    #[inline]
+    pub(crate) fn log(&self) -> Result<&Arc<Log>> {
+        match &self.log_access {
+            LogAccess::Writes(log) => Ok(log),
+            LogAccess::Reads { writer } => Err(read_only(*writer)),
+        }
+    }
+
     /// Why somebody may not write: see [`Owning`].
     pub(crate) fn not_owner(&self) -> Error {
         refusal(self.notes.newest(OWNER_NOTE).as_deref())
     }
+}
+
+#[cold]
+fn read_only(writer: Option<u32>) -> Error {
+    Error::invalid(match writer {
+        Some(writer) => format!(
+            "the database is open to be read here, and to be written in process {writer}: change it through that process"
+        ),
+        None => "the database is open to be read here: open it to be written to change it".to_owned(),
+    })
 }
 
 /// Counters for `stats`. Nothing is decided by them.

@@ -22,9 +22,8 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::taken_ids::TakenIds;
 use crate::transaction::writes::{VertexWrite, WRITES_MAX, Writes};
 use evergraph_graph::budget::Reservation;
-use evergraph_graph::byte_size::ByteSize;
 use evergraph_graph::catalogue::{Catalogue, Owner};
-use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_graph::error::{Error, ErrorKind, Result, TransactionTooLarge};
 use evergraph_graph::id::{Direction, EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::properties::{Properties, PropertyChange};
 use evergraph_graph::transaction::{Committed, Isolation, NewEdge};
@@ -163,6 +162,7 @@ impl<E: Engine> Transaction<E> {
     #[inline]
     pub(super) fn check_author(&self) -> Result<()> {
         let front = self.session.front();
+        front.log()?;
         if matches!(self.authorship.author, Author::User) && front.owning.is_owned() {
             return Err(front.not_owner());
         }
@@ -184,13 +184,8 @@ impl<E: Engine> Transaction<E> {
     pub(super) fn check_bytes(&mut self, bytes: u64) -> Result<u64> {
         let most = self.session.front().write_bytes_max;
         if self.written_bytes + bytes > most {
-            let text = format!(
-                "the transaction would hold {} of writes, and transaction_bytes_max is {}: commit in parts, \
-                 or raise the limit",
-                ByteSize(self.written_bytes + bytes),
-                ByteSize(most)
-            );
-            return Err(Error::new(ErrorKind::Limit, text));
+            let bytes = self.written_bytes + bytes;
+            return Err(TransactionTooLarge { bytes, bytes_max: most }.into());
         }
         self.count(self.written_bytes + bytes);
         Ok(bytes)

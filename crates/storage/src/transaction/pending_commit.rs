@@ -8,6 +8,7 @@
 //! A blocking commit is the first of the two.
 
 use crate::engine::Engine;
+use crate::log::writer::Log;
 use crate::transaction::front::Front;
 use evergraph_graph::error::Result;
 use evergraph_graph::transaction::Committed;
@@ -36,6 +37,11 @@ impl<E: Engine> PendingCommit<E> {
         Self { front, committed: Some(committed) }
     }
 
+    /// The log that has it; none in a store that only reads, where nothing but an empty commit is made, of what is durable.
+    fn log(&self) -> Option<&Log> {
+        self.front.log().ok().map(|log| &**log)
+    }
+
     fn take(&mut self) -> Committed {
         self.committed.take().expect("it is there until somebody waits, who takes all of this")
     }
@@ -55,7 +61,9 @@ impl<E: Engine> PendingCommit<E> {
     /// `io` if the log failed: the outcome is unknown until the database is opened again.
     pub fn wait(mut self) -> Result<Committed> {
         let committed = self.take();
-        self.front.log.acknowledge(committed.timestamp.0)?;
+        if let Some(log) = self.log() {
+            log.acknowledge(committed.timestamp.0)?;
+        }
         Ok(committed)
     }
 
@@ -70,14 +78,19 @@ impl<E: Engine> PendingCommit<E> {
         let done = move |outcome: std::result::Result<(), _>| {
             done(outcome.map(|()| committed).map_err(Into::into));
         };
-        self.front.log.when_acknowledged(timestamp, Box::new(done));
+        match self.log() {
+            Some(log) => log.when_acknowledged(timestamp, Box::new(done)),
+            None => done(Ok(())),
+        }
     }
 }
 
 impl<E: Engine> Drop for PendingCommit<E> {
     fn drop(&mut self) {
-        if self.committed.is_some() {
-            self.front.log.sync_later();
+        if self.committed.is_some()
+            && let Some(log) = self.log()
+        {
+            log.sync_later();
         }
     }
 }

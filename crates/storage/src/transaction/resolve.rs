@@ -14,7 +14,7 @@ use crate::transaction::schema_writes::SchemaWrites;
 use crate::transaction::writes::{EdgeWrite, VertexWrite, Writes};
 use crate::view::View;
 use evergraph_graph::catalogue::Owner;
-use evergraph_graph::error::Result;
+use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_graph::id::{EdgeId, KeyId, LabelId, TypeId, VertexId};
 use evergraph_graph::mutation::Mutation;
 use evergraph_graph::properties::Properties;
@@ -50,7 +50,7 @@ pub fn resolve<E: Engine>(
     schema: &mut SchemaWrites,
     indexes: &IndexDirectory,
 ) -> Result<Resolved> {
-    learn_joins(view, writes, schema);
+    learn_joins(view, writes, schema)?;
     let mut resolved = Resolved {
         mutations: Vec::with_capacity(schema.changes().len() + writes.len()),
         indexes: indexes.load(),
@@ -71,20 +71,22 @@ pub fn resolve<E: Engine>(
 }
 
 /// The label of a vertex that is there, or was inserted by this transaction: its group has it.
-fn label_of<V: View>(view: &V, vertex: VertexId) -> LabelId {
-    view.group_label(vertex.group()).expect("a vertex that is written lies in a group")
+fn label_of<V: View>(view: &V, vertex: VertexId) -> Result<LabelId> {
+    let label = view.group_label(vertex.group())?;
+    label.ok_or_else(|| Error::new(ErrorKind::Corrupt, format!("{vertex} is written and lies in no group")))
 }
 
-fn learn_joins<V: View>(view: &V, writes: &Writes, schema: &mut SchemaWrites) {
+fn learn_joins<V: View>(view: &V, writes: &Writes, schema: &mut SchemaWrites) -> Result<()> {
     let mut last: Option<(TypeId, LabelId, LabelId)> = None;
     for (edge, _) in writes.edges().filter(|(_, write)| write.balance() > 0) {
-        let join = (edge.edge_type, label_of(view, edge.source), label_of(view, edge.target));
+        let join = (edge.edge_type, label_of(view, edge.source)?, label_of(view, edge.target)?);
         if last != Some(join) && !schema.current().has_join(join.0, join.1, join.2) {
             let (edge_type, source, target) = join;
             schema.make(SchemaChange::Join { edge_type, source, target });
         }
         last = Some(join);
     }
+    Ok(())
 }
 
 impl Resolved {
@@ -119,7 +121,7 @@ impl Resolved {
         // Vertices of a label are neighbours, mostly.
         let (mut known, mut of_label) = (None, Vec::new());
         for (vertex, write) in writes.vertices() {
-            let label = label_of(view, vertex);
+            let label = label_of(view, vertex)?;
             if known != Some(label) {
                 of_label.clear();
                 of_label.extend(indexes.of_owner(Owner::Label(label)));

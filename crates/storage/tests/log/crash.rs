@@ -5,10 +5,12 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evergraph_storage::io::directory::Directory as _;
 use evergraph_storage::io::error::Operation;
 use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
 use evergraph_storage::io::random::{Random, SplitMix64};
+use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::Replay;
 
@@ -17,10 +19,11 @@ use crate::support::{append, commit, open, read, small_files, timestamps};
 /// A disk that keeps, loses and tears sectors as the seed says.
 fn crash(directory: &MemoryDirectory, seed: u64) -> MemoryDirectory {
     let mut random = SplitMix64::new(seed);
+    let piece = directory.write_unit().bytes().min(512);
     directory.crash(|_| match random.next_u64() % 4 {
         0 | 1 => CrashOutcome::Kept,
         2 => CrashOutcome::Lost,
-        _ => CrashOutcome::Torn((random.next_u64() % 512) as usize),
+        _ => CrashOutcome::Torn((random.next_u64() % piece) as usize),
     })
 }
 
@@ -55,12 +58,17 @@ fn run_until_the_disk_stops(
     Some(durable)
 }
 
-fn every_crash_point(durability: Durability, changes: impl Iterator<Item = u64>, images: u64) {
+fn every_crash_point(
+    durability: Durability,
+    unit: WriteUnit,
+    changes: impl Iterator<Item = u64>,
+    images: u64,
+) {
     for changes in changes {
-        let directory = MemoryDirectory::new("db");
+        let directory = MemoryDirectory::new("db").with_unit(unit);
         let Some(durable) = run_until_the_disk_stops(&directory, durability, changes) else { continue };
         for seed in 0..images {
-            let context = format!("{durability:?}, {changes} changes, image {seed}");
+            let context = format!("{durability:?}, {unit:?}, {changes} changes, image {seed}");
             let image = if seed == 0 { directory.power_cut() } else { crash(&directory, seed) };
             let replay = Replay { after_ts: 0, need_ts: durable, ..Replay::default() };
             let (recovered, found) =
@@ -84,13 +92,19 @@ fn every_crash_point(durability: Durability, changes: impl Iterator<Item = u64>,
 
 #[test]
 fn no_acknowledged_commit_is_lost_wherever_the_power_fails() {
-    every_crash_point(Durability::Sync, 1..100, 24);
+    every_crash_point(Durability::Sync, WriteUnit::PAGE, 1..100, 24);
+}
+
+#[test]
+fn where_lines_are_the_unit_no_acknowledged_commit_is_lost_either() {
+    every_crash_point(Durability::Sync, WriteUnit::LINE, 1..100, 16);
+    every_crash_point(Durability::None, WriteUnit::LINE, 1..60, 8);
 }
 
 #[test]
 fn without_sync_a_power_cut_loses_an_end_and_never_the_middle() {
-    every_crash_point(Durability::None, 1..60, 24);
-    every_crash_point(Durability::Interval(Duration::from_micros(50)), 1..60, 24);
+    every_crash_point(Durability::None, WriteUnit::PAGE, 1..60, 24);
+    every_crash_point(Durability::Interval(Duration::from_micros(50)), WriteUnit::PAGE, 1..60, 24);
 }
 
 /// A killed process leaves its writes in the system's cache. Who recovers them must sync them

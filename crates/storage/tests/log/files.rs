@@ -1,17 +1,21 @@
 //! Log files come and go: roll-over, long frames, pruning, statistics, closing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use evergraph_storage::io::dax::{DaxDirectory, Emulation};
 use evergraph_storage::io::directory::{Directory, OpenMode};
 use evergraph_storage::io::memory::{CrashOutcome, MemoryDirectory};
+use evergraph_storage::io::random::SplitMix64;
+use evergraph_storage::io::write_unit::WriteUnit;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::file::file_name;
 use evergraph_storage::log::frame::{FRAME_HEADER_BYTES, payload_crc};
 use evergraph_storage::log::options::{Durability, LogOptions};
 use evergraph_storage::log::recovery::{Replay, recover};
-use evergraph_storage::log::writer::LogStatistics;
+use evergraph_storage::log::writer::{Log, LogStatistics};
 
-use crate::support::{append, commit, log_files, open, read, small_files, stepped, timestamps};
+use crate::support::{append, commit, log_files, open, payload, read, small_files, stepped, timestamps};
 
 #[test]
 fn a_log_goes_on_over_many_small_files_and_openings() {
@@ -32,6 +36,50 @@ fn a_log_goes_on_over_many_small_files_and_openings() {
     assert_eq!(timestamps(&directory.power_cut()), (1..=ts).collect::<Vec<_>>());
     let (_, found) = read(&directory, Replay { after_ts: 100, need_ts: ts, ..Replay::default() }).unwrap();
     assert_eq!(found, (101..=ts).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_log_goes_on_where_the_unit_is_another() {
+    let mut directory = MemoryDirectory::new("db");
+    let mut ts = 0;
+    for unit in [WriteUnit::LINE, WriteUnit::PAGE, WriteUnit::LINE, WriteUnit::LINE, WriteUnit::PAGE] {
+        directory = directory.power_cut().with_unit(unit);
+        let log = open(&directory, LogOptions::default()).unwrap();
+        let mut expected = log.statistics().batch_bytes;
+        for _ in 0..9 {
+            ts += 1;
+            commit(&log, ts).unwrap();
+            expected += unit.round_up((FRAME_HEADER_BYTES + payload(ts).len()) as u64);
+        }
+        assert_eq!(log.statistics().batch_bytes, expected, "whole units a commit");
+        log.close().unwrap();
+        let replay = Replay { need_ts: ts, ..Replay::default() };
+        let (_, found) = read(&directory.power_cut(), replay).unwrap();
+        assert_eq!(found, (1..=ts).collect::<Vec<_>>(), "{unit:?}");
+    }
+    assert_eq!(log_files(&directory).len(), 4, "the one that a like unit follows is continued");
+}
+
+#[test]
+fn a_log_on_emulated_persistent_memory_is_found_again() {
+    let place = tempfile::tempdir().unwrap();
+    let directory: Arc<dyn Directory> = match DaxDirectory::open(place.path(), Emulation::Demanded) {
+        Ok(directory) => Arc::new(directory),
+        // A processor without the instructions, which the error names.
+        Err(error) => return assert_eq!(error.kind(), std::io::ErrorKind::Unsupported, "{error}"),
+    };
+    for opening in 0..4 {
+        let (recovered, found) = read(&*directory, Replay::default()).unwrap();
+        assert_eq!(found, (1..=opening * 20).collect::<Vec<_>>());
+        let (options, random) = (small_files(Durability::Sync), Box::new(SplitMix64::new(1)));
+        let log = Log::open(Arc::clone(&directory), recovered, options, random).unwrap();
+        for ts in opening * 20 + 1..=(opening + 1) * 20 {
+            commit(&log, ts).unwrap();
+        }
+        if opening % 2 == 0 {
+            log.close().unwrap();
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Many clients at once: each is durable when it is told so, and they share syncs.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use evergraph_storage::io::directory::Directory;
@@ -11,12 +12,12 @@ use evergraph_storage::io::failing::{FailingDirectory, Fault};
 use evergraph_storage::io::memory::MemoryDirectory;
 use evergraph_storage::log::error::LogError;
 use evergraph_storage::log::frame::payload_crc;
-use evergraph_storage::log::options::{Durability, LogOptions};
+use evergraph_storage::log::options::{Durability, DurableListener, LogOptions};
 use evergraph_storage::log::recovery::Replay;
 use evergraph_storage::log::writer::Log;
 use evergraph_storage::sync::Mutex;
 
-use crate::support::{open, payload, read, small_files, stepped, timestamps};
+use crate::support::{append, open, payload, read, small_files, stepped, timestamps};
 
 /// The commit latch of a front: timestamps in the order of appends.
 struct Front {
@@ -124,6 +125,65 @@ fn commits_that_hold_no_thread_are_durable_when_called_back_and_share_syncs() {
     front.log.close().unwrap();
     assert_eq!(receiver.try_iter().filter(|(ts, durable, is_ok)| *is_ok && durable >= ts).count(), 200);
     assert_eq!(timestamps(&directory.power_cut()).len(), 501);
+}
+
+/// What a [`DurableListener`] does, once, with the log that calls it.
+struct Listener<F> {
+    log: OnceLock<Weak<Log>>,
+    on_growth: F,
+}
+
+impl<F> std::fmt::Debug for Listener<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener").finish_non_exhaustive()
+    }
+}
+
+impl<F: Fn(&Log) + Send + Sync> DurableListener for Listener<F> {
+    fn durable_grew(&self) {
+        if let Some(log) = self.log.get().and_then(Weak::upgrade) {
+            (self.on_growth)(&log);
+        }
+    }
+}
+
+/// A log that has commit 1 in its buffer and this listener.
+fn with_listener<F: Fn(&Log) + Send + Sync + 'static>(on_growth: F) -> Arc<Log> {
+    let listener = Arc::new(Listener { log: OnceLock::new(), on_growth });
+    let options = LogOptions { durable_listener: Some(listener.clone()), ..LogOptions::default() };
+    let log = Arc::new(open(&MemoryDirectory::new("db"), options).unwrap());
+    listener.log.set(Arc::downgrade(&log)).unwrap();
+    append(&log, 1).unwrap();
+    log
+}
+
+/// Whoever is told that a commit is durable may tell another process, which looks at what the listener stores.
+#[test]
+fn no_commit_is_acknowledged_before_the_listener_has_returned() {
+    let (sender, receiver) = channel();
+    let has_returned = Arc::new(AtomicBool::new(false));
+    let returned = Arc::clone(&has_returned);
+    let log = with_listener(move |log| {
+        assert_eq!(log.durable(), 1);
+        let (sender, has_returned) = (sender.clone(), Arc::clone(&returned));
+        let done = move |outcome: Result<(), LogError>| {
+            sender.send((outcome.is_ok(), has_returned.load(Ordering::SeqCst))).unwrap();
+        };
+        log.when_acknowledged(1, Box::new(done));
+        returned.store(true, Ordering::SeqCst);
+    });
+    log.acknowledge(1).unwrap();
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(60)).unwrap(), (true, true));
+    log.close().unwrap();
+}
+
+#[test]
+fn a_listener_that_panics_poisons_the_log_and_nobody_waits_for_its_leader() {
+    let log = with_listener(|_| panic!("planned"));
+    assert!(catch_unwind(AssertUnwindSafe(|| log.acknowledge(1))).is_err());
+    assert!(log.is_poisoned());
+    assert!(matches!(log.acknowledge(1), Err(LogError::OutcomeUnknown { .. })));
+    assert!(log.reserve(8).is_err());
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub(crate) fn parameters(arguments: &Arguments) -> CyclesParameters {
 fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
     let parameters = parameters(arguments);
     let found = if let Some(root) = arguments.optional_vertex("through") {
-        let (view, scope) = input.view();
+        let (view, scope) = input.view()?;
         input.timed(|| through(view, scope, root, &parameters, control))?
     } else {
         let lists = input.lists(Direction::Both, None, control)?;

@@ -49,7 +49,7 @@ pub(crate) fn parameters(arguments: &Arguments) -> KHopParameters {
 }
 
 fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
-    let (view, scope) = input.view();
+    let (view, scope) = input.view()?;
     let sources = arguments.vertices("sources");
     let found = input.timed(|| k_hop(view, scope, sources, &parameters(arguments), control))?;
     let (vertices, distances): (Vec<_>, Vec<_>) = found.iter().unzip();

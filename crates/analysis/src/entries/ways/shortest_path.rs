@@ -53,7 +53,7 @@ pub(crate) fn parameters(input: &Input<'_>, arguments: &Arguments) -> Result<Sho
 fn run(input: &Input<'_>, arguments: &Arguments, control: &Control<'_>) -> Result<Answer> {
     let parameters = parameters(input, arguments)?;
     let (source, target) = (arguments.vertex("source"), arguments.vertex("target"));
-    let (view, scope) = input.view();
+    let (view, scope) = input.view()?;
     let path = input.timed(|| shortest_path(view, scope, source, target, &parameters, control))?;
     let (length, edges) =
         (path.as_ref().map(|path| path.length()), path.as_ref().map(|path| path.edges.len()));

@@ -55,7 +55,8 @@ pub struct ImportArguments {
     /// The database to add to: a folder, created if it does not exist, or the URL of a server.
     #[arg(value_name = "DATABASE", required_unless_present = "propose")]
     pub database: Option<Target>,
-    /// The engine of a new database: memory, or disk for a graph larger than memory [default: memory].
+    /// The engine of a new database: memory, disk for a graph larger than memory, or mapped for one that opens at once
+    /// [default: memory].
     #[arg(long, value_enum, value_name = "ENGINE", conflicts_with = "propose")]
     pub engine: Option<EngineArgument>,
     /// Files and folders to read; `-` is standard input. Or the URL of a PostgreSQL database.

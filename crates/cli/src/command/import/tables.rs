@@ -13,7 +13,7 @@ use evergraph_graph::error::{Error, Result};
 use evergraph_replica::copy::missing_ends::MissingEnds;
 use evergraph_replica::copy::options::{CopyOptions, CopyProgress};
 use evergraph_replica::copy::run::{CopiedGraph, copy_tables_beside, estimate_rows, indexes_of};
-use evergraph_replica::mapping::check::{MissingRight, missing_right};
+use evergraph_replica::mapping::check::{MissingRight, missing_rights};
 use evergraph_replica::mapping::plan::Plan;
 use evergraph_replica::mapping::propose::propose;
 use evergraph_replica::mapping::resolve::resolve;
@@ -183,8 +183,7 @@ fn refuse_others(arguments: &ImportArguments, url: &str) -> Result<()> {
 
 /// Complains about a table that this role may not read whole, before an hour of reading others.
 fn check_rights(plan: &Plan, catalogue: &Catalogue, user: &str) -> Result<()> {
-    let mut tables = plan.tables.iter().filter_map(|planned| catalogue.table_of(planned.table));
-    match tables.find_map(|table| missing_right(table, user)) {
+    match missing_rights(plan, catalogue, user).next() {
         None => Ok(()),
         Some(MissingRight { cause, remedy }) => Err(Error::invalid(format!("{cause}: {remedy}"))),
     }

@@ -8,6 +8,7 @@
 pub mod check;
 mod copy_meter;
 pub mod detach;
+mod error_news;
 pub mod execute;
 pub mod propose;
 pub mod resync;

@@ -2,6 +2,11 @@
 //! place.
 //!
 //! Called again after a crash or a busy swap, it goes on: see [`evergraph_replica::resync`] for what folders are there when.
+//!
+//! ```text
+//! shop.eg.resync of a call before:  follows as this call says, and can          goes on
+//!                                   another mapping, its slot is gone ...       given up at the source, removed, copied anew
+//! ```
 
 use crate::command::replica::copy_meter;
 use crate::command::replica::run::{FollowingArguments, forget, open, open_existing, stop, wait};
@@ -12,11 +17,12 @@ use clap::Args;
 use evergraph::Database;
 use evergraph_graph::error::{Error, ErrorKind, Result};
 use evergraph_replica::copy::options::CopyProgress;
-use evergraph_replica::follow::detach::{detach, take_over_publication};
+use evergraph_replica::follow::detach::{Detached, abandon, check_replica, take_over_publication};
+use evergraph_replica::follow::options::ReplicaOptions;
 use evergraph_replica::follow::replica::Replica;
-use evergraph_replica::resync::{new_folder, recover, swap};
+use evergraph_replica::resync::{check_room, new_folder, swap};
 use evergraph_replica::source::postgres::server::PostgresSource;
-use evergraph_replica::status_file::read;
+use evergraph_replica::status_file::{ReplicaLife, read};
 use evergraph_report::disk_size::disk_bytes;
 use evergraph_terminal::failure::Failure;
 use evergraph_terminal::number::{size, time};
@@ -37,8 +43,10 @@ What it does:
   slot of its own, and puts that in the place of the old one, whose slot is dropped.
   Until then the old one can be read, as by evergraph serve; for the swap nobody may
   have it open. It is the way out of a pause that says so, and the way to another
-  mapping. Called again after a crash or a busy swap, it goes on from there. It needs
-  the disk space of both.";
+  mapping. Called again after a crash or a busy swap, it goes on from there, or begins
+  anew if the copy of before follows by another mapping or cannot be followed any more.
+  It needs the disk space of both. A database that was never a replica, or was
+  detached, is refused: nothing at the source has what it would lose.";
 
 /// Arguments of `evergraph replica resync`.
 #[derive(Args, Debug)]
@@ -55,48 +63,30 @@ pub struct ResyncArguments {
 /// Copies anew, and swaps.
 ///
 /// # Errors
-/// Those of the check, the source and the copy, after which the old database is as it was; `busy` if somebody has it open at
-/// the swap.
+/// `invalid` if the database is not a replica; those of the check, the source and the copy, after which the old database is as it
+/// was; `busy` if somebody has it open at the swap.
 pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::Result<(), Failure> {
     let path = &arguments.database;
     refuse_file(path)?;
-    recover(path)?;
+    check_room(path)?;
     let new = new_folder(path)?;
     if !path.exists() {
         let text = format!("there is no {}: `evergraph replica run` makes it", path.display());
         return Err(Error::new(ErrorKind::NotFound, text).into());
     }
+    check_replaceable(path, &arguments.following, context)?;
     let began = Instant::now();
-    let mut options = arguments.following.options(path)?;
-    if options.publication.is_none()
-        && let Ok(Some(before)) = read(path)
-    {
-        options.publication = Some(before.status.publication);
-    }
-    let source = arguments.following.source.source(&context.cancel)?;
-    let (database, is_new) = open(&new, &arguments.following, context)?;
-    let meter = context.console.meter();
-    let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
-    let started =
-        Replica::start(database.clone(), Box::new(source.clone()), options, &progress, &context.cancel);
-    let replica = match started {
-        Ok(replica) => Arc::new(replica),
-        Err(error) => {
-            let closed = database.close();
-            drop(database);
-            if is_new {
-                forget(&new)?;
+    let options = arguments.following.options(path)?;
+    let mut source = arguments.following.source.source(&context.cancel)?;
+    let (database, position) = loop {
+        match copied(&new, arguments, options.clone(), &mut source, context)? {
+            Copied::Whole { database, position } => break (database, position),
+            Copied::Useless(why) => {
+                context.console.note(format!("{} is removed: {why}", visible(&new.display().to_string())));
             }
-            closed?;
-            return Err(error.into());
         }
     };
-    // What was committed during the copy is here as well.
-    let caught_up = replica.source_position().and_then(|end| wait(&replica, end, context, &meter));
-    let position = replica.status().position.to_string();
-    drop(meter);
-    stop(replica)?;
-    let given_up = caught_up.and_then(|()| give_up(path, &arguments.following, source, &database, context));
+    let given_up = give_up(path, &arguments.following, source, &database, context);
     database.close()?;
     drop(database);
     given_up?;
@@ -109,8 +99,134 @@ pub fn execute(arguments: &ResyncArguments, context: &Context) -> std::result::R
     })
 }
 
-/// Lets `new` have what the old database at `path` made at the source, which forgets that one. An old one that follows nothing,
-/// as after a crash behind this, has nothing to give up.
+/// Refuses a database that is not a replica, before anything is copied. Of one that somebody has open its status file says what
+/// it is; it is looked at again before the swap.
+fn check_replaceable(path: &Path, following: &FollowingArguments, context: &Context) -> Result<()> {
+    match open_existing(path, following, context) {
+        Ok(database) => {
+            let checked = check_replica(&database);
+            database.close()?;
+            checked.map_err(|error| not_replaced(path, &error))
+        }
+        Err(error) if error.kind() == ErrorKind::Busy => match read(path)? {
+            None => Err(error),
+            // What has paused is read on until the swap, as in a server.
+            Some(found) if found.life == ReplicaLife::Running && found.status.state.pause().is_none() => {
+                Err(error.context("a replica runs there, and is stopped first (`evergraph replica stop`)"))
+            }
+            Some(_) => Ok(()),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Why the database at `path` stays.
+fn not_replaced(path: &Path, error: &Error) -> Error {
+    let path = path.display();
+    Error::invalid(format!(
+        "{path} stays as it is, since what it has would be lost: {error}. `evergraph replica run` copies the source into a new \
+         folder: name another one, or remove {path} first"
+    ))
+}
+
+/// What is in the folder of the new database.
+enum Copied {
+    /// All that the source has, up to the position.
+    Whole { database: Database, position: String },
+    /// Nothing any more: what a call before had made there is of no use, and is removed.
+    Useless(String),
+}
+
+/// Copies the tables into the folder `new`, or goes on with what a call before copied there.
+fn copied(
+    new: &Path,
+    arguments: &ResyncArguments,
+    mut options: ReplicaOptions,
+    source: &mut PostgresSource,
+    context: &Context,
+) -> Result<Copied> {
+    let (database, is_new) = open(new, &arguments.following, context)?;
+    let is_copied = Replica::follows(&database)?;
+    // What was copied already keeps its own.
+    if !is_copied
+        && options.publication.is_none()
+        && let Ok(Some(before)) = read(&arguments.database)
+    {
+        options.publication = Some(before.status.publication).filter(|publication| !publication.is_empty());
+    }
+    if let Some(why) = Replica::difference(&database, source, &options)? {
+        return useless(new, database, source, why, context);
+    }
+    let meter = context.console.meter();
+    let progress = |progress: &CopyProgress| copy_meter::tell(&meter, progress);
+    let started =
+        Replica::start(database.clone(), Box::new(source.clone()), options, &progress, &context.cancel);
+    let replica = match started {
+        Ok(replica) => Arc::new(replica),
+        Err(error) => {
+            let closed = database.close();
+            drop(database);
+            if is_new {
+                forget(new)?;
+            }
+            closed?;
+            return Err(error);
+        }
+    };
+    // What was committed during the copy is here as well.
+    let caught_up = replica.source_position().and_then(|end| wait(&replica, end, context, &meter));
+    let status = replica.status();
+    drop(meter);
+    stop(replica)?;
+    match (caught_up, status.state.pause()) {
+        (Ok(()), _) => Ok(Copied::Whole { database, position: status.position.to_string() }),
+        // What this call copied pauses for something that another copy meets as well.
+        (Err(_), Some(pause)) if is_copied && pause.is_mended_by_resync() => {
+            useless(new, database, source, pause.cause, context)
+        }
+        (Err(error), _) => {
+            database.close()?;
+            Err(error)
+        }
+    }
+}
+
+/// Removes what a call before left in the folder `new`, when its slot at the source is gone.
+///
+/// # Errors
+/// `invalid` if the slot stays, as at another server: the folder stays as well, which knows its name.
+fn useless(
+    new: &Path,
+    database: Database,
+    source: &mut PostgresSource,
+    why: String,
+    context: &Context,
+) -> Result<Copied> {
+    let abandoned = abandon(&database, source);
+    database.close()?;
+    drop(database);
+    let abandoned = abandoned?;
+    if let Some(slot) = abandoned.left_slot() {
+        let new = new.display();
+        return Err(Error::invalid(format!(
+            "{new} is of no use here: {why}; and {} of its source cannot be dropped: {}. Give it up by `evergraph replica detach \
+             {new}` with --source and its own URL, or with --forget-source; then remove the folder, and call this again",
+            slot.what, slot.cause
+        )));
+    }
+    tell_left(abandoned, context);
+    forget(new)?;
+    Ok(Copied::Useless(why))
+}
+
+/// Says what is left at the source, but for what others need.
+fn tell_left(detached: Detached, context: &Context) {
+    for left in detached.left.into_iter().filter(|left| left.needed_by.is_empty()) {
+        context.console.note(format!("left at the source: {}: {}; {}", left.what, left.cause, left.remedy));
+    }
+}
+
+/// Lets `new` have what the old database at `path` made at the source, which forgets that one.
 fn give_up(
     path: &Path,
     following: &FollowingArguments,
@@ -118,22 +234,21 @@ fn give_up(
     new: &Database,
     context: &Context,
 ) -> Result<()> {
-    let replaced = open_existing(path, following, context).map_err(|error| {
-        error.context(format!(
+    let replaced = open_existing(path, following, context).map_err(|error| match error.kind() {
+        ErrorKind::Busy => error.context(format!(
             "{} is complete; call this again when nobody has the old one open",
             new_folder(path).map_or_else(|_| "the new database".to_owned(), |new| new.display().to_string())
-        ))
+        )),
+        _ => error,
     })?;
-    let left = match replaced.source() {
-        Some(_) => take_over_publication(new, &replaced)
-            .and_then(|()| detach(&replaced, Some(&mut source)).map(|detached| detached.left)),
-        None => Ok(Vec::new()),
-    };
+    // It may have been detached during the copy.
+    let left = check_replica(&replaced)
+        .map_err(|error| not_replaced(path, &error))
+        .and_then(|()| take_over_publication(new, &replaced))
+        .and_then(|()| abandon(&replaced, &mut source));
     replaced.close()?;
-    // The publication is the new one's as well.
-    for left in left?.into_iter().filter(|left| left.what.contains("slot")) {
-        context.console.note(format!("left at the source: {}: {}; {}", left.what, left.cause, left.remedy));
-    }
+    // The publication is the new one's as well, mostly.
+    tell_left(left?, context);
     Ok(())
 }
 

@@ -9,8 +9,10 @@
 use crate::amount;
 use crate::command::replica::check::read_mapping;
 use crate::command::replica::copy_meter;
+use crate::command::replica::error_news::ErrorNews;
 use crate::command::replica::samples::samples;
 use crate::command::replica::source_url::SourceUrl;
+use crate::command::replica::status::{KEEPS_LOG, left_copy};
 use crate::command::replica::status_text::line;
 use crate::command::replica::until::Until;
 use crate::command::shell;
@@ -57,14 +59,16 @@ What it does:
   for one commit there. A database that follows already goes on where it was, after
   a crash as well. Nobody else can write to the database; indexes can be made.
 
-  On a terminal a line says how far it is; elsewhere one does so each minute.
+  On a terminal a line says how far it is; elsewhere one does so each minute, and each
+  new error has a line of its own, as for the journal of a service.
   `evergraph replica status` says more. --shell reads the graph meanwhile, in Gremlin.
 
 When it ends:
   With Ctrl-C, SIGTERM, `evergraph replica stop`, or when --until is reached: code 0.
   If it cannot go on without help, as when a slot is gone or a mapped column was
   dropped, it has paused: cause and remedy are printed, the code is 2, and the next
-  run goes on where it was. A connection that was lost is made again, for ever.
+  run goes on where it was. A connection that was lost is made again, for ever; with
+  --until for five minutes, then the code is 8 and the newest error is printed.
   While nothing runs, the source KEEPS ITS LOG: run again, or `replica detach`.
 
 Durability:
@@ -75,6 +79,8 @@ Durability:
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often a line is written where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(60);
+/// How long `--until`, `verify` and `resync` try again while the source is not followed.
+pub const UNFOLLOWED_TIME_MAX: Duration = Duration::from_secs(300);
 /// How long a shell waits for what the source has.
 const CATCH_UP_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -111,8 +117,8 @@ pub struct FollowingArguments {
     /// The publication, which says at the source which tables are sent [default: evergraph; later the one of before].
     #[arg(long, value_name = "NAME")]
     pub publication: Option<String>,
-    /// The replication slot, which keeps the source's log for this replica [default: evergraph_, the database's name and a
-    /// random number; later the one of before].
+    /// The replication slot, which keeps the source's log for this replica [default: evergraph_, the name of the source's
+    /// database and a random number; later the one of before].
     #[arg(long, value_name = "NAME")]
     pub slot: Option<String>,
     /// Memory for the copy, and for transactions that are under way.
@@ -241,14 +247,49 @@ pub fn open_existing(path: &Path, following: &FollowingArguments, context: &Cont
 /// Waits until a replica has what the source has up to `position`.
 ///
 /// # Errors
-/// `invalid` if it has paused; `cancelled`.
+/// `invalid` if it has paused; `busy` if the source is not followed for [`UNFOLLOWED_TIME_MAX`]; `cancelled`.
 pub fn wait(replica: &Replica, position: Lsn, context: &Context, meter: &Meter) -> Result<()> {
+    let mut patience = Patience::new(UNFOLLOWED_TIME_MAX);
     loop {
         if replica.wait(position, LOOK_EVERY)? {
             return Ok(());
         }
-        meter.tell("follow", None, || line(&replica.status()));
+        let status = replica.status();
+        patience.look(&status)?;
+        meter.tell("follow", None, || line(&status));
         context.cancel.check()?;
+    }
+}
+
+/// How long whoever waits for a position does so while the source is not followed.
+struct Patience {
+    time_max: Duration,
+    /// Since when it is not.
+    since: Option<Instant>,
+}
+
+impl Patience {
+    fn new(time_max: Duration) -> Self {
+        Self { time_max, since: None }
+    }
+
+    /// Takes notice of what the replica does.
+    ///
+    /// # Errors
+    /// `busy`, with the newest error, if it has not followed for too long, such as a standby that cannot be followed, or with a slot
+    /// that another process reads.
+    fn look(&mut self, status: &ReplicaStatus) -> Result<()> {
+        if status.state == ReplicaState::Following {
+            self.since = None;
+            return Ok(());
+        }
+        if self.since.get_or_insert_with(Instant::now).elapsed() < self.time_max {
+            return Ok(());
+        }
+        let (limit, why) =
+            (time(self.time_max), status.last_error.as_deref().unwrap_or("it does not answer"));
+        let source = &status.source;
+        Err(Error::new(ErrorKind::Busy, format!("{source} could not be followed for {limit}: {why}")))
     }
 }
 
@@ -332,9 +373,14 @@ fn follow(
     };
     let meter = context.console.meter();
     let mut told = Instant::now();
-    context
-        .console
-        .note_off_terminal(format!("{}: follows", visible(&arguments.database.display().to_string())));
+    let mut patience = Patience::new(UNFOLLOWED_TIME_MAX);
+    let mut news = ErrorNews::default();
+    let database = arguments.database.display().to_string();
+    let database = visible(&database);
+    context.console.note_off_terminal(format!("{database}: follows"));
+    if let Some(copy) = left_copy(&arguments.database)? {
+        context.console.note(format!("{}: {KEEPS_LOG}", visible(&copy)));
+    }
     loop {
         let status = replica.status();
         match status.state {
@@ -343,6 +389,9 @@ fn follow(
             _ => {}
         }
         meter.tell("replica", None, || line(&status));
+        if let Some(news) = news.of(&status) {
+            context.console.note_off_terminal(format!("{database}: {news}"));
+        }
         if told.elapsed() >= LINE_EVERY {
             told = Instant::now();
             context.console.note_off_terminal(line(&status));
@@ -354,7 +403,7 @@ fn follow(
             None => thread::sleep(LOOK_EVERY),
             Some(end) => match replica.wait(end, LOOK_EVERY) {
                 Ok(true) => return Ok(RunEnd::Reached),
-                Ok(false) => {}
+                Ok(false) => patience.look(&status)?,
                 // It has paused or stopped, as its status says.
                 Err(_) => continue,
             },
@@ -408,6 +457,37 @@ impl fmt::Display for RunReport {
             counted(status.transactions, "transaction", "transactions"),
             time(Duration::from_secs_f64(*seconds)),
             size(status.lag_bytes),
-        )
+        )?;
+        match (&status.state, &status.last_error) {
+            (ReplicaState::Reconnecting, Some(error)) => {
+                writeln!(f, "it did not follow at the end: {}", visible(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_waits_hears_why_a_source_is_not_followed_and_waits_on_while_it_is() {
+        let mut status: ReplicaStatus = serde_json::from_value(serde_json::json!({
+            "state": "reconnecting", "source": "db/shop", "slot": "s", "publication": "p", "position": "0/0",
+            "committed_at": null, "source_position": "0/0", "confirmed": "0/0", "lag_bytes": 0, "lag_ms": 0,
+            "rows_per_second": 0.0, "rows": 0, "transactions": 0, "waiting_rows": 0, "losses": [], "restarts": 1,
+            "retained_bytes": null, "is_retained_alarm": false, "last_error": "db/shop is in recovery, at 0/10"
+        }))
+        .unwrap();
+        let mut patience = Patience::new(Duration::from_secs(60));
+        patience.look(&status).unwrap();
+        patience.time_max = Duration::ZERO;
+        let error = patience.look(&status).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Busy);
+        assert!(error.to_string().ends_with("db/shop is in recovery, at 0/10"), "{error}");
+        status.state = ReplicaState::Following;
+        patience.look(&status).unwrap();
+        assert_eq!(patience.since, None);
     }
 }

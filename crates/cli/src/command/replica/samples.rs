@@ -39,11 +39,15 @@ pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
         ),
         counter("replica_restarts", "Streams that broke off", status.restarts),
         gauge(
-            "replica_retained_bytes",
-            "Log that the source keeps for this replica",
-            status.retained_bytes.unwrap_or_default() as f64,
+            "replica_last_error_seconds",
+            "When something went wrong last, in seconds since 1970; 0 if nothing did",
+            metrics.last_error_seconds(),
         ),
     ];
+    // Zero would say that all is well.
+    samples.extend(status.retained_bytes.map(|bytes| {
+        gauge("replica_retained_bytes", "Log that the source keeps for this replica", bytes as f64)
+    }));
     for loss in &status.losses {
         samples.push(DatabaseSample {
             name: "replica_losses",
@@ -74,13 +78,16 @@ pub fn samples(replica: &Replica) -> Vec<DatabaseSample> {
             figure: Figure::Counter(count as f64),
         });
     }
-    for state in ReplicaState::NAMES {
-        samples.push(DatabaseSample {
-            name: "replica_state",
-            help: "1 at the present state",
-            labels: vec![("state", state.to_owned())],
-            figure: Figure::Gauge(f64::from(u8::from(state == status.state.name()))),
-        });
-    }
+    samples.extend(state_samples(status.state.name()));
     samples
+}
+
+/// The state of a replica, for one that is not there yet as well.
+pub fn state_samples(present: &str) -> impl Iterator<Item = DatabaseSample> {
+    ReplicaState::NAMES.into_iter().map(move |state| DatabaseSample {
+        name: "replica_state",
+        help: "1 at the present state",
+        labels: vec![("state", state.to_owned())],
+        figure: Figure::Gauge(f64::from(u8::from(state == present))),
+    })
 }

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::target::FolderParser;
 use clap::Args;
 use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_replica::resync::new_folder;
 use evergraph_replica::status::{ReplicaState, ReplicaStatus};
 use evergraph_replica::status_file::{FoundStatus, ReplicaLife, read};
 use evergraph_terminal::failure::Failure;
@@ -30,11 +31,14 @@ What it shows:
   keeps for it. The database itself is not opened.
 
 Exit codes:
-  0 it follows, copies, or connects again; 1 it has paused, was stopped, or its
-  process is gone; 3 the folder is no replica. Others: evergraph help.";
+  0 it follows, copies, or connects again; 1 it has paused, was stopped, its process
+  is gone, or has not renewed the status for ten seconds, as on a full disk; 3 the
+  folder is no replica. Others: evergraph help.";
 
 /// The exit code if the database does not follow now.
 const NOT_FOLLOWING: u8 = 1;
+/// What somebody has to know of a copy that a resync began.
+pub const KEEPS_LOG: &str = "a resync began it, and the source keeps log for it: `evergraph replica resync` goes on, `evergraph replica detach` gives it up";
 /// Age of a status that its process would have renewed several times.
 const STATUS_SECONDS_MAX: f64 = 10.0;
 
@@ -55,12 +59,21 @@ pub fn execute(arguments: &StatusArguments, context: &Context) -> std::result::R
     let FoundStatus { status, pid, written_at, life } = found(&arguments.database)?;
     let running = life == ReplicaLife::Running;
     let age = SystemTime::now().duration_since(written_at).unwrap_or_default();
-    let is_following =
-        running && !matches!(status.state, ReplicaState::Paused { .. } | ReplicaState::Stopped);
     let database = arguments.database.display().to_string();
     let seconds_since_written = age.as_secs_f64();
-    context.console.summary(&StatusReport { database, running, pid, seconds_since_written, status })?;
-    Ok(if is_following { ExitCode::SUCCESS } else { ExitCode::from(NOT_FOLLOWING) })
+    let copy = left_copy(&arguments.database)?;
+    let report = StatusReport { database, running, pid, seconds_since_written, copy, status };
+    context.console.summary(&report)?;
+    Ok(if report.is_following() { ExitCode::SUCCESS } else { ExitCode::from(NOT_FOLLOWING) })
+}
+
+/// The folder of the copy that a resync of the replica at `path` began, which may be complete.
+///
+/// # Errors
+/// `invalid` if the path has no name.
+pub fn left_copy(path: &Path) -> Result<Option<String>> {
+    let copy = new_folder(path)?;
+    Ok(copy.exists().then(|| copy.display().to_string()))
 }
 
 /// What is known of the replica in the folder at `path`.
@@ -85,17 +98,36 @@ struct StatusReport {
     /// That process, or the last one.
     pid: u32,
     seconds_since_written: f64,
+    /// The folder of a copy that `evergraph replica resync` began; `null` if there is none.
+    copy: Option<String>,
     #[serde(flatten)]
     status: ReplicaStatus,
 }
 
 impl StatusReport {
+    /// Whether it follows now, copies or connects again, so far as anybody knows.
+    fn is_following(&self) -> bool {
+        let is_over = matches!(self.status.state, ReplicaState::Paused { .. } | ReplicaState::Stopped);
+        self.running && !is_over && !self.is_outdated()
+    }
+
+    /// Whether its process should have renewed the status since; a copy writes it once.
+    fn is_outdated(&self) -> bool {
+        self.seconds_since_written > STATUS_SECONDS_MAX && self.status.state != ReplicaState::Copying
+    }
+
     /// What is known of the process that follows.
     fn process(&self) -> String {
         let (pid, since) = (self.pid, time(Duration::from_secs_f64(self.seconds_since_written)));
         match self.running {
-            false => format!("{pid} is gone; what follows is {since} old; `evergraph replica run` goes on"),
-            true if self.seconds_since_written > STATUS_SECONDS_MAX => format!(
+            false => match &self.status.state {
+                ReplicaState::Stopped => {
+                    format!("{pid} has ended, {since} ago; `evergraph replica run` goes on")
+                }
+                ReplicaState::Paused { .. } => format!("{pid} has ended, {since} ago"),
+                _ => format!("{pid} is gone; what follows is {since} old; `evergraph replica run` goes on"),
+            },
+            true if self.is_outdated() => format!(
                 "{pid}; what follows has not been renewed for {since}: the disk is full, or the source does not answer"
             ),
             true => pid.to_string(),
@@ -107,6 +139,9 @@ impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:<13} {}", "database", visible(&self.database))?;
         writeln!(f, "{:<13} {}", "process", self.process())?;
+        if let Some(copy) = &self.copy {
+            writeln!(f, "{:<13} {}; {KEEPS_LOG}", "copy", visible(copy))?;
+        }
         write!(f, "{}", StatusText(&self.status))
     }
 }
@@ -122,19 +157,30 @@ mod tests {
             "rows": 0, "transactions": 0, "waiting_rows": 0, "losses": [], "restarts": 0, "retained_bytes": null,
             "is_retained_alarm": false, "last_error": null}"#;
         let status: ReplicaStatus = serde_json::from_str(status).unwrap();
-        let report = |running, seconds_since_written| {
-            StatusReport {
+        let report = |running, seconds_since_written, state: ReplicaState| {
+            let report = StatusReport {
                 database: "shop.eg".into(),
                 running,
                 pid: 7,
                 seconds_since_written,
-                status: status.clone(),
-            }
-            .to_string()
+                copy: None,
+                status: ReplicaStatus { state, ..status.clone() },
+            };
+            (report.is_following(), report.to_string())
         };
-        assert!(report(true, 1.0).contains("process       7\n"));
-        let old = report(true, 60.0);
-        assert!(old.contains("process       7; what follows has not been renewed for"), "{old}");
-        assert!(report(false, 60.0).contains("process       7 is gone; what follows is"));
+        let (is_following, text) = report(true, 1.0, ReplicaState::Following);
+        assert!(is_following && text.contains("process       7\n"), "{text}");
+        let (is_following, text) = report(true, 60.0, ReplicaState::Following);
+        assert!(!is_following, "nobody knows");
+        assert!(text.contains("process       7; what follows has not been renewed for"), "{text}");
+        let (is_following, text) = report(true, 60.0, ReplicaState::Copying);
+        assert!(is_following && text.contains("process       7\n"), "{text}");
+        let (is_following, text) = report(false, 60.0, ReplicaState::Following);
+        assert!(!is_following && text.contains("process       7 is gone; what follows is"), "{text}");
+        let (is_following, text) = report(false, 60.0, ReplicaState::Stopped);
+        assert!(!is_following && text.contains("process       7 has ended, "), "{text}");
+        let paused = ReplicaState::Paused { cause: "the slot is gone".into(), remedy: "resync".into() };
+        let (_, text) = report(false, 60.0, paused);
+        assert!(text.contains("7 has ended, ") && !text.contains("goes on"), "{text}");
     }
 }

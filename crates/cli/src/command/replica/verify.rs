@@ -12,9 +12,11 @@ use clap::Args;
 use evergraph_graph::error::{Error, ErrorKind};
 use evergraph_replica::follow::replica::Replica;
 use evergraph_replica::lsn::Lsn;
-use evergraph_replica::mapping::resolve::resolve;
+use evergraph_replica::mapping::check::{MissingRight, missing_rights};
 use evergraph_replica::source::contract::Source;
+use evergraph_replica::source::postgres::server::PostgresSource;
 use evergraph_replica::source::postgres::slot::{SlotLifetime, create};
+use evergraph_replica::source::replica_source::ReplicaSource as _;
 use evergraph_replica::verify::difference::{DifferenceKind, VerifyReport};
 use evergraph_replica::verify::run::{VerifyOptions, VerifyProgress, verify};
 use evergraph_terminal::failure::Failure;
@@ -65,7 +67,6 @@ pub struct VerifyArguments {
 pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCode, Failure> {
     let path = &arguments.database;
     let mut options = arguments.following.options(path)?;
-    let rules = options.mapping.rules()?;
     let mut source = arguments.following.source.source(&context.cancel)?;
     let database = open_existing(path, &arguments.following, context)?;
     let meter = context.console.meter();
@@ -79,8 +80,9 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     let replica =
         Replica::start(database.clone(), Box::new(source.clone()), options, &|_| (), &context.cancel)?;
     let replica = Arc::new(replica);
-    let compared = wait(&replica, position, context, &meter).and_then(|()| {
-        let plan = resolve(&rules, &source.catalogue()?)?;
+    let compared = check_rights(&replica, &mut source).and_then(|()| {
+        wait(&replica, position, context, &meter)?;
+        let plan = replica.plan(&source.catalogue()?)?;
         let snapshot = database.snapshot();
         let options = VerifyOptions { differences_max: arguments.differences, ..VerifyOptions::default() };
         let progress = |progress: &VerifyProgress<'_>| {
@@ -101,6 +103,18 @@ pub fn execute(arguments: &VerifyArguments, context: &Context) -> Result<ExitCod
     }
     context.console.result(&report)?;
     Ok(ExitCode::from(ErrorKind::Corrupt.exit_code()))
+}
+
+/// Refuses to compare with rows that this role does not see.
+fn check_rights(replica: &Replica, source: &mut PostgresSource) -> evergraph_graph::error::Result<()> {
+    let (catalogue, role) = (source.catalogue()?, source.server_state()?.role);
+    let plan = replica.plan(&catalogue)?;
+    match missing_rights(&plan, &catalogue, &role).next() {
+        None => Ok(()),
+        Some(MissingRight { cause, remedy }) => {
+            Err(Error::invalid(format!("the source cannot be compared: {cause}: {remedy}")))
+        }
+    }
 }
 
 /// What a comparison found.

@@ -8,7 +8,7 @@
 
 use crate::amount;
 use crate::command::replica::run::{FollowingArguments, stop};
-use crate::command::replica::samples::samples;
+use crate::command::replica::samples::{samples, state_samples};
 use crate::settings::inline_table::InlineTable;
 use clap::Args;
 use evergraph::Database;
@@ -105,8 +105,8 @@ struct ServedReplica {
     setting: ReplicaSetting,
     phase: Mutex<Phase>,
     starting: Mutex<Option<(JoinHandle<()>, CancelFlag)>>,
-    /// The state that the log was told last.
-    told: Mutex<&'static str>,
+    /// The state that the log was told last, and the newest error.
+    told: Mutex<(&'static str, Option<String>)>,
 }
 
 enum Phase {
@@ -135,7 +135,7 @@ impl ServedReplicas {
                 setting,
                 phase: Mutex::new(Phase::Starting(String::new())),
                 starting: Mutex::default(),
-                told: Mutex::new(""),
+                told: Mutex::default(),
             });
             served.follow(Arc::clone(&replica) as Arc<dyn DatabaseFollower>);
             replica.begin()?;
@@ -250,14 +250,26 @@ impl ServedReplica {
         }
     }
 
+    fn last_error(&self) -> Option<String> {
+        match &*self.phase() {
+            Phase::Running(replica) => replica.status().last_error,
+            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => None,
+        }
+    }
+
     fn log_change(&self) {
         let (state, why) = self.state();
+        let error = self.last_error();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told == state {
+        let database = &*self.name;
+        if told.0 == state {
+            if let Some(error) = error.as_ref().filter(|error| told.1.as_ref() != Some(error)) {
+                tracing::warn!(target: target::SERVER, database, "its replica is {state}: {error}");
+                told.1 = Some(error.clone());
+            }
             return;
         }
-        *told = state;
-        let database = &*self.name;
+        *told = (state, error);
         match (state, why) {
             ("paused" | "failed", why) => {
                 let why = why.unwrap_or_default();
@@ -289,7 +301,7 @@ impl DatabaseFollower for ServedReplica {
         let text = match self.state().0 {
             "following" => return None,
             "copying" => "a replica copies its source",
-            "reconnecting" => "a replica does not reach its source",
+            "reconnecting" => "a replica does not follow at the moment: its status says why",
             "stopped" => "a replica was stopped",
             _ => "a replica has paused: its status says why",
         };
@@ -297,11 +309,14 @@ impl DatabaseFollower for ServedReplica {
     }
 
     fn samples(&self) -> Vec<DatabaseSample> {
-        let replica = match &*self.phase() {
-            Phase::Running(replica) => Arc::clone(replica),
-            Phase::Starting(_) | Phase::Failed(_) | Phase::Ended => return Vec::new(),
+        let present = match &*self.phase() {
+            Phase::Running(replica) => return samples(replica),
+            Phase::Starting(_) => "copying",
+            // As its status says.
+            Phase::Failed(_) => "paused",
+            Phase::Ended => "stopped",
         };
-        samples(&replica)
+        state_samples(present).collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The report of `evergraph stats` as tables for people, within 80 columns where names allow it.
 
+use crate::command::stats::mapped;
 use crate::command::stats::tree::{levels_table, sizes_table};
 use evergraph_report::degrees::Bin;
 use evergraph_report::schema::{LabelEntry, Property, TypeEntry};
@@ -30,7 +31,11 @@ impl fmt::Display for StatisticsText {
             "{}: {vertices}, {edges}, as of commit {}{}\n",
             visible(&report.database),
             count(report.timestamp),
-            if report.tree.is_some() { "; disk engine" } else { "" },
+            if report.tree.is_some() || report.mapped.is_some() {
+                format!("; {} engine", visible(&report.engine.name))
+            } else {
+                String::new()
+            },
         )?;
         if !report.labels.is_empty() {
             writeln!(f, "{}", labels_table(&report.labels))?;
@@ -41,12 +46,13 @@ impl fmt::Display for StatisticsText {
         if let Some(properties) = properties_table(&report.labels, &report.edge_types) {
             writeln!(f, "{properties}")?;
         }
-        match &report.tree {
-            Some(tree) => {
+        match (&report.tree, &report.mapped) {
+            (Some(tree), _) => {
                 writeln!(f, "{}", levels_table(tree))?;
                 writeln!(f, "{}", sizes_table(tree, report))?;
             }
-            None => writeln!(f, "{}", self.sizes_table())?,
+            (None, Some(mapped)) => writeln!(f, "{}", mapped::sizes_table(mapped, report))?,
+            (None, None) => writeln!(f, "{}", self.sizes_table())?,
         }
         let Checkpoint { covered_through, commits_since, torn_end, .. } = report.checkpoint;
         let since = counted(commits_since, "commit", "commits");

@@ -166,6 +166,22 @@ impl TableRule {
         }
     }
 
+    /// Whether it names a column by its number.
+    #[must_use]
+    pub fn numbers_columns(&self) -> bool {
+        let (mut of_row, mut ends) = (Vec::new(), Vec::new());
+        match &self.row {
+            RowRule::Vertex { edges, .. } => {
+                of_row.extend(edges.iter().flat_map(|edge| &edge.properties));
+                ends.extend(edges.iter().map(|edge| &edge.end));
+            }
+            RowRule::Edge { start, end, .. } => ends.extend([start, end]),
+        }
+        let columns = self.id.iter().chain(self.properties.iter().flatten()).chain(&self.ignore);
+        let of_ends = ends.into_iter().flat_map(|end| &end.columns);
+        columns.chain(of_row).chain(of_ends).any(|column| matches!(column, ColumnName::Number(_)))
+    }
+
     /// `why`, with the place of `key` in the mapping file before it, or the table's name if the rule is from none.
     #[must_use]
     pub fn blame(&self, key: &str, why: impl std::fmt::Display) -> String {

@@ -337,6 +337,11 @@ mod tests {
         assert_eq!(end, &EndColumns::new(vec![name("b"), name("c")]));
         assert_eq!(knows.properties, Some(vec![name("since")]));
         assert_eq!((knows.missing, knows.on_unfit), (Some(MissingEnd::Create), Some(UnfitValue::Null)));
+        assert!(rental.numbers_columns() && knows.numbers_columns());
+        assert!(
+            !TableRule { id: vec![name("a")], ignore: vec![name("notes")], ..rental.clone() }
+                .numbers_columns()
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Reads the catalogue of a server: publications first, then tables, keys and types in one snapshot.
 //!
 //! The server's functions about publications see what is newest, whatever the snapshot. Read before it, they cannot lack a table
-//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished.
+//! that is still there in the snapshot: one that is dropped meanwhile is dropped, and not unpublished. Those about rights are null of
+//! what is gone; it counts as readable, and is gone at the next look.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -10,6 +11,9 @@ use crate::pgoutput::relation::{Oid, RelationIdentity};
 use crate::source::catalogue::{
     Catalogue, Column, ForeignKey, Key, Operations, Publication, PublishedTable, Table, TableKind,
     TableRights, TypeEntry, TypeKind, Types,
+};
+use crate::source::catalogue_marks::{
+    CatalogueMarks, Change, EnumLabels, PublicationEntry, PublicationMarks, TableMarks,
 };
 use crate::source::error::{SourceError, SourceResult};
 use crate::source::postgres::connection::Connection;
@@ -34,14 +38,15 @@ const CHILD_TABLES: &str = "SELECT array_agg(format('%I.%I', hn.nspname, h.relna
 
 /// The catalogue of the database that `connection` is connected to.
 ///
-/// Cost: seven queries, in proportion to the columns of all tables.
+/// Cost: ten queries, in proportion to the columns of all tables.
 ///
 /// # Errors
 /// If the server cannot be asked, or answers what is no catalogue.
 pub fn read(connection: &mut Connection) -> SourceResult<Catalogue> {
-    let publications = publications(connection)?;
+    let mut marks = CatalogueMarks::default();
+    let publications = publications(connection, &mut marks)?;
     connection.query("read the catalogue of", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-    let catalogue = read_in_transaction(connection, publications);
+    let catalogue = read_in_transaction(connection, publications, marks);
     // After an error this is a rollback.
     let ended = connection.query("read the catalogue of", "COMMIT");
     let catalogue = catalogue?;
@@ -52,15 +57,18 @@ pub fn read(connection: &mut Connection) -> SourceResult<Catalogue> {
 fn read_in_transaction(
     connection: &mut Connection,
     publications: Vec<Publication>,
+    mut marks: CatalogueMarks,
 ) -> SourceResult<Catalogue> {
-    let mut catalogue = Catalogue { tables: tables(connection)?, publications, ..Catalogue::default() };
+    let tables = tables(connection, &mut marks)?;
+    let mut catalogue = Catalogue { tables, publications, ..Catalogue::default() };
     let places: BTreeMap<Oid, usize> =
         catalogue.tables.iter().enumerate().map(|(at, table)| (table.id, at)).collect();
     let mut tables = Tables { tables: &mut catalogue.tables, places };
-    columns(connection, &mut tables)?;
+    columns(connection, &mut tables, &mut marks)?;
     keys(connection, &mut tables)?;
     foreign_keys(connection, &mut tables)?;
-    catalogue.types = types(connection)?;
+    catalogue.types = types(connection, &mut marks)?;
+    catalogue.marks = marks;
     Ok(catalogue)
 }
 
@@ -113,6 +121,13 @@ impl<'a> Cells<'a> {
         self.text()?.parse().ok()
     }
 
+    fn optional_number<T: FromStr>(&mut self) -> Option<Option<T>> {
+        match self.optional()? {
+            None => Some(None),
+            Some(text) => text.parse().ok().map(Some),
+        }
+    }
+
     fn letter(&mut self) -> Option<u8> {
         self.text()?.bytes().next()
     }
@@ -131,24 +146,30 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// The transaction that wrote a row of the catalogue, and the owner of what it describes.
+fn change(cells: &mut Cells<'_>) -> Option<Change> {
+    Some(Change { transaction: cells.number()?, owner: cells.number()? })
+}
+
 fn texts(array: &str) -> Option<Vec<Box<str>>> {
     let array_type = ColumnType::Array { element: Box::new(ColumnType::Text), delimiter: b',' };
     let Ok(Value::List(list)) = array_type.read(array.as_bytes()) else { return None };
     list.as_slice().iter().map(|value| value.as_str().map(Box::from)).collect()
 }
 
-fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
+fn tables(connection: &mut Connection, marks: &mut CatalogueMarks) -> SourceResult<Vec<Table>> {
     let sql = format!(
         "SELECT c.oid, n.nspname, c.relname, c.relkind, c.relreplident, i.inhparent, ({CHILD_TABLES}), \
          c.reltuples::bigint, \
-         has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), \
-         pg_has_role(c.relowner, 'USAGE'), row_security_active(c.oid) AND ({HIDES_ROWS}) \
-         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
+         coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), true), \
+         pg_has_role(c.relowner, 'USAGE'), row_security_active(c.oid) AND ({HIDES_ROWS}), \
+         i.xmin, c.relnatts, y.xmin, y.typowner, c.relfilenode \
+         FROM pg_class c JOIN pg_type y ON y.oid = c.reltype JOIN pg_namespace n ON n.oid = c.relnamespace \
          LEFT JOIN pg_inherits i ON c.relispartition AND i.inhrelid = c.oid \
          WHERE c.oid IN ({TABLES}) ORDER BY n.nspname, c.relname"
     );
     rows(connection, "the tables", &sql, |cells| {
-        Some(Table {
+        let table = Table {
             id: cells.number()?,
             schema: cells.boxed()?,
             name: cells.boxed()?,
@@ -157,14 +178,12 @@ fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
                 _ => TableKind::Plain,
             },
             identity: RelationIdentity::from_letter(cells.letter()?)?,
-            partition_of: match cells.optional()? {
-                None => None,
-                Some(parent) => Some(parent.parse().ok()?),
-            },
+            partition_of: cells.optional_number()?,
             child_tables: cells.optional()?.map_or(Some(Vec::new()), texts)?,
             rows_estimate: u64::try_from(cells.number::<i64>()?).ok(),
             rights: TableRights {
                 may_read: cells.truth()?,
+                unreadable_columns: Vec::new(),
                 may_publish: cells.truth()?,
                 hides_rows: cells.truth()?,
             },
@@ -173,25 +192,41 @@ fn tables(connection: &mut Connection) -> SourceResult<Vec<Table>> {
             unique_keys: Vec::new(),
             foreign_keys: Vec::new(),
             identity_columns: Vec::new(),
-        })
+        };
+        let (attached_by, last_number) = (cells.optional_number()?, cells.number()?);
+        let (named_by, file) = (change(cells)?, Some(cells.number()?));
+        let of_table = TableMarks { attached_by, last_number, named_by, file, ..TableMarks::default() };
+        marks.tables.insert(table.id, of_table);
+        Some(table)
     })
 }
 
-fn columns(connection: &mut Connection, tables: &mut Tables<'_>) -> SourceResult<()> {
+fn columns(
+    connection: &mut Connection,
+    tables: &mut Tables<'_>,
+    marks: &mut CatalogueMarks,
+) -> SourceResult<()> {
     let sql = format!(
-        "SELECT attrelid, attname, atttypid, format_type(atttypid, atttypmod), attnotnull, attgenerated <> '' \
-         FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ({TABLES}) ORDER BY attrelid, attnum"
+        "SELECT attrelid, attname, atttypid, format_type(atttypid, atttypmod), attnotnull, attgenerated <> '', \
+         NOT coalesce(collisdeterministic, true), attnum, coalesce(has_column_privilege(attrelid, attnum, 'SELECT'), true) \
+         FROM pg_attribute LEFT JOIN pg_collation l ON l.oid = attcollation \
+         WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ({TABLES}) ORDER BY attrelid, attnum"
     );
     let found = rows(connection, "the columns", &sql, |cells| {
         let table = cells.number()?;
         let (name, type_id, type_name) = (cells.boxed()?, cells.number()?, cells.boxed()?);
         let (is_nullable, is_generated) = (!cells.truth()?, cells.truth()?);
-        Some((table, Column { name, type_id, type_name, is_nullable, is_generated }))
+        let is_nondeterministic = cells.truth()?;
+        let column = Column { name, type_id, type_name, is_nullable, is_generated, is_nondeterministic };
+        Some((table, column, cells.number()?, cells.truth()?))
     })?;
-    for (table, column) in found {
-        if let Some(table) = tables.get(table) {
-            table.columns.push(column);
+    for (id, column, number, may_read) in found {
+        let Some(table) = tables.get(id) else { continue };
+        if table.rights.may_read && !may_read {
+            table.rights.unreadable_columns.push(column.name.clone());
         }
+        marks.tables.entry(id).or_default().columns.insert(column.name.clone(), number);
+        table.columns.push(column);
     }
     Ok(())
 }
@@ -268,24 +303,29 @@ fn foreign_keys(connection: &mut Connection, tables: &mut Tables<'_>) -> SourceR
     Ok(())
 }
 
-fn types(connection: &mut Connection) -> SourceResult<Types> {
-    // An array is the one that its elements' type names: `point` and `int2vector` have elements as well.
+fn types(connection: &mut Connection, marks: &mut CatalogueMarks) -> SourceResult<Types> {
+    let used = used_types();
     let sql = format!(
-        "WITH RECURSIVE used(oid) AS ( \
-           SELECT atttypid FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ({TABLES}) \
-           UNION SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE e.oid END \
-           FROM used JOIN pg_type t ON t.oid = used.oid LEFT JOIN pg_type e ON e.typarray = t.oid \
-           WHERE t.typtype = 'd' OR e.oid IS NOT NULL) \
+        "WITH RECURSIVE {used} \
          SELECT t.oid, t.typname, t.typtype, t.typbasetype, e.oid, e.typdelim, \
-         (SELECT array_agg(l.enumlabel::text ORDER BY l.enumsortorder) FROM pg_enum l WHERE l.enumtypid = t.oid) \
+         (SELECT array_agg(l.enumlabel::text ORDER BY l.enumsortorder) FROM pg_enum l WHERE l.enumtypid = t.oid), \
+         (SELECT array_agg(l.oid::text ORDER BY l.enumsortorder) FROM pg_enum l WHERE l.enumtypid = t.oid) \
          FROM used JOIN pg_type t ON t.oid = used.oid LEFT JOIN pg_type e ON e.typarray = t.oid ORDER BY t.oid"
     );
     let found = rows(connection, "the types", &sql, |cells| {
         let (oid, name, letter, base) = (cells.number()?, cells.boxed()?, cells.letter()?, cells.number()?);
-        let (element, delimiter, labels) = (cells.optional()?, cells.optional()?, cells.optional()?);
+        let (element, delimiter) = (cells.optional()?, cells.optional()?);
+        let labels = cells.optional()?.map_or(Some(Vec::new()), texts)?;
+        let numbers = cells.optional()?.map_or(Some(Vec::new()), texts)?;
+        if letter == b'e' {
+            let numbers = numbers.iter().map(|number| number.parse().ok());
+            let numbered: Option<EnumLabels> =
+                numbers.zip(&labels).map(|(number, label)| Some((number?, label.clone()))).collect();
+            marks.enums.insert(oid, numbered?);
+        }
         let kind = match (letter, element, delimiter) {
             (b'd', ..) => TypeKind::Domain { base },
-            (b'e', ..) => TypeKind::Enum { labels: labels.map_or(Some(Vec::new()), texts)? },
+            (b'e', ..) => TypeKind::Enum { labels },
             (b'b', Some(element), Some(delimiter)) => {
                 TypeKind::Array { element: element.parse().ok()?, delimiter: delimiter.bytes().next()? }
             }
@@ -298,14 +338,41 @@ fn types(connection: &mut Connection) -> SourceResult<Types> {
     for (oid, entry) in found {
         types.insert(oid, entry);
     }
+    // What is within a composite type: its attributes' types, and what these are made of.
+    let sql = format!(
+        "WITH RECURSIVE {used}, within(root, oid) AS ( \
+           SELECT t.oid, t.oid FROM used JOIN pg_type t ON t.oid = used.oid WHERE t.typtype = 'c' \
+           UNION SELECT w.root, n.oid FROM within w JOIN pg_type t ON t.oid = w.oid \
+           LEFT JOIN pg_attribute a ON t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped \
+           CROSS JOIN LATERAL (VALUES (a.atttypid), (CASE t.typtype WHEN 'd' THEN t.typbasetype END), \
+           (CASE t.typcategory WHEN 'A' THEN t.typelem END)) n(oid) WHERE n.oid <> 0) \
+         SELECT w.root, string_agg(format('%s:%s:%s', a.attnum, a.atttypid, a.atttypmod), ' ' ORDER BY w.oid, a.attnum) \
+         FROM within w JOIN pg_type t ON t.oid = w.oid AND t.typtype = 'c' \
+         JOIN pg_attribute a ON a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped GROUP BY w.root"
+    );
+    let composites =
+        rows(connection, "the composite types", &sql, |cells| Some((cells.number()?, cells.boxed()?)))?;
+    marks.composites = composites.into_iter().collect();
     Ok(types)
 }
 
-fn publications(connection: &mut Connection) -> SourceResult<Vec<Publication>> {
-    let sql = "SELECT pubname, puballtables, pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot FROM pg_publication \
-               ORDER BY pubname";
-    let mut publications = rows(connection, "the publications", sql, |cells| {
-        Some(Publication {
+/// The common table expression of the types that columns have, and of what these are made of. An array is the one that its
+/// elements' type names: `point` and `int2vector` have elements as well.
+fn used_types() -> String {
+    format!(
+        "used(oid) AS ( \
+           SELECT atttypid FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ({TABLES}) \
+           UNION SELECT CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE e.oid END \
+           FROM used JOIN pg_type t ON t.oid = used.oid LEFT JOIN pg_type e ON e.typarray = t.oid \
+           WHERE t.typtype = 'd' OR e.oid IS NOT NULL)"
+    )
+}
+
+fn publications(connection: &mut Connection, marks: &mut CatalogueMarks) -> SourceResult<Vec<Publication>> {
+    let mut publications: Vec<Publication> = Vec::new();
+    let sql = publications_sql(connection.server_version());
+    rows(connection, "the publications", &sql, |cells| {
+        let publication = Publication {
             name: cells.boxed()?,
             has_all_tables: cells.truth()?,
             operations: Operations {
@@ -316,7 +383,22 @@ fn publications(connection: &mut Connection) -> SourceResult<Vec<Publication>> {
             },
             is_by_root: cells.truth()?,
             tables: Vec::new(),
-        })
+        };
+        let of_publication =
+            PublicationMarks { id: cells.number()?, set_by: change(cells)?, entries: BTreeMap::new() };
+        let marks = marks.publications.entry(publication.name.clone()).or_insert(of_publication);
+        if let Some(schema) = cells.optional()? {
+            let entry = PublicationEntry {
+                schema: schema.into(),
+                table: cells.optional()?.map(Box::from),
+                form: cells.boxed()?,
+            };
+            marks.entries.insert(entry, cells.number()?);
+        }
+        if publications.last().is_none_or(|last| last.name != publication.name) {
+            publications.push(publication);
+        }
+        Some(())
     })?;
     // Version 14 publishes whole tables.
     let columns = match connection.server_version() {
@@ -344,4 +426,25 @@ fn publications(connection: &mut Connection) -> SourceResult<Vec<Publication>> {
         }
     }
     Ok(publications)
+}
+
+/// Publications, a row for each table and schema that one was told to publish. One statement, since each has a snapshot of its
+/// own: one that is created again in between would seem to have had its tables taken out and put back.
+fn publications_sql(server_version: u32) -> String {
+    const TABLES: &str = "SELECT r.prpubid, n.nspname, c.relname, {form}, r.oid FROM pg_publication_rel r \
+        JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace";
+    const FORM: &str = "concat(r.prattrs, ' ', pg_get_expr(r.prqual, r.prrelid))";
+    // Version 14 publishes no schemas, and whole tables.
+    const SCHEMAS: &str = "SELECT s.pnpubid, n.nspname, NULL, '', s.oid FROM pg_publication_namespace s \
+        JOIN pg_namespace n ON n.oid = s.pnnspid";
+    let entries = match server_version {
+        150_000.. => format!("{} UNION ALL {SCHEMAS}", TABLES.replace("{form}", FORM)),
+        _ => TABLES.replace("{form}", "''"),
+    };
+    format!(
+        "SELECT pubname, puballtables, pubinsert, pubupdate, pubdelete, pubtruncate, pubviaroot, p.oid, p.xmin, pubowner, \
+           entry.schema, entry.name, entry.form, entry.id \
+         FROM pg_publication p LEFT JOIN ({entries}) entry(publication, schema, name, form, id) ON entry.publication = p.oid \
+         ORDER BY pubname"
+    )
 }

@@ -10,10 +10,10 @@
 //! transaction, when it is large, or when nothing more comes; and once a transaction has begun, its rest is given a moment
 //! to arrive.
 //!
-//! Where more than 500 transactions a second come, the socket is left alone for a while behind each batch: a millisecond, at
-//! 1,000 a second two, from 2,000 on four; less where so much comes that the socket would be full. Several transactions then share the wake-ups, and the server, whose messages wait in
-//! the socket, wakes nobody. They share the processor's caches, too: where it has other work, a transaction alone costs three
-//! times as much as one behind another.
+//! Where more than 1,500 transactions a second come, the socket is left alone for 4 ms behind each batch. Several transactions
+//! then share the wake-ups, and the server, whose messages wait in the socket, wakes nobody. They share the processor's caches,
+//! too: where it has other work, a transaction alone costs three times as much as one behind another. Behind a backlog nobody
+//! rests: what was committed a while ago comes as fast as it is read.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -41,14 +41,12 @@ use crate::wire::startup::Purpose;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// What the rest of a transaction is given to arrive, before each look.
 const GATHER_TIME: Duration = Duration::from_micros(30);
-/// How long the socket is left alone at the rate from which on it is.
-const REST: Duration = Duration::from_millis(1);
-/// Bytes that may come meanwhile. More come of a backlog, whose sender would wait for who rests: what is measured then is its own rest.
-const REST_BYTES_MAX: usize = 16 << 10;
-/// How many times that it is left alone at most: what transactions are later by.
-const RESTS_MAX: u32 = 4;
-/// Time between two transactions from which on it is not.
-const CLOSE: Duration = Duration::from_millis(2);
+/// How long the socket is left alone: what transactions are later by at most.
+const REST: Duration = Duration::from_millis(4);
+/// Transactions a second from which on it is.
+const CLOSE_RATE: u32 = 1_500;
+/// How long after its commit a transaction is sent from which on it belongs to a backlog.
+const BACKLOG: Duration = Duration::from_millis(100);
 /// Bytes of a transaction without its end that are handed over: with them the next thread has something to do.
 const PART_BYTES: usize = 32 << 10;
 /// How long a server may take to end a stream.
@@ -160,6 +158,8 @@ struct Follower<'a> {
     batch: ChangeBatch,
     /// Ends of transactions in the batch.
     ends: u32,
+    /// How long after its commit the last of them was sent, both by the server's clock.
+    delay: Duration,
     /// Whether a transaction has begun whose rest follows at once.
     is_within: bool,
     /// Whether the last wait for the server was in vain.
@@ -178,6 +178,8 @@ enum Step {
     Event,
     /// Nothing more is here.
     Waiting,
+    /// No more changes come: this end asked for that, or the server is shut down.
+    End,
     /// The session waits for a query.
     Over,
 }
@@ -192,6 +194,7 @@ impl<'a> Follower<'a> {
             feedback: Feedback::default(),
             batch: ChangeBatch::default(),
             ends: 0,
+            delay: Duration::ZERO,
             is_within: false,
             is_quiet: false,
             handed_at: None,
@@ -212,17 +215,17 @@ impl<'a> Follower<'a> {
             match self.read()? {
                 // The batch is full.
                 Step::Event => self.hand_over(),
-                Step::Over => {
+                Step::End | Step::Over => {
                     let doing = format!("{DOING} {}", self.place);
                     return Err(ended(doing));
                 }
                 Step::Waiting if self.is_due() => {
-                    let gathered = Gathered { ends: self.ends, bytes: self.batch.size_bytes() };
+                    let ends = self.ends;
                     self.hand_over();
-                    self.rest(gathered);
+                    self.rest(ends);
                 }
                 Step::Waiting => {
-                    if self.is_within {
+                    if self.is_within && self.is_emptied {
                         thread::sleep(GATHER_TIME);
                     }
                     self.receive()?;
@@ -260,15 +263,16 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Leaves the socket alone for a while behind a batch that was handed over, if transactions follow each other closely.
-    fn rest(&mut self, gathered: Gathered) {
+    /// Leaves the socket alone for a while behind a batch with `ends` of transactions that was handed over, if they follow
+    /// each other closely.
+    fn rest(&mut self, ends: u32) {
         let now = Instant::now();
         let before = self.handed_at.replace(now);
         if self.is_emptied
-            && let Some(before) = before
-            && let Some(rest) = gathered.rest(now.saturating_duration_since(before))
+            && self.delay < BACKLOG
+            && before.is_some_and(|before| are_close(ends, now.saturating_duration_since(before)))
         {
-            thread::sleep(rest);
+            thread::sleep(REST);
         }
     }
 
@@ -307,8 +311,9 @@ impl<'a> Follower<'a> {
                         match TransactionEdge::of(data.message) {
                             Some(TransactionEdge::Beginning) => self.is_within = true,
                             Some(TransactionEdge::Pause) => self.is_within = false,
-                            Some(TransactionEdge::End) => {
+                            Some(TransactionEdge::End(committed_at)) => {
                                 self.ends += 1;
+                                self.delay = data.sent_at.saturating_since(committed_at);
                                 self.is_within = false;
                             }
                             None => {}
@@ -326,6 +331,7 @@ impl<'a> Follower<'a> {
                 Ok(Step::Event)
             }
             Some(Event::Failed(error)) => Err(server(DOING, &self.place, error)),
+            Some(Event::CopyEnd) => Ok(Step::End),
             Some(Event::Ready(_)) => Ok(Step::Over),
             Some(_) => Ok(Step::Event),
         }
@@ -339,14 +345,20 @@ impl<'a> Follower<'a> {
         session.end_frames().map_err(|error| wire(DOING, &self.place, error))?;
         self.flush()?;
         let began = Instant::now();
+        let mut has_ended = false;
         loop {
             // Within a large transaction the server goes on sending; nobody wants it.
             self.batch = ChangeBatch::default();
             match self.step()? {
                 Step::Event => {}
+                Step::End => has_ended = true,
                 Step::Over => return Ok(()),
                 Step::Waiting if began.elapsed() > STOP_TIME_MAX => break,
-                Step::Waiting => self.receive()?,
+                Step::Waiting => match self.receive() {
+                    // A server that is shut down hangs up at once.
+                    Err(_) if has_ended => return Ok(()),
+                    received => received?,
+                },
             }
             if began.elapsed() > STOP_TIME_MAX {
                 break;
@@ -372,28 +384,9 @@ impl<'a> Follower<'a> {
     }
 }
 
-/// What came between two moments at which batches were handed over.
-#[derive(Clone, Copy)]
-struct Gathered {
-    /// Ends of transactions.
-    ends: u32,
-    bytes: usize,
-}
-
-impl Gathered {
-    /// How long the socket is left alone when this came within `time`; `None` if transactions are far from each other, or as
-    /// much comes as would fill the socket meanwhile.
-    fn rest(self, time: Duration) -> Option<Duration> {
-        let time_each = time.checked_div(self.ends)?;
-        if time_each >= CLOSE {
-            return None;
-        }
-        let by_transactions = CLOSE.as_micros() / time_each.as_micros().max(1);
-        let bytes_of_rest = self.bytes as u128 * REST.as_micros() / time.as_micros().max(1);
-        let by_bytes = REST_BYTES_MAX as u128 / bytes_of_rest.max(1);
-        let rests = u32::try_from(by_transactions.min(by_bytes)).unwrap_or(RESTS_MAX).min(RESTS_MAX);
-        (rests > 0).then(|| REST * rests)
-    }
+/// Whether transactions follow each other closely, if `ends` of them came within `time`.
+fn are_close(ends: u32, time: Duration) -> bool {
+    f64::from(ends) > f64::from(CLOSE_RATE) * time.as_secs_f64()
 }
 
 /// The command that begins a stream. Its grammar is not that of SQL: it knows no `E'...'`.
@@ -425,25 +418,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_socket_is_left_alone_the_longer_the_more_transactions_come_and_never_for_few() {
-        let rest = |ends: u32, time: u64| {
-            Gathered { ends, bytes: 500 * ends as usize }.rest(Duration::from_millis(time))
-        };
-        assert_eq!(rest(0, 10), None, "keepalives alone");
-        assert_eq!((rest(1, 2), rest(50, 100)), (None, None));
-        assert_eq!(rest(16, 30), Some(REST));
-        assert_eq!(rest(1, 1), Some(2 * REST));
-        assert_eq!((rest(8, 4), rest(32, 4)), (Some(4 * REST), Some(4 * REST)));
-    }
-
-    #[test]
-    fn the_socket_is_not_left_alone_until_it_is_full() {
-        let rest = |bytes| Gathered { ends: 100, bytes }.rest(Duration::from_millis(4));
-        assert_eq!(rest(0), Some(4 * REST));
-        assert_eq!(rest(REST_BYTES_MAX), Some(4 * REST));
-        assert_eq!(rest(4 * REST_BYTES_MAX), Some(REST));
-        assert_eq!(rest(5 * REST_BYTES_MAX), None);
-        assert_eq!(Gathered { ends: u32::MAX, bytes: usize::MAX }.rest(Duration::ZERO), None);
+    fn transactions_are_close_from_a_rate_on() {
+        let are_close = |ends, milliseconds| are_close(ends, Duration::from_millis(milliseconds));
+        assert!(!are_close(0, 10), "keepalives alone");
+        assert!(!are_close(1, 1) && !are_close(15, 10) && !are_close(1_000, 1_000));
+        assert!(are_close(1, 0) && are_close(2, 1) && are_close(16, 10) && are_close(8, 4));
     }
 
     #[test]

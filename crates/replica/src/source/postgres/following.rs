@@ -14,7 +14,7 @@ use crate::source::postgres::connection::{Connection, ResultRow};
 use crate::source::postgres::publication;
 use crate::source::postgres::server::PostgresSource;
 use crate::source::postgres::slot::{self, SlotLifetime};
-use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource};
+use crate::source::replica_source::{ExportedSlot, PartitionOrigin, ReplicaSource, TableRewrite};
 use crate::source::slot_state::{PLUGIN, SlotState};
 use crate::wire::startup::Purpose;
 
@@ -22,8 +22,14 @@ use crate::wire::startup::Purpose;
 const TABLE_OID_COLUMN: i32 = -6;
 
 const FILLED_COLUMNS: &str = "look at values of new columns of";
-/// How long a look for values in one column takes.
+const PARTITION: &str = "look at a partition of";
+/// Blocks of 8 KiB that are read of a partition: rows that it had when it was attached are its first ones.
+const PARTITION_BLOCKS_MAX: u32 = 1 << 17;
+/// How long a look at rows takes.
 const SCAN_TIME_MAX: Duration = Duration::from_secs(60);
+/// What a server says that cannot answer at present: the statement or its wait for a lock took too long, or the role may not read
+/// the table.
+const NO_ANSWER: [&str; 3] = [QUERY_CANCELED, "55P03", "42501"];
 /// What a server says of a statement that took too long.
 const QUERY_CANCELED: &str = "57014";
 
@@ -104,25 +110,41 @@ impl ReplicaSource for PostgresSource {
         Ok(history.and_then(|history| end_of(&history, timeline)))
     }
 
-    fn filled_columns(&mut self, table: Oid, columns: &[Box<str>]) -> SourceResult<Vec<String>> {
+    fn filled_columns(
+        &mut self,
+        table: Oid,
+        columns: &[Box<str>],
+        rewrite: TableRewrite,
+    ) -> SourceResult<Vec<String>> {
         if columns.is_empty() {
             return Ok(Vec::new());
         }
         let mut connection = self.queries()?;
         let names: Vec<String> = columns.iter().map(|name| escape_literal(name)).collect();
         let names = names.join(", ");
-        // A default that was given with the column is noted at each partition (atthasmissing), also when it was taken back.
+        // A constant default that was given with the column is noted at each partition (atthasmissing), also when it was taken
+        // back. Others are written into all rows at once, after which they may be taken back, too.
+        let of_part = |condition: &str| {
+            format!(
+                "EXISTS (SELECT FROM part JOIN pg_attribute p ON p.attrelid = part.id AND p.attname = a.attname WHERE {condition})"
+            )
+        };
+        let may_be_filled = match rewrite {
+            TableRewrite::None => of_part("p.atthasmissing"),
+            TableRewrite::Possible => "true".to_owned(),
+            TableRewrite::Unknown => format!(
+                "t.typtype = 'd' OR {}",
+                of_part("p.atthasdef OR p.atthasmissing OR p.attnotnull OR p.attidentity <> ''")
+            ),
+        };
         let sql = format!(
             "WITH RECURSIVE part(id) AS (SELECT {table}::oid UNION SELECT i.inhrelid FROM part JOIN pg_inherits i ON i.inhparent = part.id) \
              SELECT a.attname, format('%I.%I', n.nspname, c.relname) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
              JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_type t ON t.oid = a.atttypid \
-             WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped AND a.attname IN ({names}) AND (t.typtype = 'd' \
-             OR EXISTS (SELECT FROM part JOIN pg_attribute p ON p.attrelid = part.id AND p.attname = a.attname \
-             WHERE p.atthasdef OR p.atthasmissing OR p.attnotnull OR p.attidentity <> ''))"
+             WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped AND a.attname IN ({names}) AND ({may_be_filled})"
         );
         let candidates = connection.query(FILLED_COLUMNS, &sql)?;
-        connection
-            .query(FILLED_COLUMNS, &format!("SET statement_timeout = '{}s'", SCAN_TIME_MAX.as_secs()))?;
+        limit_time(&mut connection, FILLED_COLUMNS)?;
         let mut filled = Vec::new();
         for row in candidates {
             let Ok([Some(column), Some(table)]) = <[_; 2]>::try_from(row) else { continue };
@@ -134,19 +156,75 @@ impl ReplicaSource for PostgresSource {
     }
 
     fn partition_origin(&mut self, partition: Oid) -> SourceResult<Option<PartitionOrigin>> {
-        // One transaction wrote both rows if it was made as a partition.
-        let rows = self.ask_texts(
-            "look at a partition of",
-            &format!(
-                "SELECT (i.xmin = a.xmin)::text FROM pg_inherits i JOIN pg_attribute a ON a.attrelid = i.inhrelid \
-                 AND a.attnum = {TABLE_OID_COLUMN} WHERE i.inhrelid = {partition}"
-            ),
-        )?;
-        Ok(rows.first().map(|answer| match answer.as_str() {
-            "true" => PartitionOrigin::Created,
+        match self.look_at_partition(partition) {
+            Err(error) if error.sqlstate().is_some_and(|state| NO_ANSWER.contains(&state)) => {
+                Ok(Some(PartitionOrigin::Unknown))
+            }
+            answer => answer,
+        }
+    }
+}
+
+impl PostgresSource {
+    /// How a table came to be a partition, so far as the server answers.
+    fn look_at_partition(&self, partition: Oid) -> SourceResult<Option<PartitionOrigin>> {
+        // One transaction wrote both rows if it was made as a partition; its columns are as old as itself then, which attaching
+        // changes.
+        let sql = format!(
+            "SELECT i.xmin = t.xmin, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.inhrelid AND a.attnum > 0 \
+             AND a.xmin = t.xmin AND a.cmin = t.cmin), i.xmin, i.cmin FROM pg_inherits i \
+             JOIN pg_attribute t ON t.attrelid = i.inhrelid AND t.attnum = {TABLE_OID_COLUMN} WHERE i.inhrelid = {partition}"
+        );
+        let mut connection = self.queries()?;
+        limit_time(&mut connection, PARTITION)?;
+        let Some(row) = connection.query(PARTITION, &sql)?.into_iter().next() else { return Ok(None) };
+        let texts: Vec<&str> = row.iter().flatten().map(String::as_str).collect();
+        let [is_one_transaction, is_made_as_one, transaction, command] = texts[..] else { return Ok(None) };
+        Ok(Some(match (is_one_transaction, is_made_as_one) {
+            ("t", "t") => PartitionOrigin::Created,
+            ("t", _) => {
+                let is_before = format!("r.xmin = '{transaction}'::xid AND r.cmin::text::bigint < {command}");
+                match some_first_row(&mut connection, PARTITION, partition, &is_before)? {
+                    true => PartitionOrigin::Attached,
+                    false => PartitionOrigin::Created,
+                }
+            }
             _ => PartitionOrigin::Attached,
         }))
     }
+}
+
+/// Whether one of the first rows of the partition `table` meets `condition`, which calls it `r`. If this role may not read all rows
+/// of the partition itself, it asks the root, where no partition can be left out whose rows are told apart by a hash.
+fn some_first_row(
+    connection: &mut Connection,
+    doing: &str,
+    table: Oid,
+    condition: &str,
+) -> SourceResult<bool> {
+    let sql = format!(
+        "SELECT format('%I.%I', n.nspname, c.relname), \
+         CASE WHEN c.oid = {table} THEN 'true' ELSE coalesce(pg_get_partition_constraintdef({table}), 'true') END \
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = CASE \
+         WHEN has_table_privilege({table}::oid, 'SELECT') AND NOT row_security_active({table}::oid) THEN {table} \
+         ELSE coalesce(pg_partition_root({table}), {table}) END"
+    );
+    let row = connection.query(doing, &sql)?.into_iter().next();
+    let Some([Some(asked), Some(is_in_partition)]) = row.and_then(|row| <[_; 2]>::try_from(row).ok()) else {
+        // It was dropped meanwhile.
+        return Ok(false);
+    };
+    let sql = format!(
+        "SELECT EXISTS (SELECT FROM {asked} r WHERE r.ctid < '({PARTITION_BLOCKS_MAX},0)' AND {is_in_partition} AND ({condition}))"
+    );
+    let rows = connection.query(doing, &sql)?;
+    Ok(rows.first().and_then(|row| row.first()?.as_deref()) == Some("t"))
+}
+
+/// Limits the time of the statements from here on.
+fn limit_time(connection: &mut Connection, doing: &str) -> SourceResult<()> {
+    let sql = format!("SET statement_timeout = '{}s'", SCAN_TIME_MAX.as_secs());
+    connection.query(doing, &sql).map(drop)
 }
 
 /// Whether rows of `table` that are as old as the column, or as the table's newest definition, have a value in it. Younger ones are

@@ -65,7 +65,8 @@ impl RowKeeper for TableLocks {
     }
 }
 
-/// Of each table whose rows can be found by their pages, how many pages it has, and each of its partitions.
+/// Of each table whose rows can be found by their pages, how many pages it has, and each of its partitions. Pages are read by a
+/// system column, which a role that was granted some columns alone may not read.
 fn sizes(
     connection: &mut Connection,
     tables: &[CopyRequest],
@@ -79,7 +80,8 @@ fn sizes(
            SELECT c.oid, c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
            WHERE (n.nspname, c.relname) IN ({}) \
            UNION SELECT part.root, i.inhrelid FROM part JOIN pg_inherits i ON i.inhparent = part.part) \
-         SELECT n.nspname, r.relname, c.relkind = 'p' OR c.relkind = 'r' AND a.amname IS NOT DISTINCT FROM 'heap', \
+         SELECT n.nspname, r.relname, coalesce(has_table_privilege(r.oid, 'SELECT'), false) \
+         AND (c.relkind = 'p' OR c.relkind = 'r' AND a.amname IS NOT DISTINCT FROM 'heap'), \
          CASE c.relkind WHEN 'r' THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END \
          FROM part JOIN pg_class c ON c.oid = part.part LEFT JOIN pg_am a ON a.oid = c.relam \
          JOIN pg_class r ON r.oid = part.root JOIN pg_namespace n ON n.oid = r.relnamespace",

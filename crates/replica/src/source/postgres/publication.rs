@@ -62,6 +62,34 @@ pub enum PublicationProblem {
 }
 
 impl PublicationProblem {
+    /// What is wrong, without the SQL that mends it.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Missing { publication, .. } => format!("there is no publication {publication:?}"),
+            Self::Operations { publication } => {
+                format!("the publication {publication:?} leaves out inserts, updates, deletes or truncates")
+            }
+            Self::NotByRoot { publication } => format!(
+                "the publication {publication:?} sends changes of partitions under the partitions' names"
+            ),
+            Self::Unpublished { publication, table } => {
+                format!("the publication {publication:?} does not have the table {}", qualified(table))
+            }
+            Self::RowFilter { publication, table, filter } => format!(
+                "the publication {publication:?} sends only rows of {} with {filter}: filter in the mapping, which sees \
+                 rows leave",
+                qualified(table)
+            ),
+            Self::NoIdentity { table, .. } => format!(
+                "{} has no replica identity (a primary key that is deferrable does not count): once it is published, UPDATE \
+                 and DELETE fail at the source",
+                qualified(table)
+            ),
+            Self::NoTable { table } => format!("there is no table {}", qualified(table)),
+        }
+    }
+
     /// The SQL that mends it; `None` where that is for a person to decide.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
@@ -95,38 +123,9 @@ impl PublicationProblem {
 
 impl fmt::Display for PublicationProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { publication, .. } => write!(f, "there is no publication {publication:?}")?,
-            Self::Operations { publication } => {
-                write!(
-                    f,
-                    "the publication {publication:?} leaves out inserts, updates, deletes or truncates"
-                )?;
-            }
-            Self::NotByRoot { publication } => write!(
-                f,
-                "the publication {publication:?} sends changes of partitions under the partitions' names"
-            )?,
-            Self::Unpublished { publication, table } => {
-                write!(f, "the publication {publication:?} does not have the table {}", qualified(table))?;
-            }
-            Self::RowFilter { publication, table, filter } => write!(
-                f,
-                "the publication {publication:?} sends only rows of {} with {filter}: filter in the mapping, which sees \
-                 rows leave",
-                qualified(table)
-            )?,
-            Self::NoIdentity { table, .. } => write!(
-                f,
-                "{} has no replica identity (a primary key that is deferrable does not count): once it is published, UPDATE \
-                 and DELETE fail at the source",
-                qualified(table)
-            )?,
-            Self::NoTable { table } => write!(f, "there is no table {}", qualified(table))?,
-        }
         match self.remedy() {
-            Some(remedy) => write!(f, "; {remedy}"),
-            None => Ok(()),
+            Some(remedy) => write!(f, "{}; {remedy}", self.cause()),
+            None => f.write_str(&self.cause()),
         }
     }
 }

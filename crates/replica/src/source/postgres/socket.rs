@@ -232,8 +232,9 @@ impl Socket {
             match connection.complete_io(transport) {
                 Err(error) if is_pause(&error) => {}
                 Err(error) if error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()) => {
-                    return Err(SourceError::Invalid(format!(
-                        "{}: {error}; sslrootcert names the file with the root that signed the server's certificate",
+                    return Err(SourceError::Untrusted(format!(
+                        "{}: {error}; sslrootcert names the file with the root that signed the server's certificate, which is \
+                         no root itself",
                         doing()
                     )));
                 }

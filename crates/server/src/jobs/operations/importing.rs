@@ -181,8 +181,8 @@ impl ImportRequest {
         let limit_bytes = database.store().budget().limit_bytes();
         options.memory =
             database.import_memory_bytes().or((limit_bytes != u64::MAX).then_some(limit_bytes / 2));
-        let is_in_memory = database.engine() == EngineKind::Memory;
-        let _memory = match options.memory.filter(|_| is_in_memory) {
+        let reserves_itself = database.engine() == EngineKind::Disk;
+        let _memory = match options.memory.filter(|_| !reserves_itself) {
             Some(bytes) => Some(database.store().budget().reserve("import", bytes)?),
             None => None,
         };

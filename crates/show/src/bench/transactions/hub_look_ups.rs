@@ -170,15 +170,18 @@ impl Hub {
         }
     }
 
-    /// Appends odd numbers from the one after the `next` first on; how many.
+    /// Appends odd numbers from the one after the `next` first on, at least one; how many.
     fn append(&self, next: u32, stop: &AtomicBool) -> Result<u32> {
         let mut appended = 0;
-        while !stop.load(Ordering::Relaxed) && next + appended < self.edges {
+        while next + appended < self.edges {
             let edge = self.edge(2 * (next + appended) + 1);
             self.database.transact(|tx| {
                 tx.by_id().add_edge(edge.source, edge.edge_type, edge.target, &[]).map(drop)
             })?;
             appended += 1;
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
         }
         Ok(appended)
     }

@@ -1,0 +1,60 @@
+//! Plan of the part `mapped`: which degrees, how large logs are, and on which memory.
+
+use clap::Args;
+
+/// What is measured of stores of raw edges in mapped files.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MappedPlan {
+    /// Average degrees at which inserts are measured and what they write is counted.
+    pub degrees: Vec<u32>,
+    /// The degree of the graph that kernels read and that the logs' sizes are tried on.
+    pub degree: u32,
+    /// Threads that insert.
+    pub writers: Vec<usize>,
+    /// Sizes of section logs, in bytes.
+    pub log_bytes: Vec<u32>,
+    /// Whether a file system will do that is not one of persistent memory.
+    pub is_emulated: bool,
+}
+
+impl MappedPlan {
+    /// The whole: some ten minutes at scale 18.
+    #[must_use]
+    pub fn full() -> Self {
+        Self {
+            degrees: vec![6, 16, 64],
+            degree: 16,
+            writers: vec![1, 2],
+            log_bytes: vec![64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384],
+            is_emulated: false,
+        }
+    }
+
+    /// A second: whether it works, not how fast.
+    #[must_use]
+    pub fn smoke() -> Self {
+        Self { degrees: vec![6, 16], log_bytes: vec![64, 2_048], is_emulated: true, ..Self::full() }
+    }
+}
+
+/// What of the plan may be chosen.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "The part mapped")]
+pub struct MappedArguments {
+    /// Takes a file system that is not one of persistent memory: every figure is then one of DRAM.
+    #[arg(long)]
+    emulate_dax: bool,
+    /// Average degrees at which inserts are measured: 6,16,64.
+    #[arg(long, value_delimiter = ',', value_name = "DEGREE")]
+    mapped_degrees: Option<Vec<u32>>,
+}
+
+impl MappedArguments {
+    /// Changes what was chosen.
+    pub fn apply_to(&self, plan: &mut MappedPlan) {
+        plan.is_emulated |= self.emulate_dax;
+        if let Some(degrees) = &self.mapped_degrees {
+            plan.degrees.clone_from(degrees);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Kernels: algorithms that read a store's lists in place, beside the same kernel on a static array.
+
+use crate::edges::Contents;
+use crate::engine::store::Edge;
+use crate::goals::baseline;
+use crate::plan::{Work, expect, wrong};
+use crate::race::{Race, Sample};
+use crate::results::Heading;
+use crate::stopwatch::Stopwatch;
+use crate::workload::live::busiest;
+use crate::workload::mapped::shuffled;
+use crate::workload::mapped::store::{COLUMNS, Ending, LOG_BYTES, RawOptions, Sides, names};
+use crate::workload::pool::pool;
+use evergraph_algorithms::csr::StaticCsr;
+use evergraph_analysis::lists::Lists;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::topology::{PieceBuffer, Topology as _, Visit};
+use evergraph_graph::vertex_set::VertexSet;
+use evergraph_measure::figure::Unit;
+use evergraph_measure::kernel::Kernel;
+
+/// Those of the paper.
+const KERNELS: [Kernel; 4] = [Kernel::PageRank, Kernel::Bfs, Kernel::Wcc, Kernel::Betweenness];
+/// Scores of two runs may differ by so much: sums in another order.
+const TOLERANCE: f64 = 1e-9;
+
+/// Measures all kernels on each number of threads, on the graph as its insertions leave it.
+///
+/// # Errors
+/// As of the part.
+pub fn measure(work: &mut Work<'_>) -> Result<()> {
+    let edges = shuffled(work.plan, work.plan.mapped.degree)?;
+    let vertices = work.plan.vertices();
+    let options = RawOptions {
+        vertices,
+        edges: edges.len() as u64,
+        sides: Sides::Both,
+        log_bytes: LOG_BYTES,
+        is_emulated: work.plan.mapped.is_emulated,
+    };
+    let mut folders = Vec::new();
+    let mut stores = Vec::new();
+    let mut contenders = Vec::new();
+    for column in COLUMNS {
+        let folder = work.folder_for(column.name)?;
+        let store = (column.create)(folder.path(), &options)?;
+        store.insert(&edges)?;
+        let lists = store.lists()?;
+        expect(column.name, "all its edges", contents(&lists)?, Contents::of(&edges))?;
+        let counts = store.counts();
+        let share = counts.logged as f64 / (2 * edges.len()) as f64;
+        work.note(format!(
+            "{}: {:.1} % of the edges wait in logs while kernels run",
+            column.name,
+            100.0 * share
+        ));
+        contenders.push(lists);
+        stores.push(store);
+        folders.push(folder);
+    }
+    contenders.push(Lists::from(StaticCsr::new(VertexSet::full(vertices), &edges, None, Direction::Both)?));
+    let source = VertexId(busiest(&edges, vertices));
+    for kernel in KERNELS {
+        for threads in work.plan.threads.clone() {
+            let pool = pool(threads)?;
+            let mut race = Race::new(names().chain([baseline::STATIC]));
+            if threads == 1 {
+                race = race.undisturbed();
+            }
+            let expected = pool.install(|| kernel.run(&contenders[contenders.len() - 1], source))?;
+            for round in 0..work.plan.rounds {
+                race.round(round, |place| {
+                    let watch = Stopwatch::start();
+                    let answer = pool.install(|| kernel.run(&contenders[place], source))?;
+                    let spent = watch.stop();
+                    let apart = answer.difference(&expected)?;
+                    if apart > TOLERANCE {
+                        let who = names().nth(place).unwrap_or(baseline::STATIC);
+                        return Err(wrong(who, "scores that differ from the static array's", apart, 0.0));
+                    }
+                    Ok(Sample::timed(spent.wall, spent))
+                })?;
+            }
+            let plural = if threads == 1 { "" } else { "s" };
+            let title = format!("{}, {threads} thread{plural}", kernel.title());
+            let name = format!("mapped.{}.threads_{threads}", kernel.name());
+            work.add_race(&Heading::new(name, title, Unit::Seconds).with("threads", threads), &race);
+        }
+    }
+    drop(contenders);
+    stores.into_iter().try_for_each(|store| store.end(Ending::Dropped))
+}
+
+/// The edges of lists.
+pub fn contents(lists: &Lists) -> Result<Contents> {
+    let mut edges: Vec<Edge> = Vec::new();
+    lists.visit(Direction::Out, 0..lists.bound(), &mut PieceBuffer::default(), |source, piece| {
+        edges.extend(piece.neighbors.iter().map(|target| (source, *target)));
+        Visit::Continue
+    })?;
+    Ok(Contents::of(&edges))
+}

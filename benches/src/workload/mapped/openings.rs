@@ -1,0 +1,61 @@
+//! Openings: from the opening of a store until its lists can be read.
+
+use crate::edges::Contents;
+use crate::plan::{Work, expect};
+use crate::race::{Race, Sample};
+use crate::results::Heading;
+use crate::stopwatch::Stopwatch;
+use crate::workload::mapped::kernels::contents;
+use crate::workload::mapped::shuffled;
+use crate::workload::mapped::store::{COLUMNS, Ending, LOG_BYTES, RawOptions, Sides, names};
+use evergraph_graph::error::Result;
+use evergraph_measure::figure::Unit;
+
+/// Measures both, on a graph with both sides that is in the system's cache.
+///
+/// # Errors
+/// As of the part.
+pub fn measure(work: &mut Work<'_>) -> Result<()> {
+    let edges = shuffled(work.plan, work.plan.mapped.degree)?;
+    let options = RawOptions {
+        vertices: work.plan.vertices(),
+        edges: edges.len() as u64,
+        sides: Sides::Both,
+        log_bytes: LOG_BYTES,
+        is_emulated: work.plan.mapped.is_emulated,
+    };
+    let mut folders = Vec::new();
+    for column in COLUMNS {
+        let folder = work.folder_for(column.name)?;
+        let store = (column.create)(folder.path(), &options)?;
+        store.insert(&edges)?;
+        store.end(Ending::ShutDown)?;
+        folders.push(folder);
+    }
+    let expected = Contents::of(&edges);
+    for (ending, name, title) in [
+        (Ending::ShutDown, "shut_down", "opening after a shutdown"),
+        (Ending::Dropped, "dropped", "opening after the end of the process"),
+    ] {
+        let mut race = Race::new(names());
+        for round in 0..work.plan.rounds {
+            race.round(round, |place| {
+                let column = &COLUMNS[place];
+                // Left by another opening as it is to be found.
+                let store = (column.open)(folders[place].path(), &options)?;
+                store.end(ending)?;
+                let watch = Stopwatch::start();
+                let store = (column.open)(folders[place].path(), &options)?;
+                let lists = store.lists()?;
+                let spent = watch.stop();
+                expect(column.name, "all its edges", contents(&lists)?, expected)?;
+                drop(lists);
+                store.end(ending)?;
+                Ok(Sample::timed(spent.wall, spent))
+            })?;
+        }
+        let title = format!("{title}, both sides, {} edges, until lists can be read", edges.len());
+        work.add_race(&Heading::new(format!("mapped.open.{name}"), title, Unit::Seconds), &race);
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Packed: the column of the packed graph.
+
+use crate::engine::store::Edge;
+use crate::workload::mapped::store::{Column, Ending, RawCounts, RawOptions, RawStore, Sides};
+use evergraph_analysis::lists::Lists;
+use evergraph_graph::error::{Error, Result};
+use evergraph_packed::both_sides::BothSides;
+use evergraph_packed::graph::{PackedGraph, Statistics};
+use evergraph_packed::memory::file::FileMemory;
+use evergraph_packed::memory::region::Domain;
+use evergraph_packed::options::Options;
+use evergraph_packed::recovery::Reopening;
+use evergraph_storage::io::dax::Emulation;
+use std::path::Path;
+use std::sync::Arc;
+
+pub const COLUMN: Column = Column { name: "packed", create, open };
+
+/// Bytes of a log without records, and of a record.
+const LOG_HEADER_BYTES: u32 = 8;
+const RECORD_BYTES: u32 = 12;
+
+enum Packed {
+    Out(PackedGraph<FileMemory>),
+    Both(BothSides<FileMemory>),
+}
+
+fn memory(folder: &Path, options: &RawOptions) -> Result<FileMemory> {
+    let emulation = if options.is_emulated { Emulation::Demanded } else { Emulation::Refused };
+    FileMemory::create(folder, emulation, Domain::Adr)
+        .map_err(|error| error.context("--emulate-dax takes any file system, and measures DRAM"))
+}
+
+fn create(folder: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
+    let sizes = Options {
+        vertices: options.vertices,
+        edges: options.edges,
+        log_records: (options.log_bytes.saturating_sub(LOG_HEADER_BYTES) / RECORD_BYTES).max(2),
+        ..Options::default()
+    };
+    let side = |name: &str| memory(&folder.join(name), options);
+    Ok(Box::new(match options.sides {
+        Sides::Out => Packed::Out(PackedGraph::create(side("out")?, &sizes)?),
+        Sides::Both => Packed::Both(BothSides::create(side("out")?, side("in")?, &sizes)?),
+    }))
+}
+
+fn open(folder: &Path, options: &RawOptions) -> Result<Box<dyn RawStore>> {
+    let side = |name: &str| memory(&folder.join(name), options);
+    Ok(Box::new(match options.sides {
+        Sides::Out => Packed::Out(PackedGraph::open(side("out")?, Reopening::Saved)?.0),
+        Sides::Both => Packed::Both(BothSides::open(side("out")?, side("in")?, Reopening::Saved)?.0),
+    }))
+}
+
+impl Packed {
+    fn sides(&self) -> Vec<Statistics> {
+        match self {
+            Self::Out(graph) => vec![graph.statistics()],
+            Self::Both(graph) => graph.statistics().to_vec(),
+        }
+    }
+}
+
+impl RawStore for Packed {
+    fn insert(&self, edges: &[Edge]) -> Result<()> {
+        match self {
+            Self::Out(graph) => {
+                edges.iter().try_for_each(|(source, target)| graph.insert_edge(*source, *target))
+            }
+            Self::Both(graph) => {
+                edges.iter().try_for_each(|(source, target)| graph.insert_edge(*source, *target))
+            }
+        }
+    }
+
+    fn lists(&self) -> Result<Lists> {
+        match self {
+            Self::Out(_) => Err(Error::invalid("kernels need a packed graph with both sides")),
+            Self::Both(graph) => Ok(Lists::from(Arc::new(graph.consistent_view()?))),
+        }
+    }
+
+    fn counts(&self) -> RawCounts {
+        let sides = self.sides();
+        let sum = |field: fn(&Statistics) -> u64| sides.iter().map(field).sum();
+        RawCounts {
+            edges: sides[0].edges,
+            bytes_written_back: sum(|side| side.traffic.bytes_written_back()),
+            fences: sum(|side| side.traffic.fences),
+            bytes: sum(|side| side.bytes),
+            logged: sum(|side| side.logged),
+            log_capacity: sum(|side| u64::from(side.sections) * u64::from(side.log_records)),
+            log_bytes: sum(|side| side.log_bytes),
+        }
+    }
+
+    fn end(self: Box<Self>, ending: Ending) -> Result<()> {
+        match (*self, ending) {
+            (_, Ending::Dropped) => Ok(()),
+            (Self::Out(graph), Ending::ShutDown) => graph.shutdown(),
+            (Self::Both(graph), Ending::ShutDown) => graph.shutdown(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Store: what every column of the part `mapped` can do.
+
+use crate::engine::store::Edge;
+use crate::workload::mapped::packed;
+use evergraph_analysis::lists::Lists;
+use evergraph_graph::error::Result;
+use std::path::Path;
+
+/// Which lists a store keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sides {
+    /// Those of out-edges.
+    Out,
+    /// Both.
+    Both,
+}
+
+/// How a store is made.
+#[derive(Clone, Copy, Debug)]
+pub struct RawOptions {
+    /// Vertices.
+    pub vertices: u32,
+    /// Edges that will come.
+    pub edges: u64,
+    /// Lists that are kept.
+    pub sides: Sides,
+    /// Bytes of a section log; of no meaning to stores without.
+    pub log_bytes: u32,
+    /// Whether memory that is not persistent will do.
+    pub is_emulated: bool,
+}
+
+/// Bytes of a log, as in the paper.
+pub const LOG_BYTES: u32 = 2_048;
+
+/// What a store has written back, and what it takes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RawCounts {
+    /// Edges, of one side.
+    pub edges: u64,
+    /// Bytes written back since the store was opened.
+    pub bytes_written_back: u64,
+    /// Fences since then.
+    pub fences: u64,
+    /// Bytes that it takes now.
+    pub bytes: u64,
+    /// Records that are in logs now.
+    pub logged: u64,
+    /// Records that the logs hold.
+    pub log_capacity: u64,
+    /// Bytes of them.
+    pub log_bytes: u64,
+}
+
+/// How a store is left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// It is shut down.
+    ShutDown,
+    /// It is dropped, as at the end of a process that is killed.
+    Dropped,
+}
+
+/// A store of raw edges: each is durable when its insertion returns.
+pub trait RawStore: Send + Sync {
+    /// Inserts edges one by one, in their order.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn insert(&self, edges: &[Edge]) -> Result<()>;
+
+    /// Its lists of this moment, which kernels read in place.
+    ///
+    /// # Errors
+    /// `invalid` if it has one side.
+    fn lists(&self) -> Result<Lists>;
+
+    /// What was written, and what it takes.
+    fn counts(&self) -> RawCounts;
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn end(self: Box<Self>, ending: Ending) -> Result<()>;
+}
+
+/// A column of the tables.
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Makes a store in an empty folder.
+    pub create: fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>,
+    /// Opens the store that was left in a folder, so far that its lists can be read.
+    pub open: fn(&Path, &RawOptions) -> Result<Box<dyn RawStore>>,
+}
+
+/// All columns, ours that the goals are about first.
+pub const COLUMNS: &[Column] = &[packed::COLUMN];
+
+/// Their names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    COLUMNS.iter().map(|column| column.name)
+}

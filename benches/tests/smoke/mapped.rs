@@ -1,0 +1,38 @@
+//! The part `mapped` on a small graph: the harness compares all edges and answers itself.
+
+use crate::{harness, results};
+use std::collections::BTreeSet;
+
+#[test]
+fn stores_of_raw_edges_are_measured_beside_a_static_array() {
+    let folder = tempfile::tempdir().expect("a folder for stores and results");
+    let done = harness(folder.path(), &["--only", "mapped"], None);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{told}");
+    let results = results(folder.path());
+    let entries = results["entries"].as_array().expect("entries are a list");
+    let names: BTreeSet<&str> = entries.iter().filter_map(|entry| entry["name"].as_str()).collect();
+    for name in [
+        "mapped.insert.degree_6.threads_1",
+        "mapped.insert.degree_16.threads_2",
+        "mapped.bytes.degree_16",
+        "mapped.fences.degree_6",
+        "mapped.space.degree_16",
+        "mapped.pagerank.threads_1",
+        "mapped.bfs.threads_2",
+        "mapped.wcc.threads_1",
+        "mapped.betweenness.threads_2",
+        "mapped.open.shut_down",
+        "mapped.open.dropped",
+        "mapped.logs.insert.bytes_64",
+        "mapped.logs.use.bytes_2048",
+        "mapped.logs.space.bytes_2048",
+    ] {
+        assert!(names.contains(name), "{name} is missing: {told}");
+    }
+    let fences = |name: &str| {
+        entries.iter().find(|entry| entry["name"] == name).and_then(|entry| entry["ours"]["median"].as_f64())
+    };
+    assert!(fences("mapped.fences.degree_16").is_some_and(|fences| (1.0..1.5).contains(&fences)), "{told}");
+    assert!(results["notes"].to_string().contains("memory: DRAM, by --emulate-dax"), "{told}");
+}

@@ -1,0 +1,60 @@
+//! Folders that `evergraph replica resync` may replace, and those that it must leave alone.
+
+use crate::replicas::{Shop, following, one, run_until_now};
+use crate::support::Folder;
+
+const SLOTS: &str = "SELECT slot_name::text FROM pg_replication_slots WHERE database = current_database()";
+
+/// A mistyped name replaced a database of another kind, and a detached one lost what users had written to it.
+#[test]
+fn a_resync_refuses_what_is_not_a_replica_before_it_copies() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::with_social(), shop.url());
+    let following = following(&shop, &folder, &url);
+    let resync = |database: &str| {
+        let ran = shop.run(&folder, &[&["replica", "resync", database], &following[..]].concat());
+        assert!(!folder.path(&format!("{database}.resync")).exists(), "{ran:?}");
+        assert_eq!(shop.query(SLOTS), Vec::<Vec<Option<String>>>::new(), "{ran:?}");
+        ran
+    };
+    let people = ["query", "social.eg", "g.V().hasLabel('Person').count()", "--quiet"];
+    resync("social.eg").failed(2, &["social.eg stays as it is", "not a replica"]);
+    assert_eq!(folder.run(&people).succeeded().out, "3\n");
+
+    // While another process has it open, which no replica ever had.
+    let served = folder.serve(&["social.eg"]);
+    resync("social.eg").failed(8, &["open in process"]);
+    served.end("-TERM");
+
+    std::fs::create_dir(folder.path("plain")).unwrap();
+    folder.write("plain/letter.txt", "hi");
+    let refused = resync("plain");
+    assert!(!refused.err.contains("call this again"), "{refused:?}");
+    refused.failed(2, &["plain", "not an Evergraph database"]);
+    assert_eq!(folder.read("plain/letter.txt"), "hi");
+
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.run(&folder, &["replica", "detach", "shop.eg", "--source", &url]).succeeded();
+    folder.run(&["query", "shop.eg", "g.addV('Own')"]).succeeded();
+    resync("shop.eg").failed(2, &["shop.eg stays as it is", "it was detached"]);
+    assert_eq!(one(&folder, "g.V().hasLabel('Own').count()"), "1");
+}
+
+#[test]
+fn a_resync_of_a_replica_that_is_read_waits_with_the_swap() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
+    let served = folder.serve(&["shop.eg"]);
+    shop.run(&folder, &resync).failed(8, &["shop.eg.resync is complete", "call this again"]);
+    served.end("-TERM");
+    let status = folder.run(&["replica", "status", "shop.eg"]);
+    assert!(status.out.contains("\ncopy          shop.eg.resync; "), "{status:?}");
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "2");
+    shop.run(&folder, &resync).succeeded();
+    assert_eq!(one(&folder, "g.V().hasLabel('Customer').count()"), "3");
+    assert_eq!(shop.query(SLOTS).len(), 1);
+}

@@ -1,0 +1,67 @@
+//! What `evergraph replica` says of a source that does not show all, and of errors that pass.
+
+use crate::replicas::{Shop, following, run_until_now};
+use crate::support::{Folder, program};
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+/// A comparison blamed the graph for rows that the role did not see.
+#[test]
+fn a_comparison_needs_a_role_that_sees_all_rows() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    shop.query(
+        "CREATE ROLE part_seer LOGIN REPLICATION PASSWORD 'of a part'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO part_seer;
+         CREATE PUBLICATION evergraph FOR ALL TABLES WITH (publish_via_partition_root = true)",
+    );
+    let url = url.replace("postgres://postgres@", "postgres://part_seer@");
+    let run = |arguments: &[&str]| {
+        let of_source = ["--source", &url, "--mapping", "shop.toml"];
+        folder.run_with(&[("PGPASSWORD", "of a part")], &[&["replica"], arguments, &of_source].concat())
+    };
+    run(&["run", "shop.eg", "--until", "now"]).succeeded();
+    run(&["verify", "shop.eg"]).succeeded();
+    shop.query("ALTER TABLE customer ENABLE ROW LEVEL SECURITY");
+    let refused =
+        ["cannot be compared", "row-level security of customer may hide rows from part_seer", "BYPASSRLS"];
+    run(&["verify", "shop.eg"]).failed(2, &refused);
+    shop.query("ALTER ROLE part_seer BYPASSRLS");
+    run(&["verify", "shop.eg"]).succeeded();
+    shop.query("REVOKE SELECT ON product FROM part_seer; GRANT SELECT (id, title) ON product TO part_seer");
+    run(&["verify", "shop.eg"]).failed(2, &["part_seer may not read price of product"]);
+}
+
+/// A service's journal had no line of a full disk, or of a lost connection.
+#[test]
+fn each_new_error_is_a_line_and_so_is_that_it_follows_again() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    let mut program = program();
+    program.args([&["replica", "run", "shop.eg"], &following[..]].concat()).current_dir(folder.root());
+    program.env("PGPASSWORD", shop.password()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = program.spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut line_with = |words: &str| loop {
+        let line = errors.next().unwrap_or_else(|| panic!("{words} does not come")).unwrap();
+        if line.contains(words) {
+            return line;
+        }
+    };
+    line_with("shop.eg: follows");
+    // The line is written before the first stream begins.
+    let walsender = "SELECT pg_terminate_backend(active_pid)::text FROM pg_replication_slots
+        WHERE database = current_database() AND active";
+    crate::support::eventually("it streams", || shop.query(walsender).len() == 1);
+    let error = line_with("shop.eg: ");
+    assert!(error.contains("follow "), "{error}");
+    line_with("shop.eg: follows again, from ");
+    // A resync copies nothing while it follows.
+    let resync = [&["replica", "resync", "shop.eg"], &following[..]].concat();
+    shop.run(&folder, &resync).failed(8, &["a replica runs there", "replica stop"]);
+    assert!(!folder.path("shop.eg.resync").exists());
+    folder.run(&["replica", "stop", "shop.eg"]).succeeded();
+    assert!(child.wait().unwrap().success());
+}

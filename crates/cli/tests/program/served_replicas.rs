@@ -1,0 +1,97 @@
+//! Replicas of a server: it follows, serves, and says when it does not.
+
+use crate::replicas::{Shop, drop_slot_of, following, run_until_now};
+use crate::support::{Folder, Served, eventually};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[test]
+fn a_server_follows_serves_and_says_when_it_does_not() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    let served = serve(&shop, &folder);
+    eventually("it follows", || served.get("/readyz").ends_with("\r\n\r\nready\n"));
+    shop.query("INSERT INTO customer VALUES (3, 'Cem', true)");
+    let count = ["query", &served.url(), "g.V().hasLabel('Customer').count()", "--quiet"];
+    eventually("it has the new row", || folder.run(&count).succeeded().out == "3\n");
+    let write = folder.run(&["query", &served.url(), "g.addV('Customer')"]);
+    assert!(write.code == Some(2) && write.err.contains("follows"), "{write:?}");
+    let status = served.get("/databases/shop/replica");
+    assert!(status.contains("\"state\":\"following\""), "{status}");
+    assert!(served.get("/metrics").contains("evergraph_replica_rows_total{database=\"shop\"} 1.0\n"));
+    let status = ["replica", "status", "shop.eg"];
+    eventually("the status says so", || {
+        folder.run(&status).succeeded().out.contains("state         following\n")
+    });
+
+    shop.query("ALTER TABLE customer DROP COLUMN vip; INSERT INTO customer VALUES (4, 'Dan')");
+    eventually("it pauses", || served.get("/readyz").contains("degraded: a replica has paused"));
+    let health = folder.run(&["health", &served.url()]).succeeded().out;
+    assert!(health.contains("degraded"), "{health}");
+    let status = served.get("/databases/shop/replica");
+    assert!(status.contains("vip") && status.contains("resync"), "{status}");
+    let metrics = served.get("/metrics");
+    assert!(
+        metrics.contains("evergraph_replica_state{database=\"shop\",state=\"paused\"} 1.0\n"),
+        "{metrics}"
+    );
+    assert_eq!(folder.run(&count).succeeded().out, "3\n", "it is read as before");
+    let ended = served.end("-TERM");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("its replica has paused"), "{ended:?}");
+}
+
+/// A server whose database follows the shop.
+fn serve(shop: &Shop, folder: &Folder) -> Served {
+    let url = shop.url();
+    folder.write(
+        "server.toml",
+        format!("[[serve.replica]]\ndatabase = 'shop.eg'\nsource = '{url}'\nmapping = 'shop.toml'\nmemory = '256MiB'\n"),
+    );
+    folder.serve_with(&[("PGPASSWORD", shop.password())], &["--config", "server.toml"])
+}
+
+#[test]
+fn a_server_is_not_ready_before_the_source_of_its_replica_was_compared() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    let following = following(&shop, &folder, &url);
+    run_until_now(&shop, &folder, &following).succeeded();
+    shop.query(&drop_slot_of(&folder, "shop.eg"));
+    let served = serve(&shop, &folder);
+    eventually("it pauses", || {
+        let answer = served.get("/readyz");
+        assert!(!answer.ends_with("\r\n\r\nready\n"), "{answer}");
+        answer.contains("degraded: a replica has paused")
+    });
+}
+
+#[test]
+fn a_server_says_that_a_replica_copies_and_when_something_went_wrong_last() {
+    let Some(shop) = Shop::new() else { return };
+    let (folder, url) = (Folder::new(), shop.url());
+    following(&shop, &folder, &url);
+    // No copy begins or ends meanwhile.
+    let mut holder = shop.connect();
+    holder.query("hold a table of", "BEGIN; LOCK TABLE customer IN ACCESS EXCLUSIVE MODE").unwrap();
+    let served = serve(&shop, &folder);
+    let has = |text: &str| {
+        let metrics = served.get("/metrics");
+        metrics.contains(&format!("evergraph_replica_{}\n", text.replace("LABELS", "database=\"shop\"")))
+    };
+    eventually("it copies", || has("state{LABELS,state=\"copying\"} 1.0"));
+    assert!(has("state{LABELS,state=\"following\"} 0.0"));
+    assert!(served.get("/readyz").contains("degraded: a replica copies its source"));
+    assert!(served.get("/databases/shop/replica").contains("\"state\":\"copying\""));
+    holder.query("let go of", "COMMIT").unwrap();
+    eventually("it follows", || has("state{LABELS,state=\"following\"} 1.0"));
+    assert!(has("state{LABELS,state=\"copying\"} 0.0") && has("last_error_seconds{LABELS} 0.0"));
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let before = now();
+    shop.query("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE database = current_database()");
+    eventually("the lost connection is told", || !has("last_error_seconds{LABELS} 0.0"));
+    let metrics = served.get("/metrics");
+    let seconds = metrics.split("evergraph_replica_last_error_seconds{database=\"shop\"} ").nth(1).unwrap();
+    let seconds: f64 = seconds.lines().next().unwrap().parse().unwrap();
+    assert!((before..=now()).contains(&seconds), "{before} {seconds}");
+}

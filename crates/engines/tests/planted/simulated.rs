@@ -1,0 +1,44 @@
+//! Simulated: which history of the simulation meets which bug, and what it says then.
+
+use crate::catcher::Catcher;
+use evergraph_storage::planted::Bug;
+
+const SIMULATION: &str = "no_power_cut_and_no_fault_breaks_a_promise";
+const ACKNOWLEDGED_LOST: &[&str] = &[" was acknowledged, and "];
+const BODIES_LOST: &[&str] = &["simulated.db/bodies-"];
+
+/// The history of the simulation that meets `bug`, of those that it finds.
+pub fn simulated(bug: Bug) -> Option<Catcher> {
+    use Bug::*;
+    let (seed, says): (_, &[&str]) = match bug {
+        SkipSync | AcknowledgeBeforeSync => (1, ACKNOWLEDGED_LOST),
+        DurableBeforeWrite => (15, ACKNOWLEDGED_LOST),
+        SyncTriedAgain => (5012, &["expected a frame (0x6d467645), found 0x00000000"]),
+        NotPoisoned => (15, &["a store whose log failed goes on"]),
+        FailedSyncForgotten => (19, &["a store whose log failed goes on"]),
+        // The log goes on at the next page, where an unpadded one does not look for it.
+        UnpaddedBatch => (1, &["is corrupt at byte 4562"]),
+        LinkBeforeSync => (4, &["expected a frame (0x6d467645), found 0x00000000"]),
+        UnchainedFile => (2, &["expected a frame that follows commit 0"]),
+        FileNameNotSynced => (1, &["is missing: log_end says that it was taken into use"]),
+        NoHeaderChecksum => (309, &["is the newest commit, which nobody made"]),
+        NoChecksum => (9, &["the state is not that of commit"]),
+        HalfFrame => (9, &["in the log cannot be read"]),
+        SyncedThroughIgnored => (1, ACKNOWLEDGED_LOST),
+        TornEndOverwritten => (27, &["the state is not that of commit"]),
+        RecoveredNotSynced => (12, ACKNOWLEDGED_LOST),
+
+        ManifestBeforeBodies | BodiesNotSynced => (1, BODIES_LOST),
+        RenameNotSynced | PruneBeforeManifest => (1, &["log file simulated.db/log-0000"]),
+        OpenedNotSynced => (20, &["the state is not that of commit"]),
+        NeedNotSynced => (4, &["was synced"]),
+        // Another number of edges than the model has.
+        SkipDirty => (1, &["front/model.rs"]),
+        NoFilter => (4, &["records are exact"]),
+        IdsForgotten => (1, &["is a new id"]),
+        NotesNotStored => (2, &["the state is not that of commit"]),
+        NoteApart => (2, &[" follows "]),
+        _ => return None,
+    };
+    Some(Catcher { tests: "simulation", name: SIMULATION, seed: Some(seed), says })
+}

@@ -1,0 +1,245 @@
+//! Stored body: the exact state of a segment at its base, where it lies in an array file, with its columns.
+//!
+//! What this process wrote was checked before; what it found is checked when it is touched first.
+
+use crate::body_store::column_table::{ColumnEntry, take_table};
+use crate::body_store::extent_bytes::ExtentBytes;
+use crate::body_store::stored_column::StoredColumn;
+use crate::extents::stored_extent::StoredExtent;
+use crate::version::BodyPlace;
+use evergraph_bodies::body_ref::edges::ListLayout;
+use evergraph_bodies::body_ref::vertices::VertexBodyRef;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_lists::EdgeLists;
+use evergraph_bodies::vertex_body::VertexBody;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::KeyId;
+use evergraph_graph::packed_column::column::PackedColumn;
+use evergraph_graph::value::Value;
+use evergraph_storage::checkpoint::error::CheckpointResult;
+use std::sync::{Arc, OnceLock};
+
+/// No vertex is alive.
+static NOBODY: [u64; 64] = [0; 64];
+
+/// A body's columns, in ascending order of their keys.
+pub type StoredColumns = Vec<(KeyId, Arc<StoredColumn>)>;
+
+/// The body of a segment.
+///
+/// Concurrency: any thread reads; nothing in it changes.
+#[derive(Debug)]
+pub struct StoredBody {
+    /// None if it is empty.
+    extent: Option<ExtentBytes>,
+    columns: StoredColumns,
+    /// What its arrays are, once they were checked.
+    checked: OnceLock<CheckedArrays>,
+}
+
+/// Arrays that were found to be sound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CheckedArrays {
+    /// Lists of edges.
+    Edges {
+        /// Bytes of the payload before the table of columns.
+        bytes: usize,
+        layout: ListLayout,
+        /// The highest neighbour, if there are edges.
+        highest: Option<u32>,
+    },
+    /// Which vertices are alive.
+    Vertices { bytes: usize },
+}
+
+impl StoredBody {
+    /// An empty one, which lies nowhere.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { extent: None, columns: Vec::new(), checked: OnceLock::new() }
+    }
+
+    /// The body that was found in `extent`, with the columns that its table names. Nothing is read yet.
+    #[must_use]
+    pub fn found(extent: ExtentBytes, columns: StoredColumns) -> Self {
+        Self { extent: Some(extent), columns, checked: OnceLock::new() }
+    }
+
+    /// The body that was written into `extent`, whose arrays were checked before.
+    pub(crate) fn written(extent: StoredExtent, columns: StoredColumns, checked: CheckedArrays) -> Self {
+        Self { extent: Some(ExtentBytes::Own(extent)), columns, checked: OnceLock::from(checked) }
+    }
+
+    /// Its extent, unless it is empty.
+    #[must_use]
+    pub fn extent(&self) -> Option<&ExtentBytes> {
+        self.extent.as_ref()
+    }
+
+    /// Its own extent and those of its columns, in the process that writes: the body's first, then by key.
+    pub fn parts(&self) -> impl Iterator<Item = (Option<KeyId>, &StoredExtent)> {
+        let body = self.extent.iter().filter_map(|extent| Some((None, extent.own()?)));
+        let columns = self.columns.iter();
+        body.chain(columns.filter_map(|(key, column)| Some((Some(*key), column.extent().own()?))))
+    }
+
+    /// Its place, as a version has it.
+    ///
+    /// # Errors
+    /// `corrupt` if the place is one that no version can have.
+    pub fn place(&self) -> CheckpointResult<BodyPlace> {
+        let Some(extent) = &self.extent else { return Ok(BodyPlace::default()) };
+        let place = extent.place();
+        let packed = place.packed();
+        let packed =
+            packed.ok_or_else(|| extent.corrupt("a place that a version can have expected".to_owned()))?;
+        Ok(BodyPlace { extent: packed, bytes: place.payload_bytes })
+    }
+
+    /// The columns, by key.
+    #[must_use]
+    pub fn columns(&self) -> &[(KeyId, Arc<StoredColumn>)] {
+        &self.columns
+    }
+
+    /// The column of a property.
+    #[must_use]
+    pub fn column(&self, key: KeyId) -> Option<&Arc<StoredColumn>> {
+        let at = self.columns.binary_search_by_key(&key, |column| column.0).ok()?;
+        Some(&self.columns[at].1)
+    }
+
+    /// One property of the item at a place.
+    ///
+    /// # Errors
+    /// `corrupt`, naming file and byte.
+    pub fn value(&self, at: usize, key: KeyId) -> Result<Option<Value>> {
+        self.column(key).map_or(Ok(None), |column| column.value(at))
+    }
+
+    /// All properties of the item at a place, by key.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn properties(&self, at: usize) -> Result<Vec<(KeyId, Value)>> {
+        let mut all = Vec::with_capacity(self.columns.len());
+        for (key, column) in &self.columns {
+            all.extend(column.value(at)?.map(|value| (*key, value)));
+        }
+        Ok(all)
+    }
+
+    /// The lists of a body of edges, in place.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    #[inline]
+    pub fn edges(&self) -> CheckpointResult<EdgeLists<'_>> {
+        let Some(extent) = &self.extent else { return Ok(EdgeLists::EMPTY) };
+        let checked = match self.checked.get() {
+            Some(checked) => checked,
+            None => self.check_edges(extent)?,
+        };
+        let CheckedArrays::Edges { bytes, layout, .. } = checked else {
+            return Err(extent.corrupt("a body of edges expected, found one of vertices".to_owned()));
+        };
+        let lists = EdgeLists::laid_out(&extent.payload()?[..*bytes], *layout);
+        lists.map_err(|problem| extent.corrupt(problem))
+    }
+
+    /// The highest vertex id among the neighbours of a body of edges. Cost: none but that of the first touch.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn highest_neighbor(&self) -> CheckpointResult<Option<u32>> {
+        self.edges()?;
+        match self.checked.get() {
+            Some(CheckedArrays::Edges { highest, .. }) => Ok(*highest),
+            _ => Ok(None),
+        }
+    }
+
+    #[cold]
+    fn check_edges(&self, extent: &ExtentBytes) -> CheckpointResult<&CheckedArrays> {
+        let arrays = self.checked_table(extent)?;
+        let corrupt = |problem| extent.corrupt(problem);
+        let layout = ListLayout::parse(arrays).map_err(corrupt)?;
+        let lists = EdgeLists::laid_out(arrays, layout).map_err(corrupt)?;
+        lists.check().map_err(corrupt)?;
+        for (key, column) in &self.columns {
+            let (items, edges) = (column.items()?, lists.edges_count());
+            if items != edges {
+                let problem = format!("{edges} items of property {} expected, found {items}", key.0);
+                return Err(extent.corrupt(problem));
+            }
+        }
+        let highest = lists.neighbors().iter().max().copied();
+        Ok(self.checked.get_or_init(|| CheckedArrays::Edges { bytes: arrays.len(), layout, highest }))
+    }
+
+    /// Which vertices of a body of vertices are alive, in place.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn vertices(&self) -> CheckpointResult<VertexBodyRef<'_>> {
+        let Some(extent) = &self.extent else { return Ok(VertexBodyRef::new(&NOBODY)) };
+        let bytes = match self.checked.get() {
+            Some(CheckedArrays::Vertices { bytes }) => *bytes,
+            Some(CheckedArrays::Edges { .. }) => {
+                return Err(extent.corrupt("a body of vertices expected, found one of edges".to_owned()));
+            }
+            None => {
+                let arrays = self.checked_table(extent)?;
+                VertexBodyRef::parse(arrays).map_err(|problem| extent.corrupt(problem))?;
+                let bytes = arrays.len();
+                self.checked.get_or_init(|| CheckedArrays::Vertices { bytes });
+                bytes
+            }
+        };
+        VertexBodyRef::parse(&extent.payload()?[..bytes]).map_err(|problem| extent.corrupt(problem))
+    }
+
+    /// The arrays in the payload, if its table says what is known of the columns.
+    fn checked_table<'a>(&self, extent: &'a ExtentBytes) -> CheckpointResult<&'a [u8]> {
+        let (arrays, found) = take_table(extent.payload()?).map_err(|problem| extent.corrupt(problem))?;
+        let known = self.columns.iter().map(|(key, column)| ColumnEntry {
+            key: *key,
+            base: column.base(),
+            place: column.extent().place(),
+        });
+        if known.eq(found.iter().copied()) {
+            return Ok(arrays);
+        }
+        Err(extent.corrupt(format!("the columns that are known expected, found {found:?}")))
+    }
+
+    /// A copy in the heap of a body of edges, with those columns that `wanted` holds for.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn to_edge_body(&self, wanted: impl Fn(KeyId) -> bool) -> CheckpointResult<EdgeBody> {
+        Ok(EdgeBody::of_lists(self.edges()?, self.decoded(wanted)?))
+    }
+
+    /// The same of a body of vertices, with all columns.
+    ///
+    /// # Errors
+    /// As [`StoredBody::value`].
+    pub fn to_vertex_body(&self) -> CheckpointResult<VertexBody> {
+        let mut live = Box::new([0; 64]);
+        live.copy_from_slice(self.vertices()?.live());
+        Ok(VertexBody::new(live, self.decoded(|_| true)?))
+    }
+
+    fn decoded(&self, wanted: impl Fn(KeyId) -> bool) -> CheckpointResult<Vec<(KeyId, Arc<PackedColumn>)>> {
+        let columns = self.columns.iter().filter(|column| wanted(column.0));
+        columns.map(|(key, column)| Ok((*key, column.decode()?))).collect()
+    }
+
+    /// Bytes of its payload, and of its columns.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        let body = self.extent.as_ref().map_or(0, |extent| extent.place().payload_bytes);
+        (body, self.columns.iter().map(|(_, column)| column.bytes()).sum())
+    }
+}

@@ -1,0 +1,136 @@
+//! Check of array files: compares every checksum that the manifest names, and decodes every body, column and run.
+
+use crate::extents::array_file::file_name;
+use crate::extents::header::{ExtentHeader, ExtentPlace};
+use crate::extents::reader::{ReadExtent, ReadFiles};
+use crate::files::batch::item_bytes;
+use crate::files::run_form::{check_records, decode_run};
+use crate::files::section::{NamedBatch, NamedSegment, Section};
+use crate::files::segment_id::SegmentId;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::KeyId;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::{CheckProgress, Report, tell};
+use evergraph_storage::io::directory::Directory;
+
+/// Whether payloads of a body, which is to have so many items, and its columns are sound, and fit together and to the segment.
+pub type CheckBody =
+    fn((SegmentId, u64), &[u8], &[(KeyId, Timestamp, ExtentPlace, &[u8])]) -> std::result::Result<(), String>;
+
+/// Checks what `manifest` names. Every extent is read, one at a time.
+///
+/// # Errors
+/// `cancelled`, and what the system says. Damage is a finding.
+pub fn check_array_files(
+    directory: &dyn Directory,
+    manifest: &Manifest,
+    check_body: CheckBody,
+    report: &mut Report,
+    progress: &mut CheckProgress<'_>,
+) -> Result<()> {
+    let section = match Section::of(directory, manifest) {
+        Ok(section) => section,
+        Err(error) => return report.take_in(error),
+    };
+    let mut check =
+        FileCheck { directory, files: ReadFiles::default(), through: manifest.covered_through, check_body };
+    let mut batches = Vec::with_capacity(section.batches.len());
+    let headers: Vec<_> = section.extents().take(section.batches.len()).collect();
+    for (at, (place, header)) in headers.into_iter().enumerate() {
+        tell(progress, "batches of runs", at as u64, section.batches.len() as u64)?;
+        batches.push(check.read(place, header, report)?);
+    }
+    let count = section.segments.len() as u64;
+    for (at, segment) in section.segments.iter().enumerate() {
+        tell(progress, "segments", at as u64, count)?;
+        check.body(segment, report)?;
+        check.runs(segment, &section.batches, &batches, report)?;
+    }
+    Ok(())
+}
+
+struct FileCheck<'a> {
+    directory: &'a dyn Directory,
+    files: ReadFiles,
+    through: Timestamp,
+    check_body: CheckBody,
+}
+
+impl FileCheck<'_> {
+    /// An extent; `None` if it is damaged, which is reported.
+    fn read(
+        &mut self,
+        place: ExtentPlace,
+        header: ExtentHeader,
+        report: &mut Report,
+    ) -> Result<Option<ReadExtent>> {
+        match self.files.read(self.directory, place, header) {
+            Ok(extent) => {
+                report.bytes_count += extent.whole().len() as u64;
+                Ok(Some(extent))
+            }
+            Err(error) => report.take_in(error).map(|()| None),
+        }
+    }
+
+    fn body(&mut self, segment: &NamedSegment, report: &mut Report) -> Result<()> {
+        let mut extents = Vec::new();
+        for (place, header) in segment.extents() {
+            match self.read(place, header, report)? {
+                Some(extent) => extents.push(extent),
+                None => {
+                    report.find(segment.id.to_string(), "can't be read: an extent of it is damaged");
+                    return Ok(());
+                }
+            }
+        }
+        let Some((body, columns)) = extents.split_first() else { return Ok(()) };
+        let named = segment.columns.iter().zip(columns);
+        let columns: Vec<_> =
+            named.map(|(named, column)| (named.key, named.base, named.place, column.payload())).collect();
+        report.bodies_count += 1;
+        if let Err(problem) = (self.check_body)((segment.id, segment.items), body.payload(), &columns) {
+            let place = segment.body.expect("it has an extent");
+            report.take_in(self.corrupt(place, 0, format!("{}: {problem}", segment.id)))?;
+        }
+        Ok(())
+    }
+
+    fn runs(
+        &self,
+        segment: &NamedSegment,
+        named: &[NamedBatch],
+        batches: &[Option<ReadExtent>],
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut after = segment.base;
+        for run in &segment.runs {
+            let Some(extent) = &batches[run.batch] else {
+                report.find(segment.id.to_string(), "records can't be read: their batch is damaged");
+                return Ok(());
+            };
+            let batch = &named[run.batch];
+            let decoded = item_bytes(extent.whole(), batch.base, segment.id, run.range).and_then(|bytes| {
+                let wrong = |problem: String| (run.range.offset, format!("{}: {problem}", segment.id));
+                let records = decode_run(bytes).map_err(|error| wrong(error.expected))?;
+                check_records(segment.id, (after, self.through), &records).map_err(wrong)?;
+                Ok(records)
+            });
+            match decoded {
+                Ok(records) => {
+                    let newest = records.iter().map(|record| record.stamp.timestamp()).max();
+                    after = newest.unwrap_or(after);
+                }
+                Err((offset, problem)) => report.take_in(self.corrupt(batch.place, offset, problem))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn corrupt(&self, place: ExtentPlace, offset: u64, problem: String) -> CheckpointError {
+        let file = self.directory.path(&file_name(place.file));
+        CheckpointError::Corrupt { file, offset: place.offset + offset, problem }
+    }
+}

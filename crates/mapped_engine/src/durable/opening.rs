@@ -1,0 +1,167 @@
+//! Opening and closing: what was found in array files becomes a graph, with `live` made anew; what is still read when it is closed is
+//! left to those who read it.
+//!
+//! ```text
+//! open     `live` is made anew, then: a lock reader-<n> is held  --> nothing is overwritten and no file removed, until none is
+//!          names are known, the log is open: others may join
+//! close    this writer takes one, kept by whoever still has an extent: a frozen graph, or a snapshot
+//! ```
+//!
+//! Source: mapped-engine, section 5.
+
+use crate::body_store::extent_bytes::ExtentBytes;
+use crate::body_store::stored_body::StoredBody;
+use crate::body_store::stored_column::StoredColumn;
+use crate::checkpoint::ledger::LedgerEntry;
+use crate::checkpoint::open::{FoundFiles, FoundSegment, found_ledger, open_files};
+use crate::checkpoint::write::Checkpointer;
+use crate::claimed_slots::reader_file;
+use crate::engine::attach::AttachedSegment;
+use crate::engine::graph::MappedGraph;
+use crate::engine::mapped_engine::MappedEngine;
+use crate::engine::options::MappedOptions;
+use crate::extents::table::{ExtentOptions, Extents, Reuse};
+use crate::files::segment_id::SegmentId;
+use crate::live::Live;
+use crate::live_file::LiveFile;
+use crate::live_head::{LiveHead, SLOTS, SLOTS_PER_PROCESS};
+use crate::words::SharedWords;
+use evergraph_storage::checkpoint::error::{CheckpointError, CheckpointResult};
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::IoError;
+use evergraph_storage::timeline::clock::Timeline;
+use std::sync::Arc;
+
+/// A database that was opened.
+#[derive(Debug)]
+pub struct OpenedDatabase {
+    /// The engine, with every commit through C.
+    pub engine: MappedEngine,
+    /// Bytes that were read of its files.
+    pub bytes_count: u64,
+}
+
+/// Opens the database of `directory`, whose manifest this is; its lock is held. The log is read later.
+///
+/// Cost: a look at each segment, and the runs; no body is read.
+///
+/// # Errors
+/// As [`open_files`]; `limit` if runs don't fit into `live`.
+pub fn open_database(
+    directory: &Arc<dyn Directory>,
+    manifest: &Manifest,
+    timeline: &Arc<Timeline>,
+    (options, extents): (MappedOptions, ExtentOptions),
+) -> CheckpointResult<OpenedDatabase> {
+    // In this order: a process that joined the `live` before has its lock by now, or learns that it is another one.
+    let live = new_live(directory, timeline, &options)?;
+    let FoundFiles { extents, segments, bytes_count } =
+        open_files(directory, manifest, extents, reuse(&**directory)?)?;
+    let extents = Arc::new(extents);
+    let graph = MappedGraph::new(
+        Arc::clone(timeline),
+        Arc::clone(directory),
+        Arc::clone(&live),
+        Arc::clone(&extents),
+        options,
+    );
+    for group in &manifest.groups {
+        graph.open_group(group.id, group.label);
+    }
+    let mut entries = Vec::with_capacity(segments.len());
+    let mut segments = segments.into_iter().peekable();
+    while let Some(own) = segments.next() {
+        let (own, entry) = attached(own);
+        entries.push(entry);
+        let mut hubs = Vec::new();
+        while let Some(hub) = segments.next_if(|segment| segment.id.hub_row().is_some()) {
+            let (hub, entry) = attached(hub);
+            entries.push(entry);
+            hubs.push(hub);
+        }
+        let group =
+            graph.groups().get(own.id.group()).expect("the section was checked: its groups are there");
+        graph.attach(&Arc::clone(group), own, hubs).map_err(CheckpointError::Refused)?;
+    }
+    let ledger = found_ledger(manifest, entries);
+    let checkpointer = Checkpointer::new(Arc::clone(directory), extents, ledger);
+    Ok(OpenedDatabase { engine: MappedEngine::with_files(Arc::new(graph), checkpointer), bytes_count })
+}
+
+fn new_live(
+    directory: &Arc<dyn Directory>,
+    timeline: &Timeline,
+    options: &MappedOptions,
+) -> CheckpointResult<Arc<Live>> {
+    let sizes = options.region_sizes;
+    let head = LiveHead::of_opening(sizes, options.slots).map_err(CheckpointError::Refused)?;
+    let file = LiveFile::create(Arc::clone(directory)).map_err(CheckpointError::Refused)?;
+    let words = Arc::new(SharedWords::new(Arc::new(file), sizes));
+    let live = Live::create(words, head, timeline.published()).map_err(CheckpointError::Refused)?;
+    Ok(Arc::new(live))
+}
+
+type NamedEntry = (SegmentId, LedgerEntry<Arc<StoredBody>>);
+
+/// The body that lies in the extents of a segment, and what the manifest names of it.
+fn attached(mut found: FoundSegment) -> (AttachedSegment, NamedEntry) {
+    let columns = found.columns.drain(..).map(|(key, extent)| {
+        let base = extent.header().base;
+        (key, Arc::new(StoredColumn::new(ExtentBytes::Own(extent), base)))
+    });
+    let columns = columns.collect();
+    let body = found.body.take().map(|extent| Arc::new(StoredBody::found(ExtentBytes::Own(extent), columns)));
+    let attached = AttachedSegment {
+        id: found.id,
+        base: found.base,
+        body: body.clone().unwrap_or_else(|| Arc::new(StoredBody::empty())),
+        items: found.items as usize,
+        records: std::mem::take(&mut found.records),
+    };
+    (attached, found.into_entry(body))
+}
+
+/// Locks that there are.
+const CLAIMS: u32 = SLOTS / SLOTS_PER_PROCESS;
+
+/// Whether free bytes may be written: not while any reader's lock is held.
+///
+/// Cost: a look for each of 64 files.
+///
+/// # Errors
+/// What the system says.
+pub fn reuse(directory: &dyn Directory) -> CheckpointResult<Reuse> {
+    for claim in 0..CLAIMS {
+        match directory.lock_unchanged(&reader_file(claim)) {
+            Ok(_) => {}
+            Err(IoError::Locked { .. }) => return Ok(Reuse::Forbidden),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Reuse::Allowed)
+}
+
+/// Lets free bytes be written that an opening had to spare, if nobody reads them any more.
+///
+/// # Errors
+/// What the system says.
+pub fn allow_reuse(directory: &dyn Directory, extents: &Extents) -> CheckpointResult<()> {
+    if extents.is_reuse_forbidden() && reuse(directory)? == Reuse::Allowed {
+        extents.allow_reuse()?;
+    }
+    Ok(())
+}
+
+/// Leaves a lock to those who still read extents of a writer that is about to let the database go. The last ones are tried first:
+/// processes that read take the first.
+pub fn leave_lock(directory: &dyn Directory, extents: &Extents) {
+    for claim in (0..CLAIMS).rev() {
+        match directory.lock_exclusive(&reader_file(claim)) {
+            Ok(lock) => return extents.close(lock),
+            Err(IoError::Locked { .. }) => {}
+            // A disk that refuses an empty file: nobody is left to tell, and closing goes on.
+            Err(_) => return,
+        }
+    }
+}

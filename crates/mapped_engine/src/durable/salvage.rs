@@ -1,0 +1,345 @@
+//! Salvage: what of array files verifies, block by block, for a new database.
+//!
+//! ```text
+//! body     its arrays are there if all blocks that they lie in are; the manifest has what its table says
+//! column   whole or nothing: this property of the segment, named
+//! runs     one by one; up to the first that doesn't verify they become part of the body
+//! ```
+//!
+//! Files are read, not mapped: a disk that fails to read costs the block, not the process.
+
+use crate::body_store::column_table::take_table;
+use crate::durable::new_files::NewFiles;
+use crate::engine::mapped_engine::MappedEngine;
+use crate::extents::array_file::file_name;
+use crate::extents::header::{ExtentHeader, ExtentKind, ExtentPlace, HEADER_BYTES, extent_bytes};
+use crate::files::batch::item_bytes;
+use crate::files::run_form::{check_records, decode_run};
+use crate::files::section::{NamedSegment, Section};
+use crate::files::segment_id::SegmentId;
+use crate::view::layer::record_ref;
+use evergraph_bodies::body::Body;
+use evergraph_bodies::body_form::StableForm;
+use evergraph_bodies::body_ref::vertices::VertexBodyRef;
+use evergraph_bodies::edge_body::EdgeBody;
+use evergraph_bodies::edge_lists::EdgeLists;
+use evergraph_bodies::edge_subject::EdgeSubject;
+use evergraph_bodies::net::{Net, nets};
+use evergraph_bodies::salvage::finding::{BodyFinding, FoundBodies, LostColumn, Partial};
+use evergraph_bodies::salvage::run::SalvageFiles;
+use evergraph_bodies::vertex_body::VertexBody;
+use evergraph_graph::bytes::Reader;
+use evergraph_graph::error::Result;
+use evergraph_graph::id::{Direction, GROUP_SIZE, GroupId, KeyId};
+use evergraph_graph::packed_column::column::PackedColumn;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_storage::checkpoint::column_form::take_column;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::CheckProgress;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::write_unit::WriteUnit;
+use evergraph_storage::record::Record;
+use evergraph_storage::salvage::loss::{Damage, Loss, LossKind, ids};
+use evergraph_storage::salvage::new_database::SalvageTarget;
+use evergraph_storage::salvage::salvaged::Salvaged;
+use evergraph_storage::salvage::source::SalvageSource;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use zerocopy::IntoBytes;
+
+/// Writes what verifies of `source` to `target`. `progress` may ask to stop.
+///
+/// Cost: as [`evergraph_bodies::salvage::run::salvage`]; each extent is read once for each time that its segment is asked for.
+///
+/// # Errors
+/// As [`evergraph_bodies::salvage::run::salvage`].
+pub fn salvage(
+    mut source: SalvageSource<'_>,
+    target: &SalvageTarget<'_>,
+    progress: &mut CheckProgress<'_>,
+) -> Result<Salvaged> {
+    let section = match Section::of(source.directory, &source.manifest) {
+        Ok(section) => section,
+        Err(error) => {
+            let section = Section::empty(WriteUnit::PAGE);
+            let empty = Manifest::empty(MappedEngine::NAME, section.encode());
+            source.forget_manifest(empty, error)?;
+            section
+        }
+    };
+    let newest_base = section.segments.iter().map(|segment| segment.base).max().unwrap_or(Timestamp::ZERO);
+    let bodies = DamagedSegments::new(source.directory, section, source.manifest.covered_through);
+    source.losses.extend(bodies.lost_runs());
+    let files = SalvageFiles {
+        bodies: &bodies,
+        newest_base: newest_base.max(source.manifest.covered_through),
+        sink: &mut |directory, at| NewFiles::new(directory, at),
+        finish: &mut NewFiles::finish,
+    };
+    evergraph_bodies::salvage::run::salvage(source, target, files, progress)
+}
+
+/// The segments of a database that may be damaged.
+struct DamagedSegments<'a> {
+    directory: &'a dyn Directory,
+    section: Section,
+    /// C.
+    through: Timestamp,
+}
+
+/// An extent as it is read.
+struct DamagedExtent {
+    /// Whole words, so that arrays in it are aligned.
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl DamagedExtent {
+    fn bytes(&self) -> &[u8] {
+        &self.words.as_bytes()[..self.length]
+    }
+
+    fn payload(&self, place: ExtentPlace) -> &[u8] {
+        &self.bytes()[HEADER_BYTES..][..place.payload_bytes as usize]
+    }
+}
+
+/// The records of a segment's runs, and what is wrong with the first run that doesn't verify.
+struct FoundRecords {
+    records: Vec<Record>,
+    /// They are all that there are up to here.
+    through: Timestamp,
+    damage: Option<Damage>,
+}
+
+impl<'a> DamagedSegments<'a> {
+    fn new(directory: &'a dyn Directory, section: Section, through: Timestamp) -> Self {
+        Self { directory, section, through }
+    }
+
+    fn segment(&self, id: SegmentId) -> Option<&NamedSegment> {
+        let at = self.section.segments.binary_search_by_key(&id, |segment| segment.id).ok()?;
+        Some(&self.section.segments[at])
+    }
+
+    fn damage(&self, place: ExtentPlace, problem: &str) -> Damage {
+        let file = self.directory.path(&file_name(place.file));
+        let length = extent_bytes(place.payload_bytes).unwrap_or(u64::MAX);
+        Damage { file, offset: place.offset, length, problem: problem.to_owned() }
+    }
+
+    /// Reads an extent, as much as there is of it; what can't be read is zero, and does not verify.
+    fn read(&self, place: ExtentPlace) -> std::result::Result<DamagedExtent, String> {
+        let name = file_name(place.file);
+        let file = self.directory.open(&name, OpenMode::Read).map_err(|error| error.to_string())?;
+        let there = file.len().map_err(|error| error.to_string())?.saturating_sub(place.offset);
+        let length = extent_bytes(place.payload_bytes).filter(|bytes| *bytes <= there);
+        let length = length.ok_or_else(|| "the file ends before".to_owned())? as usize;
+        let mut words = vec![0; length.div_ceil(8)];
+        let bytes = &mut words.as_mut_bytes()[..length];
+        if file.read_at(bytes, place.offset).is_err() {
+            for (at, piece) in bytes.chunks_mut(4096).enumerate() {
+                if file.read_at(piece, place.offset + (at * 4096) as u64).is_err() {
+                    piece.fill(0);
+                }
+            }
+        }
+        Ok(DamagedExtent { words, length })
+    }
+
+    /// What verifies of a segment: `body` makes its body of its arrays and columns, and applies records to it.
+    fn find<B>(&self, id: SegmentId, form: &BodyForm<B>) -> BodyFinding<B> {
+        let Some(segment) = self.segment(id) else { return BodyFinding::Nothing };
+        let found = self.records(segment);
+        let apply = |body: B| {
+            let nets: Vec<Net> = nets(found.records.iter().map(record_ref)).collect();
+            if nets.is_empty() { body } else { (form.merged)(&body, &nets) }
+        };
+        let Some(place) = segment.body else {
+            let damage = found.damage.clone().unwrap_or_else(|| Damage {
+                file: self.directory.path(evergraph_storage::checkpoint::manifest::FILE_NAME),
+                offset: 0,
+                length: 0,
+                problem: String::new(),
+            });
+            let partial = Partial { body: apply((form.empty)()), lost: Vec::new() };
+            return BodyFinding::Some(partial, found.through, damage);
+        };
+        let read = || {
+            let extent = self.read(place)?;
+            let header = ExtentHeader { kind: ExtentKind::Body, segment: id.number(), base: segment.base };
+            let sound = header.sound_blocks(place, extent.bytes());
+            let payload = extent.payload(place);
+            let length = (form.arrays_bytes)(payload)?;
+            if !sound.iter().any(|range| range.start == 0 && range.end >= length) {
+                return Err("the blocks of its arrays don't have their checksums".to_owned());
+            }
+            let (mut columns, mut lost) = (Vec::new(), Vec::new());
+            for named in &segment.columns {
+                match self.column(id, named.base, named.place) {
+                    Some(column) => columns.push((named.key, Arc::new(column))),
+                    None => lost.push(LostColumn {
+                        key: Some(named.key),
+                        range: named.place.offset..named.place.offset + named.place.payload_bytes,
+                    }),
+                }
+            }
+            // Its table repeats what the manifest says; where it verifies it has to.
+            if sound.iter().any(|range| range.end as u64 == place.payload_bytes && range.start <= length) {
+                take_table(payload)?;
+            }
+            let body = (form.body)(&payload[..length], columns)?;
+            Ok(Partial { body, lost })
+        };
+        match read() {
+            Ok(Partial { body, lost }) => {
+                let partial = Partial { body: apply(body), lost };
+                BodyFinding::Some(partial, found.through, self.damage(place, ""))
+            }
+            Err(problem) => BodyFinding::Lost(self.damage(place, &problem)),
+        }
+    }
+
+    fn column(&self, id: SegmentId, base: Timestamp, place: ExtentPlace) -> Option<PackedColumn> {
+        let extent = self.read(place).ok()?;
+        let header = ExtentHeader { kind: ExtentKind::Column, segment: id.number(), base };
+        let sound = header.sound_blocks(place, extent.bytes());
+        if !sound.iter().any(|range| range.len() as u64 == place.payload_bytes) {
+            return None;
+        }
+        let mut reader = Reader::new(extent.payload(place));
+        let column = take_column(&mut reader, |_| true).ok()?;
+        reader.is_empty().then_some(column)
+    }
+
+    /// Reads the runs of a segment, until one does not verify.
+    fn records(&self, segment: &NamedSegment) -> FoundRecords {
+        let mut found = FoundRecords { records: Vec::new(), through: segment.base, damage: None };
+        for run in &segment.runs {
+            let batch = self.section.batches[run.batch];
+            let read = || {
+                let extent = self.read(batch.place)?;
+                let bytes = item_bytes(extent.bytes(), batch.base, segment.id, run.range);
+                let shared =
+                    decode_run(bytes.map_err(|(_, problem)| problem)?).map_err(|error| error.to_string())?;
+                check_records(segment.id, (found.through, self.through), &shared)?;
+                let newest = shared.iter().map(|record| record.stamp.timestamp()).max();
+                let records = shared
+                    .iter()
+                    .map(|record| record.decoded())
+                    .collect::<std::result::Result<Vec<_>, _>>()?;
+                Ok::<_, String>((records, newest.unwrap_or(found.through)))
+            };
+            match read() {
+                Ok((records, newest)) => {
+                    found.records.extend(records);
+                    found.through = newest;
+                }
+                Err(problem) => {
+                    found.damage = Some(self.damage(batch.place, &problem));
+                    break;
+                }
+            }
+        }
+        if found.damage.is_none() {
+            found.through = found.through.max(self.through);
+        }
+        found.records.sort_by_key(|record| (record.key, record.stamp));
+        found
+    }
+
+    /// The records that no file has any more: of commits that the log may not have, either.
+    fn lost_runs(&self) -> Vec<Loss> {
+        let lost = self.section.segments.iter().filter_map(|segment| {
+            let FoundRecords { through, damage, .. } = self.records(segment);
+            let damage = damage?;
+            let (id, first) = (segment.id, through.next());
+            let problem = format!(
+                "{}: records of {id} from commit {first} to {} can't be read; what the log has of them is saved",
+                damage.problem, self.through
+            );
+            let kind = match id.type_and_side() {
+                None => LossKind::Vertices,
+                Some(_) => LossKind::Edges,
+            };
+            let mut loss = Loss::new(kind, problem).at(&damage);
+            loss.vertices = Some(ids(id.group(), GROUP_SIZE as u16));
+            loss.side = id.type_and_side().map(|(_, side)| side);
+            loss.commits = Some((first, Some(self.through)));
+            Some(loss)
+        });
+        lost.collect()
+    }
+}
+
+type Columns = Vec<(KeyId, Arc<PackedColumn>)>;
+
+/// How a body is made of what verifies.
+struct BodyForm<B> {
+    /// How many bytes of a payload are arrays.
+    arrays_bytes: fn(&[u8]) -> std::result::Result<usize, String>,
+    body: fn(&[u8], Columns) -> std::result::Result<B, String>,
+    empty: fn() -> B,
+    merged: fn(&B, &[Net]) -> B,
+}
+
+const VERTICES: BodyForm<VertexBody> = BodyForm {
+    arrays_bytes: |payload| {
+        let bytes = 8 + GROUP_SIZE as usize / 8;
+        if payload.len() < bytes { Err("a body of vertices expected".to_owned()) } else { Ok(bytes) }
+    },
+    body: |arrays, columns| {
+        let mut live = Box::new([0; GROUP_SIZE as usize / 64]);
+        live.copy_from_slice(VertexBodyRef::parse(arrays)?.live());
+        let body = VertexBody::new(live, columns);
+        body.check().map(|()| body)
+    },
+    empty: VertexBody::empty,
+    merged: |body, nets| body.merged(nets),
+};
+
+const EDGES: BodyForm<EdgeBody> = BodyForm {
+    arrays_bytes: EdgeLists::payload_bytes,
+    body: |arrays, columns| {
+        let lists = EdgeLists::parse(arrays)?;
+        lists.check()?;
+        let body = EdgeBody::of_lists(lists, columns);
+        body.check().map(|()| body)
+    },
+    empty: EdgeBody::empty,
+    merged: |body, nets| body.merged(nets),
+};
+
+fn edges_id(group: GroupId, subject: EdgeSubject) -> SegmentId {
+    SegmentId::edges(group, subject.edge_type(), subject.side())
+}
+
+impl FoundBodies for DamagedSegments<'_> {
+    fn vertices(&self, group: GroupId) -> BodyFinding<VertexBody> {
+        self.find(SegmentId::vertices(group), &VERTICES)
+    }
+
+    fn edges(&self, group: GroupId, subject: EdgeSubject, hub: Option<u16>) -> BodyFinding<EdgeBody> {
+        let id = edges_id(group, subject);
+        let mut found = self.find(hub.map_or(id, |row| id.hub(row)), &EDGES);
+        if let BodyFinding::Some(partial, ..) = &mut found
+            && subject.side() == Direction::In
+        {
+            partial.lost.clear();
+        }
+        found
+    }
+
+    fn groups(&self, subject: EdgeSubject) -> BTreeSet<GroupId> {
+        let wanted = Some((subject.edge_type(), subject.side()));
+        let of_subject = self.section.segments.iter().filter(|segment| segment.id.type_and_side() == wanted);
+        of_subject.map(|segment| segment.id.group()).collect()
+    }
+
+    fn hubs(&self, group: GroupId, subject: EdgeSubject) -> Vec<u16> {
+        let id = edges_id(group, subject);
+        let from = self.section.segments.partition_point(|segment| segment.id <= id);
+        let own = self.section.segments[from..].iter().take_while(|segment| segment.id.of_group() == id);
+        own.filter_map(|segment| segment.id.hub_row()).collect()
+    }
+}

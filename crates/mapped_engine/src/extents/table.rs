@@ -1,0 +1,344 @@
+//! Table: all array files; where extents are written, found again and given back.
+//!
+//! ```text
+//! write    free bytes of any file, else a new file --> claim --> write_at --> StoredExtent
+//! sync     every file that was written
+//! open     what a manifest names is taken, the rest is free; a file without a named extent goes
+//! ```
+//!
+//! After a crash there may be readers in other processes, of a writer that is gone: they may need what no manifest names. With
+//! [`Reuse::Forbidden`] nothing that was there is written or removed, until [`Extents::allow_reuse`].
+//!
+//! Source: mapped-engine, sections 3, 5 and 6.
+
+use crate::extents::array_file::{ArrayFile, file_name, file_number};
+use crate::extents::header::{ExtentHeader, ExtentPlace, extent_bytes};
+use crate::extents::stored_extent::{StoredExtent, TakenSpace};
+use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::io::directory::{Directory, LockGuard};
+use evergraph_storage::io::write_unit::WriteUnit;
+use evergraph_storage::planted::{Bug, planted};
+use evergraph_storage::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+/// Sizes of array files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExtentOptions {
+    /// Size of the first file, in bytes; each next one has twice as much. 1 MiB.
+    pub first_file_bytes: u64,
+    /// Size that files grow to, in bytes, but for a longer extent, which has a file of its own. 1 GiB.
+    pub file_bytes_max: u64,
+}
+
+impl Default for ExtentOptions {
+    fn default() -> Self {
+        Self { first_file_bytes: 1 << 20, file_bytes_max: 1 << 30 }
+    }
+}
+
+/// Whether bytes that no manifest names may be written and files removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reuse {
+    /// Nobody needs them.
+    Allowed,
+    /// Readers in other processes may.
+    Forbidden,
+}
+
+/// What there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ExtentStatistics {
+    /// Array files.
+    pub files_count: u64,
+    /// Their bytes.
+    pub file_bytes: u64,
+    /// Bytes of them in which no extent lies.
+    pub free_bytes: u64,
+}
+
+/// The array files of a database.
+///
+/// # Concurrency
+/// Any thread writes, reads and gives back. `files` is locked before a file's space; who makes a file holds it meanwhile, so
+/// that others use that file instead of making more. Readers take none.
+#[derive(Debug)]
+pub struct Extents {
+    directory: Arc<dyn Directory>,
+    options: ExtentOptions,
+    files: Mutex<Files>,
+    /// Of all files: see [`Extents::close`].
+    in_use: Arc<OnceLock<LockGuard>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    by_number: BTreeMap<u64, Arc<ArrayFile>>,
+    next_number: u64,
+    next_bytes: u64,
+    /// Files that nothing names and readers may need.
+    left: Vec<u64>,
+    /// Whether what was there when this was opened may be written and removed.
+    reuse: Reuse,
+}
+
+impl Extents {
+    /// Opens the files of `directory` with the extents that a manifest names, which are given in the same order. Their bytes are
+    /// not read. The manifest is the one that a power cut leaves: its name was synced, or what another one names could be
+    /// written again.
+    ///
+    /// Cost: a mapping a file, and logarithmic in the number of extents for each.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Corrupt`] if a file is missing or cut short, or two of the extents have a byte in common; and what
+    /// the system says.
+    pub fn open(
+        directory: Arc<dyn Directory>,
+        options: ExtentOptions,
+        named: impl IntoIterator<Item = (ExtentPlace, ExtentHeader)>,
+        reuse: Reuse,
+    ) -> Result<(Self, Vec<StoredExtent>), CheckpointError> {
+        let numbers: Vec<u64> = directory.list()?.iter().filter_map(|name| file_number(name)).collect();
+        let files = Files {
+            by_number: BTreeMap::new(),
+            next_number: numbers.iter().max().map_or(1, |newest| newest + 1),
+            next_bytes: options.first_file_bytes,
+            left: Vec::new(),
+            reuse,
+        };
+        let extents = Self { directory, options, files: Mutex::new(files), in_use: Arc::default() };
+        let mut found = Vec::new();
+        {
+            let mut files = extents.files.lock();
+            for (place, header) in named {
+                let file = match files.by_number.get(&place.file) {
+                    Some(file) => Arc::clone(file),
+                    None if numbers.contains(&place.file) => {
+                        let mut file =
+                            ArrayFile::open(&*extents.directory, place.file, reuse == Reuse::Allowed)?;
+                        file.in_use = Arc::clone(&extents.in_use);
+                        files.next_bytes = files.next_bytes.max(extents.grown(file.mapping().length()));
+                        let file = Arc::new(file);
+                        files.by_number.insert(place.file, Arc::clone(&file));
+                        file
+                    }
+                    None => {
+                        let problem = "an extent of the manifest lies in it, and it is missing".to_owned();
+                        let file = extents.directory.path(&file_name(place.file));
+                        return Err(CheckpointError::Corrupt { file, offset: place.offset, problem });
+                    }
+                };
+                found.push(extents.found(&file, place, header)?);
+            }
+            let unnamed =
+                numbers.into_iter().filter(|number| !files.by_number.contains_key(number)).collect();
+            files.left = unnamed;
+            if reuse == Reuse::Allowed {
+                extents.remove_left(&mut files)?;
+            }
+        }
+        Ok((extents, found))
+    }
+
+    /// An extent that the manifest names.
+    fn found(
+        &self,
+        file: &Arc<ArrayFile>,
+        place: ExtentPlace,
+        header: ExtentHeader,
+    ) -> Result<StoredExtent, CheckpointError> {
+        let corrupt = |problem: &str| CheckpointError::Corrupt {
+            file: file.file().path().to_owned(),
+            offset: place.offset,
+            problem: problem.to_owned(),
+        };
+        let end = self
+            .occupied(place.payload_bytes)
+            .and_then(|bytes| place.offset.checked_add(bytes))
+            .filter(|end| *end <= file.mapping().length())
+            .ok_or_else(|| corrupt("an extent of the manifest lies here, beyond the end of the file"))?;
+        let range = place.offset..end;
+        if !range.start.is_multiple_of(self.directory.write_unit().bytes()) {
+            return Err(corrupt("an extent of the manifest lies here, at no multiple of the write unit"));
+        }
+        if !file.space().take_range(&range) {
+            return Err(corrupt("two extents of the manifest have bytes in common here"));
+        }
+        let space = TakenSpace { file: Arc::clone(file), range: range.clone(), is_lost: false };
+        let bytes = file.mapping().claim(range)?.read();
+        Ok(StoredExtent::new(header, place, 0, bytes, space))
+    }
+
+    /// What extents lie at multiples of.
+    #[must_use]
+    pub fn unit(&self) -> WriteUnit {
+        self.directory.write_unit()
+    }
+
+    /// The number that no array file had yet, nor one before it.
+    #[must_use]
+    pub fn next_number(&self) -> u64 {
+        self.files.lock().next_number
+    }
+
+    /// Gives new files numbers from `number` on at least.
+    pub fn number_from(&self, number: u64) {
+        let mut files = self.files.lock();
+        files.next_number = files.next_number.max(number);
+    }
+
+    /// All of an extent, and zeros to the unit.
+    fn occupied(&self, payload_bytes: u64) -> Option<u64> {
+        extent_bytes(payload_bytes)?.checked_next_multiple_of(self.directory.write_unit().bytes())
+    }
+
+    /// The size of the file after one of this size.
+    fn grown(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(2).min(self.options.file_bytes_max)
+    }
+
+    /// Writes an extent; it can be read at once, and is durable after [`Extents::sync`].
+    ///
+    /// Cost: a copy of the payload, and one write; sometimes a new file.
+    ///
+    /// # Errors
+    /// `StorageFull` if there is no room for a file, and what the system says. After a failed write its bytes are not used
+    /// before the next opening.
+    pub fn write(&self, header: ExtentHeader, payload: &[u8]) -> Result<StoredExtent, CheckpointError> {
+        let occupied =
+            self.occupied(payload.len() as u64).expect("a payload in memory is no longer than memory");
+        let mut space = self.take(occupied)?;
+        let range = space.range.clone();
+        let place = ExtentPlace {
+            file: space.file.number(),
+            offset: range.start,
+            payload_bytes: payload.len() as u64,
+        };
+        let mut bytes = header.encode(place, payload);
+        bytes.resize(occupied as usize, 0);
+        let claim = space.file.mapping().claim(range.clone())?;
+        match space.file.write(&bytes, &range) {
+            Ok(write) => {
+                if planted(Bug::ExtentFreedWhileHeld) {
+                    space.file.space().give_back(range);
+                    space.is_lost = true;
+                }
+                Ok(StoredExtent::new(header, place, write, claim.read(), space))
+            }
+            Err(error) => {
+                space.is_lost = !planted(Bug::LostExtentReused);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes free bytes, of the oldest file that has so many in one piece, else of a new one.
+    fn take(&self, bytes: u64) -> Result<TakenSpace, CheckpointError> {
+        let taken = |file: &Arc<ArrayFile>, offset| TakenSpace {
+            file: Arc::clone(file),
+            range: offset..offset + bytes,
+            is_lost: false,
+        };
+        let mut files = self.files.lock();
+        for file in files.by_number.values().filter(|file| file.is_writable()) {
+            if let Some(offset) = file.space().take(bytes) {
+                return Ok(taken(file, offset));
+            }
+        }
+        let number = files.next_number;
+        let unit = self.directory.write_unit();
+        let file_bytes = unit.round_up(files.next_bytes.max(bytes));
+        files.next_number += 1;
+        let mut file = ArrayFile::create(&*self.directory, number, file_bytes)?;
+        file.in_use = Arc::clone(&self.in_use);
+        let file = Arc::new(file);
+        files.next_bytes = self.grown(files.next_bytes);
+        files.by_number.insert(number, Arc::clone(&file));
+        let offset = file.space().take(bytes).expect("the file was made for it");
+        Ok(taken(&file, offset))
+    }
+
+    /// Makes all extents durable whose writing ended before; a manifest may name them then.
+    ///
+    /// Cost: a sync of each file that was written.
+    ///
+    /// # Errors
+    /// The first that failed, of the files; the others are synced. Extents that were not durable in that file never are: see
+    /// [`StoredExtent::is_durable`].
+    pub fn sync(&self) -> Result<(), CheckpointError> {
+        let files: Vec<_> = self.files.lock().by_number.values().cloned().collect();
+        files.iter().map(|file| file.sync()).fold(Ok(()), Result::and)
+    }
+
+    /// Nobody needs what no [`StoredExtent`] stands for: what was there when this was opened may be written and removed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn allow_reuse(&self) -> Result<(), CheckpointError> {
+        let mut files = self.files.lock();
+        files.reuse = Reuse::Allowed;
+        files.by_number.values().for_each(|file| file.allow_reuse());
+        self.remove_left(&mut files)
+    }
+
+    /// Whether readers of an earlier writer may need what was there when this was opened, or files of it are left.
+    #[must_use]
+    pub fn is_reuse_forbidden(&self) -> bool {
+        let files = self.files.lock();
+        files.reuse == Reuse::Forbidden || !files.left.is_empty()
+    }
+
+    /// This writer is about to let the database go. Whoever has an extent of it keeps `lock` from here on: the next writer finds
+    /// it held, and opens with [`Reuse::Forbidden`].
+    pub fn close(&self, lock: LockGuard) {
+        // Closed twice: the first lock serves as well.
+        drop(self.in_use.set(lock));
+    }
+
+    fn remove_left(&self, files: &mut Files) -> Result<(), CheckpointError> {
+        while let Some(number) = files.left.last() {
+            self.directory.remove(&file_name(*number))?;
+            files.left.pop();
+        }
+        Ok(())
+    }
+
+    /// Removes files without extents, but for the newest; the number of them. Nothing that may be durable names one then,
+    /// since it would hold an extent of it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove_empty_files(&self) -> Result<u64, CheckpointError> {
+        let mut files = self.files.lock();
+        let newest = files.by_number.keys().next_back().copied();
+        let unit = self.directory.write_unit().bytes();
+        let is_empty = |file: &ArrayFile| {
+            let length = file.mapping().length();
+            file.is_writable() && file.space().free_bytes() == length - length % unit
+        };
+        let empty: Vec<u64> = files
+            .by_number
+            .values()
+            .filter(|file| Some(file.number()) != newest && is_empty(file))
+            .map(|file| file.number())
+            .collect();
+        for number in &empty {
+            self.directory.remove(&file_name(*number))?;
+            files.by_number.remove(number);
+        }
+        Ok(empty.len() as u64)
+    }
+
+    /// What there is. Cost: a look at each file.
+    #[must_use]
+    pub fn statistics(&self) -> ExtentStatistics {
+        let files = self.files.lock();
+        let mut statistics = ExtentStatistics::default();
+        for file in files.by_number.values() {
+            statistics.files_count += 1;
+            statistics.file_bytes += file.mapping().length();
+            statistics.free_bytes += file.space().free_bytes();
+        }
+        statistics
+    }
+}

@@ -1,0 +1,124 @@
+//! Live head: the first line of `live`, by which a process knows whether, and how, it can read the rest.
+//!
+//! ```text
+//! WORD      HOLDS
+//!    0      "evg live"
+//!    1      format: 1
+//!    2, 3   id of the opening: random, another one whenever a process opens the database
+//!    4      pid of the process that writes
+//!    5      state, which changes: live.rs
+//!    6      regions of the file: log2 of the words of the first:32 | of the largest:32
+//!    7      slots
+//! ```
+
+use crate::words::{LINE_WORDS, LineNumber, RegionSizes};
+use evergraph_graph::error::{Error, ErrorKind, Result};
+use evergraph_storage::io::random::{Random as _, SplitMix64};
+use std::path::Path;
+
+/// "evg live", little-endian.
+const MAGIC: u64 = u64::from_le_bytes(*b"evg live");
+/// The form that this page describes.
+const FORMAT: u64 = 1;
+
+/// The line of the first slots: byte 4,096.
+pub(crate) const SLOTS_LINE: u32 = 64;
+/// Words of the directory of groups.
+pub const GROUP_PAGES: usize = 1024;
+/// Slots of a database, unless a test wants fewer.
+pub const SLOTS: u32 = 1024;
+/// Slots that one process has: those of its file `reader-<n>`.
+pub const SLOTS_PER_PROCESS: u32 = 16;
+
+/// What line 0 says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LiveHead {
+    /// The opening of the database that it belongs to.
+    pub opening: u128,
+    /// The process that writes the database.
+    pub process: u32,
+    /// How large the regions of the file are.
+    pub sizes: RegionSizes,
+    /// How many slots there are.
+    pub slots: u32,
+}
+
+impl LiveHead {
+    /// Of an opening of a database by this process.
+    ///
+    /// # Errors
+    /// What the system says when it is asked for random bytes.
+    pub fn of_opening(sizes: RegionSizes, slots: u32) -> Result<Self> {
+        let failed = |source| Error::new(ErrorKind::Io, "ask the system for random bytes").because(source);
+        let mut random = SplitMix64::from_system().map_err(failed)?;
+        let opening = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+        Ok(Self { opening, process: std::process::id(), sizes, slots })
+    }
+
+    /// Reads line 0 of the file at `path`, the state apart: who joins needs the sizes before anything can be mapped.
+    ///
+    /// # Errors
+    /// `corrupt` if it isn't a `live` file, or contradicts itself; `invalid` if its format is another one.
+    pub fn decode(words: [u64; LINE_WORDS], path: &Path) -> Result<Self> {
+        let path = path.display();
+        let corrupt = |what: String| Err(Error::new(ErrorKind::Corrupt, format!("{path}: {what}")));
+        if words[0] != MAGIC {
+            let found = words[0];
+            return corrupt(format!(
+                "no file that processes share: begins with {found:#018x}, not {MAGIC:#018x}"
+            ));
+        }
+        if words[1] != FORMAT {
+            let found = words[1];
+            let text = format!(
+                "{path} has format {found}, this version of Evergraph reads {FORMAT}: read with the version that writes"
+            );
+            return Err(Error::invalid(text));
+        }
+        let opening = u128::from(words[2]) | u128::from(words[3]) << 64;
+        let Ok(process) = u32::try_from(words[4]) else {
+            return corrupt(format!("there is no process {}", words[4]));
+        };
+        let (first, largest) = (words[6] as u32, (words[6] >> 32) as u32);
+        let Ok(sizes) = RegionSizes::new(first, largest) else {
+            return corrupt(format!("there are no regions of 2^{first} to 2^{largest} words"));
+        };
+        let slots = u32::try_from(words[7])
+            .ok()
+            .filter(|slots| *slots > 0 && *slots <= SLOTS && slots.is_multiple_of(SLOTS_PER_PROCESS));
+        let Some(slots) = slots else {
+            return corrupt(format!("{} slots, 16 to {SLOTS} are possible", words[7]));
+        };
+        let head = Self { opening, process, sizes, slots };
+        if u64::from(head.first_block().0) * LINE_WORDS as u64 > 1 << first {
+            return corrupt(format!("{slots} slots do not fit into a region of 2^{first} words"));
+        }
+        Ok(head)
+    }
+
+    /// Line 0 with `state`.
+    pub(crate) fn encode(&self, state: u64) -> [u64; LINE_WORDS] {
+        let (first, largest) = self.sizes.exponents();
+        let (low, high) = (self.opening as u64, (self.opening >> 64) as u64);
+        let sizes = u64::from(first) | u64::from(largest) << 32;
+        [MAGIC, FORMAT, low, high, self.process.into(), state, sizes, self.slots.into()]
+    }
+
+    /// The line of the directory of groups.
+    #[must_use]
+    pub fn group_directory(&self) -> LineNumber {
+        LineNumber(SLOTS_LINE + self.slots / 2)
+    }
+
+    /// The first line that blocks may have.
+    #[must_use]
+    pub fn first_block(&self) -> LineNumber {
+        LineNumber(self.group_directory().0 + (GROUP_PAGES / LINE_WORDS) as u32)
+    }
+}
+
+/// The error of a reader of a `live` that is not the database's any more.
+pub(crate) fn made_anew(path: &Path) -> Error {
+    let text = format!("{}: another process opened the database meanwhile; try again", path.display());
+    Error::new(ErrorKind::Busy, text)
+}

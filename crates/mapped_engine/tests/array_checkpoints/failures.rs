@@ -1,0 +1,224 @@
+//! Failures that heal: a full disk, a failed sync, a cancelled checkpoint, a manifest whose renaming failed.
+
+use crate::crash::changes;
+use crate::naive::{Graph, NaiveDatabase, apply, read_manifest, segment_ids};
+use evergraph_mapped_engine::checkpoint::copy::PinnedExtents;
+use evergraph_mapped_engine::files::section::Section;
+use evergraph_storage::checkpoint::error::CheckpointError;
+use evergraph_storage::checkpoint::manifest::FILE_NAME;
+use evergraph_storage::durable_engine::PinnedFiles;
+use evergraph_storage::io::directory::Directory;
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::io::random::SplitMix64;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+struct Case {
+    memory: MemoryDirectory,
+    failing: FailingDirectory,
+    database: NaiveDatabase,
+    random: SplitMix64,
+    graph: Graph,
+}
+
+impl Case {
+    fn new(seed: u64) -> Self {
+        let memory = MemoryDirectory::new("db");
+        let failing = FailingDirectory::new(Arc::new(memory.clone()));
+        let database = NaiveDatabase::open(Arc::new(failing.clone())).unwrap();
+        Self { memory, failing, database, random: SplitMix64::new(seed), graph: Graph::new() }
+    }
+
+    fn commit(&mut self, count: usize) {
+        for _ in 0..count {
+            let changes = changes(&mut self.random);
+            self.database.commit(&changes).unwrap();
+            apply(&mut self.graph, &changes);
+        }
+    }
+
+    fn merge_all(&self) {
+        segment_ids().into_iter().for_each(|id| self.database.merge(id).unwrap());
+    }
+
+    /// What a power cut leaves is the graph.
+    #[track_caller]
+    fn check(&self) {
+        assert_eq!(self.database.graph().unwrap(), self.graph);
+        let found = NaiveDatabase::open(Arc::new(self.memory.power_cut())).unwrap();
+        assert_eq!(found.graph().unwrap(), self.graph);
+    }
+}
+
+#[test]
+fn a_failed_step_of_a_checkpoint_leaves_the_one_before_and_the_next_one_heals() {
+    let operations = [
+        Operation::Create,
+        Operation::Allocate,
+        Operation::Write,
+        Operation::Sync,
+        Operation::Rename,
+        Operation::SyncDirectory,
+    ];
+    for (seed, operation) in (0..).zip(operations) {
+        for prefix in ["array-", "manifest", ""] {
+            let mut case = Case::new(seed);
+            case.commit(20);
+            case.merge_all();
+            case.database.checkpoint().unwrap();
+            case.commit(60);
+            case.merge_all();
+            case.commit(20);
+            let kind =
+                if operation == Operation::Allocate { ErrorKind::StorageFull } else { ErrorKind::Other };
+            case.failing.plan(Fault::new(operation, prefix, kind));
+            let failed = case.database.checkpoint().is_err();
+            case.failing.heal();
+            if case.database.log.is_poisoned() {
+                // The log's own sync was hit: nothing goes on, and nothing is lost.
+                case.check();
+                continue;
+            }
+            case.check();
+            case.commit(5);
+            case.merge_all();
+            case.database.checkpoint().unwrap_or_else(|error| panic!("{operation} {prefix}: {error}"));
+            case.check();
+            assert!(failed || prefix.is_empty() || operation != Operation::Sync, "{operation} {prefix}");
+        }
+    }
+}
+
+#[test]
+fn bodies_that_a_failed_sync_lost_are_stored_again_elsewhere() {
+    let mut case = Case::new(7);
+    case.commit(60);
+    case.merge_all();
+    case.failing.plan(Fault::new(Operation::Sync, "array-", ErrorKind::Other));
+    assert!(matches!(case.database.checkpoint().unwrap_err(), CheckpointError::Io(_)));
+    case.database.checkpoint().unwrap();
+    let manifest = read_manifest(&case.memory).unwrap();
+    let section = Section::of(&case.memory, &manifest).unwrap();
+    // The first file's sync failed.
+    assert!(section.extents().count() > 5, "{section:?}");
+    assert!(section.extents().all(|(place, _)| place.file > 1), "{section:?}");
+    case.check();
+}
+
+#[test]
+fn a_checkpoint_can_be_cancelled_in_every_step() {
+    let mut case = Case::new(3);
+    case.commit(60);
+    case.database.checkpoint().unwrap();
+    case.commit(60);
+    let mut steps = 0;
+    loop {
+        let mut told = 0;
+        let made = case.database.checkpoint_with(&mut |_| {
+            told += 1;
+            if told > steps { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        case.check();
+        match made {
+            Ok(_) => break,
+            Err(error) => assert!(matches!(error, CheckpointError::Cancelled), "{error}"),
+        }
+        steps += 1;
+    }
+    assert!(steps >= 5, "{steps} steps");
+}
+
+#[test]
+fn a_checkpoint_that_a_load_overtook_begins_anew() {
+    let mut case = Case::new(4);
+    case.commit(30);
+    let mut beginnings = 0;
+    case.database
+        .checkpoint_with(&mut |progress| {
+            if progress.groups_done == 0 {
+                beginnings += 1;
+            }
+            if beginnings == 1 && progress.groups_done == 2 {
+                case.database.segments.timeline.latch().loads += 1;
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(beginnings, 2);
+    case.check();
+}
+
+#[test]
+fn after_a_renaming_that_failed_either_manifest_is_whole() {
+    for fault in [
+        Fault::new(Operation::Rename, FILE_NAME, ErrorKind::Other),
+        Fault::new(Operation::SyncDirectory, "", ErrorKind::Other),
+    ] {
+        for seed in 0..20 {
+            let mut case = Case::new(seed);
+            case.commit(60);
+            case.merge_all();
+            case.database.checkpoint().unwrap();
+            case.commit(60);
+            // All bodies are others than the manifest names.
+            case.merge_all();
+            // New array files sync the directory, too: they are there before.
+            case.failing.plan(fault.clone());
+            assert!(case.database.checkpoint().is_err());
+            case.failing.heal();
+            case.check();
+            // Merges take what is free: nothing that either manifest names.
+            for _ in 0..10 {
+                case.commit(10);
+                case.merge_all();
+                case.check();
+                let found =
+                    NaiveDatabase::open(Arc::new(crate::crash::crash(&case.memory, &mut case.random)))
+                        .unwrap();
+                assert_eq!(found.graph().unwrap(), case.graph);
+            }
+            case.database.checkpoint().unwrap();
+            case.check();
+        }
+    }
+}
+
+#[test]
+fn a_copy_is_the_manifests_state_whatever_is_written_meanwhile() {
+    let mut case = Case::new(5);
+    case.commit(100);
+    case.merge_all();
+    case.commit(10);
+    case.database.checkpoint().unwrap();
+    let (directory, checkpointer) =
+        (case.database.checkpointer.directory().clone(), &case.database.checkpointer);
+    let target = MemoryDirectory::new("copy");
+    let (manifest, pinned) = checkpointer.holding(|| {
+        // The log is copied by somebody else.
+        for name in directory.list().unwrap().iter().filter(|name| name.starts_with("log")) {
+            target.write_all_new(name, &directory.read_all(name, 1 << 20).unwrap()).unwrap();
+        }
+        let manifest = read_manifest(&*directory).unwrap();
+        let pinned = PinnedExtents::new(&directory, &manifest, checkpointer.named()).unwrap();
+        (manifest, pinned)
+    });
+    let graph = case.graph.clone();
+    // Everything is replaced, and its space taken.
+    for _ in 0..10 {
+        case.commit(20);
+        case.merge_all();
+        case.database.checkpoint().unwrap();
+    }
+    let mut told = 0;
+    let copied = pinned.copy(&target, &mut |bytes| {
+        told += bytes;
+        Ok(())
+    });
+    assert_eq!((copied.unwrap(), told), (pinned.bytes(), pinned.bytes()));
+    manifest.write(&target, || Ok(())).unwrap();
+    let found = NaiveDatabase::open(Arc::new(target.power_cut()));
+    assert_eq!(found.unwrap().graph().unwrap(), graph);
+}

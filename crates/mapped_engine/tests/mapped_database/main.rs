@@ -1,0 +1,15 @@
+//! The mapped engine as a database: the memory engine's histories and hubs, and what is this engine's own.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod golden;
+#[path = "../../../memory_engine/tests/checkpoint/histories.rs"]
+mod histories;
+#[path = "../../../memory_engine/tests/checkpoint/hubs.rs"]
+mod hubs;
+mod joining;
+mod own;
+mod stores;
+#[path = "../../../memory_engine/tests/checkpoint/support.rs"]
+mod support;
+mod tested;

@@ -1,0 +1,318 @@
+//! What only this engine promises of its files: a checkpoint costs what was committed, opening reads no body, damage is named
+//! when it is touched.
+
+use crate::support::{Database, LABEL};
+use evergraph_graph::catalogue::Catalogue;
+use evergraph_graph::error::ErrorKind as GraphErrorKind;
+use evergraph_graph::id::{EdgeId, GroupId, KeyId, LabelId, TypeId, VertexId};
+use evergraph_graph::mutation::Mutation;
+use evergraph_graph::properties::Properties;
+use evergraph_graph::schema_change::SchemaChange;
+use evergraph_graph::timestamp::Timestamp;
+use evergraph_graph::value::Value;
+use evergraph_mapped_engine::checkpoint::contract::{CheckpointSegments, MergeStep};
+use evergraph_mapped_engine::durable::opening::open_database;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::engine::options::MappedOptions;
+use evergraph_mapped_engine::extents::table::ExtentOptions;
+use evergraph_mapped_engine::files::section::Section;
+use evergraph_mapped_engine::words::RegionSizes;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::checkpoint::report::Finding;
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::engine::Engine;
+use evergraph_storage::index::changes::IndexChanges;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::error::Operation;
+use evergraph_storage::io::failing::{FailingDirectory, Fault};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::log::options::Durability;
+use evergraph_storage::timeline::clock::{Readable, Timeline};
+use evergraph_storage::view::View;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn open(directory: &MemoryDirectory) -> Database {
+    Database::open(Arc::new(directory.clone()), Durability::None).unwrap()
+}
+
+/// Vertices of a group, each with a text.
+fn people(group: u32) -> Vec<Mutation> {
+    let insert = |row| Mutation::InsertVertex {
+        vertex: VertexId(group * 4096 + row),
+        label: LABEL,
+        properties: Properties::new(vec![(KeyId(0), Some(Value::from(format!("person {row}"))))]),
+    };
+    (0..4000).map(insert).collect()
+}
+
+fn section(directory: &MemoryDirectory) -> Section {
+    Section::of(directory, &Manifest::read(directory, MappedEngine::opens).unwrap()).unwrap()
+}
+
+#[test]
+fn a_checkpoint_writes_the_records_that_no_file_holds_and_nothing_else() {
+    let directory = MemoryDirectory::new("db");
+    let database = open(&directory);
+    for group in 0..3 {
+        database.append(&people(group)).unwrap();
+    }
+    database.engine.merge_everything();
+    let all = database.checkpoint().unwrap();
+    assert_eq!((all.bytes_written, all.bodies_written), (0, 3), "{all:?}");
+    let rename = |text: &str| Mutation::SetVertexProperties {
+        vertex: VertexId(7),
+        properties: Properties::new(vec![(KeyId(0), Some(Value::from(text)))]),
+    };
+    for text in ["one", "another", "the last one"] {
+        database.append(&[rename(text)]).unwrap();
+        let made = database.checkpoint().unwrap();
+        assert!(made.bytes_written > 0 && made.bytes_written < 100, "{made:?}");
+        assert_eq!(made.bodies_written, 0);
+        let reopened = open(&directory.power_cut());
+        assert_eq!(reopened.model(), database.model());
+    }
+    assert_eq!(database.checkpoint().unwrap().bytes_written, 0);
+    assert_eq!(section(&directory).segments.iter().map(|segment| segment.runs.len()).sum::<usize>(), 3);
+}
+
+#[test]
+fn a_damaged_body_is_an_error_of_those_who_read_it_and_of_nobody_else() {
+    let directory = MemoryDirectory::new("db");
+    let database = open(&directory);
+    database.append(&people(0)).unwrap();
+    database.append(&people(1)).unwrap();
+    database.engine.merge_everything();
+    database.checkpoint().unwrap();
+    let section = section(&directory);
+    let place = section.segments[1].body.unwrap();
+    let image = directory.power_cut();
+    let file = image.open(&format!("array-{:016x}", place.file), OpenMode::ReadWrite).unwrap();
+    file.write_at(&[0x12], place.offset + 100).unwrap();
+    file.sync_data().unwrap();
+    drop(file);
+    let engine = {
+        use evergraph_storage::durable_engine::OpenContext;
+        use evergraph_storage::io::environment::Background;
+        use evergraph_storage::memory_budget::MemoryBudget;
+        let manifest = Manifest::read(&image, MappedEngine::opens).unwrap();
+        let timeline = Arc::new(Timeline::new(manifest.covered_through, Readable::Published));
+        let directory: Arc<dyn Directory> = Arc::new(image.clone());
+        let opening = OpenContext {
+            directory: &directory,
+            manifest: &manifest,
+            timeline: &timeline,
+            background: Background::Stepped,
+            io_threads: 1,
+            compaction_threads: 1,
+            budget: &Arc::new(MemoryBudget::new(u64::MAX)),
+        };
+        MappedEngine::open(&opening).unwrap().engine
+    };
+    let at = database.published();
+    let pin = engine.pin(at);
+    let view = engine.view(&pin, at);
+    assert_eq!(view.vertex_property(VertexId(7), KeyId(0)).unwrap(), Some(Value::from("person 7")));
+    assert!(view.live(GroupId(0)).is_ok());
+    let error = view.live(GroupId(1)).unwrap_err();
+    assert!(error.to_string().contains("array-"), "{error}");
+    let report = {
+        let mut report = Default::default();
+        let manifest = Manifest::read(&image, MappedEngine::opens).unwrap();
+        let go_on = &mut |_: &str, _, _| std::ops::ControlFlow::Continue(());
+        MappedEngine::check_files(&image, &manifest, &mut report, go_on).unwrap();
+        report
+    };
+    let found: Vec<String> = report
+        .findings
+        .iter()
+        .map(|found: &evergraph_storage::checkpoint::report::Finding| found.problem.clone())
+        .collect();
+    assert!(found.iter().any(|problem| problem.contains("array-")), "{found:?}");
+}
+
+/// After a failed sync the system may bring back what lay there before: whoever reads then is told, and the next checkpoint lets
+/// all read another copy.
+#[test]
+fn a_body_that_a_failed_sync_lost_is_never_read_unverified_and_moves() {
+    let memory = MemoryDirectory::new("db");
+    let failing = FailingDirectory::new(Arc::new(memory.clone()));
+    let database = Database::open(Arc::new(failing.clone()), Durability::None).unwrap();
+    for group in 0..2 {
+        database.append(&people(group)).unwrap();
+    }
+    database.engine.merge_everything();
+    let places = || {
+        let mut places = Vec::new();
+        database.engine.graph().groups().for_each_segment(|segment| {
+            places.push(segment.version().body);
+            true
+        });
+        places
+    };
+    let before = places();
+    failing.plan(Fault::new(Operation::Sync, "array-", ErrorKind::Other));
+    assert!(database.checkpoint().is_err());
+    assert_eq!(places(), before);
+    database.checkpoint().unwrap();
+    assert!(places().iter().zip(&before).all(|(now, before)| now.extent != before.extent), "{before:?}");
+    database.engine.graph().reclaim();
+    assert_eq!(database.graph(), database.model());
+    assert_eq!(open(&memory.power_cut()).model(), database.model());
+}
+
+/// A frozen graph outlives its snapshot, and reads in place.
+#[test]
+fn a_closed_engine_leaves_its_extents_to_those_who_read_them() {
+    let directory = MemoryDirectory::new("db");
+    let database = open(&directory);
+    database.append(&people(0)).unwrap();
+    database.engine.merge_everything();
+    database.checkpoint().unwrap();
+    // Somebody has a body that no manifest will name.
+    let held = {
+        let segment = database.engine.graph().groups().get(GroupId(0)).unwrap().segments()[0].1.clone();
+        database.engine.graph().body_of(&segment).unwrap()
+    };
+    let bytes = held.extent().unwrap().payload().unwrap().to_vec();
+    database.append(&[Mutation::DeleteVertex { vertex: VertexId(5) }]).unwrap();
+    database.engine.merge_everything();
+    database.checkpoint().unwrap();
+    let model = database.model();
+    database.engine.close();
+    drop(database);
+    let next = open(&directory);
+    assert!(next.engine.checkpointer().extents().is_reuse_forbidden());
+    for vertex in 10..30 {
+        next.append(&[Mutation::DeleteVertex { vertex: VertexId(vertex) }]).unwrap();
+        next.engine.merge_everything();
+        next.checkpoint().unwrap();
+    }
+    // The memory directory panics when bytes are written that an extent reads.
+    assert_eq!(held.extent().unwrap().payload().unwrap(), bytes);
+    assert_eq!(next.graph().vertices.len() + 20, model.vertices.len());
+    drop(held);
+    next.checkpoint().unwrap();
+    assert!(!next.engine.checkpointer().extents().is_reuse_forbidden());
+}
+
+/// A commit on an engine alone.
+fn commit(engine: &MappedEngine, timeline: &Timeline, mutations: &[Mutation]) {
+    let prepared = engine.prepare(mutations, &IndexChanges::NONE, Duration::ZERO).unwrap();
+    let mut latch = timeline.latch();
+    let timestamp = timeline.published().next();
+    let unused = engine.append(timestamp, prepared);
+    timeline.publish(timestamp, &mut latch);
+    drop(latch);
+    drop(unused);
+}
+
+/// Merges go up to R, and that stays below names that can't be shown.
+#[test]
+fn a_load_is_told_why_nothing_can_be_merged() {
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+    let region_sizes = RegionSizes::new(14, 14).unwrap();
+    let options = MappedOptions { region_sizes, slots: 16, ..MappedOptions::default() };
+    let engine = MappedEngine::in_memory(Arc::clone(&timeline), options).unwrap();
+    engine.open_group(GroupId(0), LABEL);
+    let mut names = Catalogue::default();
+    for label in 0..20_000 {
+        let name = format!("label {label}").into();
+        names.apply(&SchemaChange::AddLabel { id: LabelId(label), name });
+    }
+    engine.catalogue_changed(Timestamp(1), &Arc::new(names));
+    commit(&engine, &timeline, &people(0)[..100]);
+    let segment = engine.graph().groups().get(GroupId(0)).unwrap().segments()[0].1.clone();
+    let error = engine.graph().settle_segment(&segment).unwrap_err();
+    assert!(error.kind() == GraphErrorKind::Invalid && error.to_string().contains("a block of"), "{error}");
+    // A checkpoint doesn't wait for it either.
+    let graph = &**engine.graph();
+    assert_eq!(CheckpointSegments::merge(graph, &segment).unwrap(), MergeStep::Nothing);
+    assert_eq!(segment.records(), 100);
+}
+
+#[test]
+fn a_commit_that_finds_five_runs_in_order_is_not_held_up() {
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+    let options = MappedOptions { records_worth_a_merge: 1 << 30, ..MappedOptions::default() };
+    let engine = MappedEngine::in_memory(Arc::clone(&timeline), options).unwrap();
+    engine.open_group(GroupId(0), LABEL);
+    let edge = |number: u32| {
+        let (source, target) = (VertexId(number / 4096), VertexId(number % 4096));
+        let edge = EdgeId { source, edge_type: TypeId(0), target, discriminator: 0 };
+        Mutation::InsertEdge { edge, properties: Properties::EMPTY }
+    };
+    let mut from = 0;
+    for count in [30_000, 7000, 1700, 400, 100] {
+        commit(&engine, &timeline, &(from..from + count).map(edge).collect::<Vec<_>>());
+        from += count;
+    }
+    let segment = engine.graph().groups().get(GroupId(0)).unwrap().segments()[0].1.clone();
+    assert_eq!(segment.run_sizes(), [30_000, 7000, 1700, 400, 100]);
+    let before = engine.statistics().stalls;
+    commit(&engine, &timeline, &[edge(from)]);
+    assert_eq!(engine.statistics().stalls, before);
+}
+
+#[test]
+fn a_check_compares_how_many_items_bodies_have_with_the_manifest() {
+    let directory = MemoryDirectory::new("db");
+    let database = open(&directory);
+    database.append(&people(0)).unwrap();
+    database.append(&[Mutation::DeleteVertex { vertex: VertexId(5) }]).unwrap();
+    database.engine.merge_everything();
+    database.checkpoint().unwrap();
+    let findings = |manifest: &Manifest| {
+        let mut report = Default::default();
+        let go_on = &mut |_: &str, _, _| std::ops::ControlFlow::Continue(());
+        MappedEngine::check_files(&directory, manifest, &mut report, go_on).unwrap();
+        let problems = report.findings.iter().map(|found: &Finding| found.problem.clone());
+        problems.collect::<Vec<String>>()
+    };
+    let mut manifest = Manifest::read(&directory, MappedEngine::opens).unwrap();
+    assert!(findings(&manifest).is_empty());
+    let mut section = section(&directory);
+    assert_eq!(section.segments[0].items, 3999);
+    section.segments[0].items = 4000;
+    section.put_into(&mut manifest).unwrap();
+    let found = findings(&manifest);
+    assert!(found.len() == 1 && found[0].contains("4000 items expected"), "{found:?}");
+}
+
+/// What fills memory goes into bodies, whatever the thresholds say.
+#[test]
+fn a_full_arena_makes_room_by_merges_and_opens_again() {
+    let directory = MemoryDirectory::new("db");
+    let options = MappedOptions {
+        live_bytes_max: 1 << 20,
+        records_worth_a_merge: 1 << 30,
+        items_a_record: 1,
+        ..MappedOptions::default()
+    };
+    let manifest = Manifest::empty(MappedEngine::NAME, MappedEngine::empty_section(MappedEngine::NAME));
+    let timeline = Arc::new(Timeline::new(Timestamp::ZERO, Readable::Published));
+    let directory: Arc<dyn Directory> = Arc::new(directory);
+    let opened =
+        open_database(&directory, &manifest, &timeline, (options, ExtentOptions::default())).unwrap();
+    let engine = opened.engine;
+    engine.open_group(GroupId(0), LABEL);
+    let text = "x".repeat(900);
+    for round in 0..4000_u32 {
+        let properties = Properties::new(vec![(KeyId(0), Some(Value::from(text.clone())))]);
+        let vertex = VertexId(round);
+        let insert = [Mutation::InsertVertex { vertex, label: LABEL, properties }];
+        let prepared = engine.prepare(&insert, &IndexChanges::NONE, Duration::ZERO).unwrap();
+        let mut latch = timeline.latch();
+        let timestamp = timeline.published().next();
+        let unused = engine.append(timestamp, prepared);
+        timeline.publish(timestamp, &mut latch);
+        drop(latch);
+        drop(unused);
+    }
+    let at = timeline.published();
+    let pin = engine.pin(at);
+    let live = engine.view(&pin, at).live(GroupId(0)).unwrap();
+    assert_eq!(live.iter().map(|word| word.count_ones()).sum::<u32>(), 4000);
+    assert!(engine.statistics().merges > 0);
+}

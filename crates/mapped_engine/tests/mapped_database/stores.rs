@@ -1,0 +1,224 @@
+//! Whole stores: loads, backups, checks, salvage, and opening again.
+
+use crate::support::Graph;
+use evergraph_graph::error::{ErrorKind, Result};
+use evergraph_graph::id::{Direction, VertexId};
+use evergraph_graph::load::{EdgeBlock, EdgeTable, Load, VertexBlock, VertexTable};
+use evergraph_graph::packed_column::{PackedColumn, PackedColumnBuilder};
+use evergraph_graph::transaction::{Isolation, Transaction as _};
+use evergraph_graph::value::{Value, ValueType};
+use evergraph_graph::view::GraphView as _;
+use evergraph_mapped_engine::engine::mapped_engine::MappedEngine;
+use evergraph_mapped_engine::files::section::Section;
+use evergraph_storage::checkpoint::manifest::Manifest;
+use evergraph_storage::durable_engine::DurableEngine;
+use evergraph_storage::engine::Engine;
+use evergraph_storage::io::directory::{Directory, OpenMode};
+use evergraph_storage::io::memory::MemoryDirectory;
+use evergraph_storage::open::{OpenOptions, OpenStore};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+pub fn open(directory: &MemoryDirectory) -> Result<OpenStore<MappedEngine>> {
+    OpenStore::open(Arc::new(directory.clone()), &OpenOptions::default())
+}
+
+fn packed(values: Range<u32>) -> Option<PackedColumn> {
+    let mut column = PackedColumnBuilder::default();
+    values.for_each(|value| column.push_i64(i64::from(value)));
+    column.finish()
+}
+
+pub const PEOPLE: u32 = 9000;
+
+/// Three groups of people who know each other in a ring, one of them all the others.
+pub fn load() -> Load {
+    let ranges = || (0..PEOPLE).step_by(999).map(|from| from..PEOPLE.min(from + 999));
+    let vertices = ranges().map(|rows| VertexBlock { rows: rows.len(), columns: vec![packed(rows)] });
+    let people = VertexTable::new("Person", vec![("id".into(), ValueType::I64)], vertices.collect());
+    let ring = ranges().map(|rows| EdgeBlock {
+        columns: vec![packed(rows.clone())],
+        ..EdgeBlock::bare(rows.map(|from| (from, (from + 1) % PEOPLE)))
+    });
+    let star = EdgeBlock { columns: vec![None], ..EdgeBlock::bare((1..PEOPLE).map(|to| (0, to))) };
+    let since = vec![("since".into(), ValueType::I64)];
+    let knows = EdgeTable::new("KNOWS", 0, 0, since, ring.chain([star]).collect());
+    Load { vertices: vec![people], edges: vec![knows] }
+}
+
+fn graph(open: &OpenStore<MappedEngine>) -> Graph {
+    let store = open.store();
+    let (engine, at) = (store.engine(), store.timeline().published());
+    let pin = engine.pin(at);
+    Graph::of(&engine.view(&pin, at))
+}
+
+fn go_on(_: &str, _: u64, _: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn loaded(directory: &MemoryDirectory) -> OpenStore<MappedEngine> {
+    let store = open(directory).unwrap();
+    let made = store.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+    made.unwrap();
+    store
+}
+
+#[test]
+fn a_load_is_there_after_a_power_cut_and_passes_the_check() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let before = graph(&store);
+    assert_eq!(before.vertices.len(), PEOPLE as usize);
+    assert!(store.check(&mut go_on).unwrap().is_healthy());
+    let again = open(&directory.power_cut()).unwrap();
+    assert_eq!(graph(&again), before);
+    let report = again.check(&mut go_on).unwrap();
+    assert!(report.is_healthy(), "{:?}", report.findings);
+    // A second one, over groups that are there and new ones.
+    let made = again.load_within(u64::MAX, &load(), &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+    made.unwrap();
+    assert_eq!(graph(&again).vertices.len(), 2 * PEOPLE as usize);
+    assert!(again.check(&mut go_on).unwrap().is_healthy());
+    again.close().unwrap();
+}
+
+#[test]
+fn a_backup_beside_commits_is_a_database() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let before = graph(&store);
+    let target = MemoryDirectory::new("copy");
+    store.backup(&target, &mut |_| ControlFlow::Continue(())).unwrap();
+    let copy = open(&target).unwrap();
+    assert_eq!(graph(&copy), before);
+    assert!(copy.check(&mut go_on).unwrap().is_healthy());
+}
+
+#[test]
+fn a_closed_store_opens_with_what_was_committed_and_nothing_is_left_of_merges() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    for round in 0..30_i64 {
+        let run = store.store().retrying(Isolation::default(), |mut tx| {
+            let (label, edge_type, key) = (tx.label("Person")?, tx.edge_type("KNOWS")?, tx.key("id")?);
+            let vertex = tx.add_vertex(label, &[(key, Value::I64(-round))])?;
+            tx.add_edge(VertexId(0), edge_type, vertex, &[])?;
+            tx.set_vertex_property(VertexId(round as u32), key, Some(Value::I64(round)))?;
+            tx.commit()
+        });
+        run.unwrap();
+        if round % 10 == 0 {
+            store.checkpoint(&mut |_| ControlFlow::Continue(())).unwrap();
+        }
+    }
+    let before = graph(&store);
+    store.close().unwrap();
+    drop(store);
+    let again = open(&directory).unwrap();
+    assert_eq!(graph(&again), before);
+    assert!(again.check(&mut go_on).unwrap().is_healthy());
+}
+
+#[test]
+fn salvage_saves_what_verifies_and_names_what_does_not() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let before = graph(&store);
+    store.close().unwrap();
+    drop(store);
+    let manifest = Manifest::read(&directory, MappedEngine::opens).unwrap();
+    let section = Section::of(&directory, &manifest).unwrap();
+    let salvage = |damaged: &MemoryDirectory| {
+        let target = MemoryDirectory::new("saved");
+        let made = evergraph_storage::open::salvage::<MappedEngine>(
+            damaged,
+            &(Arc::new(target.clone()) as Arc<dyn Directory>),
+            &mut go_on,
+        );
+        (made.unwrap(), open(&target).unwrap())
+    };
+    let (whole, saved) = salvage(&directory.power_cut());
+    assert!(whole.losses.is_empty(), "{:?}", whole.losses);
+    assert_eq!(graph(&saved), before);
+    assert!(saved.check(&mut go_on).unwrap().is_healthy());
+
+    // A column of vertices: this property alone.
+    let column = section.segments[0].columns[0].place;
+    let damaged = directory.power_cut();
+    let file = damaged.open(&format!("array-{:016x}", column.file), OpenMode::ReadWrite).unwrap();
+    file.write_at(&[0xee; 8], column.offset + 90).unwrap();
+    file.sync_data().unwrap();
+    let (made, saved) = salvage(&damaged);
+    assert_eq!(made.losses.len(), 1, "{:?}", made.losses);
+    assert!(made.losses[0].property.as_deref().is_some_and(|name| name.contains("id")), "{:?}", made.losses);
+    let after = graph(&saved);
+    assert_eq!(after.edges, before.edges);
+    assert!(after.vertices.values().filter(|values| values.is_empty()).count() == 4096);
+
+    // Lists of one side: the other one has them.
+    let incoming = section
+        .segments
+        .iter()
+        .find(|segment| segment.id.type_and_side().is_some_and(|(_, side)| side == Direction::In));
+    let place = incoming.unwrap().body.unwrap();
+    let damaged = directory.power_cut();
+    let file = damaged.open(&format!("array-{:016x}", place.file), OpenMode::ReadWrite).unwrap();
+    file.write_at(&[0xee; 8], place.offset + 90).unwrap();
+    file.sync_data().unwrap();
+    let (made, saved) = salvage(&damaged);
+    assert!(made.losses.iter().all(|loss| !loss.is_missing()), "{:?}", made.losses);
+    assert_eq!(graph(&saved), before);
+}
+
+/// Edges from one person to others, all of whom are there, so many to each.
+fn more_edges(from: u32, targets: Range<u32>, times: usize) -> Load {
+    let mut people = VertexTable::new("Person", vec![("id".into(), ValueType::I64)], Vec::new());
+    people.existing = [from].into_iter().chain(targets.clone()).map(VertexId).collect();
+    let end = |at: u32| u32::MAX - at;
+    let once = (0..targets.len() as u32).map(|at| (end(0), end(at + 1)));
+    let edges = EdgeBlock::bare(std::iter::repeat_n(once, times).flatten());
+    Load { vertices: vec![people], edges: vec![EdgeTable::new("KNOWS", 0, 0, Vec::new(), vec![edges])] }
+}
+
+#[test]
+fn a_snapshot_that_begins_while_a_load_is_made_durable_keeps_what_that_replaced() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let before = graph(&store);
+    let mut begun = None;
+    let made = store.load_within(u64::MAX, &more_edges(1, 5..9, 1), &mut |_| Ok(()), &mut |_| {
+        begun.get_or_insert_with(|| store.store().snapshot());
+        ControlFlow::Continue(())
+    });
+    made.unwrap();
+    let (snapshot, engine) = (begun.unwrap(), store.store().engine());
+    for _ in 0..4 {
+        engine.graph().reclaim();
+    }
+    let now = store.store().timeline().published();
+    assert!(snapshot.timestamp() < now);
+    let pin = engine.pin(now);
+    assert!(Graph::of(&engine.view(&pin, snapshot.timestamp())) == before, "the snapshot changed");
+    assert_eq!(graph(&store).edges.len(), before.edges.len() + 4);
+    drop(snapshot);
+    for _ in 0..4 {
+        engine.graph().reclaim();
+    }
+    assert_eq!(engine.statistics().retained_versions, 0);
+}
+
+#[test]
+fn who_deletes_a_vertex_that_a_load_made_a_hub_conflicts() {
+    let directory = MemoryDirectory::new("db");
+    let store = loaded(&directory);
+    let mut writing = store.store().begin();
+    // None of its incoming edges changes: nothing else conflicts.
+    writing.delete_vertex(VertexId(0)).unwrap();
+    let made = store.load_within(u64::MAX, &more_edges(0, 4096..9000, 2), &mut |_| Ok(()), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    made.unwrap();
+    assert_eq!(store.store().engine().statistics().hubs, 1);
+    assert_eq!(writing.commit().unwrap_err().kind(), ErrorKind::Conflict);
+}

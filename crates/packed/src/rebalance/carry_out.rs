@@ -1,0 +1,87 @@
+//! Carry out: moves the chunks of a plan, from its beginning or from where a power cut left it.
+
+use crate::layout::Layout;
+use crate::memory::medium::Medium;
+use crate::memory::region::{Memory, Region as _};
+use crate::rebalance::moves::Moves;
+use crate::rebalance::plan::{Plan, PlanState, damaged, state};
+use crate::rebalance::undo::{back_up, newest};
+use evergraph_graph::error::Result;
+use evergraph_storage::planted::{Bug, planted};
+
+/// Where to go on in a plan.
+struct Resume {
+    chunk: u32,
+    undo_slot: usize,
+}
+
+/// Stores a plan and carries it out. `moves` are those of the plan.
+pub(crate) fn carry_out<M: Memory>(
+    medium: &mut Medium<M>,
+    region: &M::Region,
+    layout: &Layout,
+    plan: &Plan,
+    moves: &Moves,
+) {
+    if planted(Bug::PackedLogsClearedEarly) {
+        plan.advance_logs(medium, region, layout);
+    }
+    plan.store(medium, region, layout);
+    go_on(medium, region, layout, (plan, moves), Resume { chunk: 0, undo_slot: 0 });
+}
+
+/// Ends the plan that a power cut interrupted, if there is one; the number of the newest plan.
+///
+/// # Errors
+/// `corrupt` if the plan is damaged.
+pub(crate) fn resume<M: Memory>(medium: &mut Medium<M>, region: &M::Region, layout: &Layout) -> Result<u32> {
+    let (number, state) = state(region, layout)?;
+    if state == PlanState::Idle {
+        return Ok(number);
+    }
+    let plan = Plan::load(region, layout, number)?;
+    if state == PlanState::Moved {
+        plan.end(medium, region, layout);
+        return Ok(number);
+    }
+    let moves = Moves::new(region, layout, &plan).ok_or_else(|| {
+        damaged(layout.plan(), format!("lists and logs do not fit into slots {:?}", plan.slots))
+    })?;
+    let resume = match newest(region, layout, number) {
+        Some(undo) => {
+            undo.empty_other(medium, region, layout);
+            undo.put_back(medium, region);
+            Resume { chunk: undo.chunk, undo_slot: 1 - undo.which }
+        }
+        None => Resume { chunk: 0, undo_slot: 0 },
+    };
+    go_on(medium, region, layout, (&plan, &moves), resume);
+    Ok(number)
+}
+
+fn go_on<M: Memory>(
+    medium: &mut Medium<M>,
+    region: &M::Region,
+    layout: &Layout,
+    (plan, moves): (&Plan, &Moves),
+    from: Resume,
+) {
+    let mut undo_slot = from.undo_slot;
+    let chunks = moves.chunks(u64::from(layout.sizes.undo_slots));
+    for (number, chunk) in (0u32..).zip(&chunks).skip(from.chunk as usize) {
+        let words = moves.words(region, layout, chunk);
+        let first = layout.word_of(chunk.start);
+        let is_new = |at: &usize| region.load(first + at) != words[*at];
+        // Only what changes is backed up and moved.
+        let Some(start) = (0..words.len()).find(is_new) else { continue };
+        let end = (start..words.len()).rfind(is_new).map_or(start, |last| last + 1);
+        back_up(medium, region, layout, undo_slot, (plan.number, number), first + start..first + end);
+        for (at, word) in words.iter().enumerate().take(end).skip(start) {
+            region.store(first + at, *word);
+        }
+        medium.write_back(region, first + start..first + end);
+        medium.fence();
+        undo_slot = 1 - undo_slot;
+    }
+    plan.end(medium, region, layout);
+}

@@ -1,0 +1,413 @@
+//! Dax: a directory on persistent memory, whose files are written by stores to their mappings.
+//!
+//! ```text
+//! write_at    copy into the mapping, write back its lines, fence     durable when it returns; no system call
+//! sync_data   nothing, but for a file that grew                      its length is the file system's
+//! names       as on a disk                                           sync_directory
+//! unit        a cache line: 64 bytes
+//! ```
+//!
+//! The file system must accept `MAP_SYNC` (ext4 and XFS mounted with `dax`): then a line that was written back stays, with
+//! the blocks that it lies in. One that does not is refused by name. [`Emulation::Demanded`] takes it anyway: all works as on
+//! persistent memory, bytes and instructions can be counted, and a power cut loses what the system has not written yet.
+//!
+//! A fence waits for the lines of its own thread only. So each write has its own, and any thread may sync.
+//!
+//! Source: DGAP (SC 2023), section 2.1; mmap(2), `MAP_SYNC`.
+
+use crate::io::cache_line::CacheLines;
+use crate::io::directory::{Directory, File, LockGuard, OpenMode, check_alignment};
+use crate::io::disk::{DiskDirectory, allocate};
+use crate::io::error::{IoError, Operation};
+use crate::io::mapping::{ByteMapping, StoreOrder, WORD_BYTES, WordMapping};
+use crate::io::write_unit::WriteUnit;
+use crate::sync::RwLock;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
+use std::fs::File as SystemFile;
+use std::io::{Error, ErrorKind};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The file that tells whether the file system is one of persistent memory; there for a moment.
+const PROBE_NAME: &str = "dax_probe";
+const PROBE_BYTES: u64 = 4096;
+
+/// What becomes of a directory that is not on persistent memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emulation {
+    /// It is refused.
+    Refused,
+    /// It is used as if it were, and nothing is durable before the system writes it.
+    Demanded,
+}
+
+/// A directory on persistent memory.
+///
+/// Concurrency: as of a directory on disk; a file's mapping is replaced under a lock of its own when the file grows.
+#[derive(Debug)]
+pub struct DaxDirectory {
+    inner: DiskDirectory,
+    access: Access,
+}
+
+/// How its files are written.
+#[derive(Debug, Clone, Copy)]
+struct Access {
+    lines: CacheLines,
+    order: StoreOrder,
+}
+
+impl DaxDirectory {
+    /// Opens a directory that exists. Cost: a small file that is created and removed.
+    ///
+    /// # Errors
+    /// `Unsupported` if the processor cannot write back lines of 64 bytes, or the file system refuses `MAP_SYNC` and
+    /// no emulation is demanded; as [`DiskDirectory::open`]; and what the system says.
+    pub fn open(location: impl Into<PathBuf>, emulation: Emulation) -> Result<Self, IoError> {
+        let inner = DiskDirectory::open(location)?;
+        let failed = |source| IoError::new(Operation::Open, inner.location(), source);
+        let lines = CacheLines::of_processor().map_err(failed)?;
+        let order = match (has_persistent_memory(&inner)?, emulation) {
+            #[cfg(target_os = "linux")]
+            (true, _) => StoreOrder::Durable,
+            (_, Emulation::Demanded) => StoreOrder::PageCache,
+            (_, Emulation::Refused) => {
+                let problem = "it is on a file system without MAP_SYNC, so no persistent memory; mount one with `dax`, or \
+                               demand the emulation, which a power cut does not spare";
+                return Err(failed(Error::new(ErrorKind::Unsupported, problem)));
+            }
+        };
+        Ok(Self { inner, access: Access { lines, order } })
+    }
+
+    /// Whether the memory is emulated: every figure that is measured is one of DRAM, and a power cut loses commits.
+    #[must_use]
+    pub fn is_emulated(&self) -> bool {
+        self.access.order == StoreOrder::PageCache
+    }
+
+    fn file(&self, operation: Operation, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        let (path, file) = self.inner.open_system_file(operation, name, mode)?;
+        let (mapping, is_grown) = (RwLock::new(None), AtomicBool::new(false));
+        Ok(Arc::new(DaxFile { path, file, mode, access: self.access, mapping, is_grown }))
+    }
+}
+
+/// Whether the file system takes `MAP_SYNC`.
+#[cfg(target_os = "linux")]
+fn has_persistent_memory(directory: &DiskDirectory) -> Result<bool, IoError> {
+    // Left by a process that was killed in here.
+    match directory.remove(PROBE_NAME) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    directory.create(PROBE_NAME)?;
+    let mapped = directory.allocate(PROBE_NAME, PROBE_BYTES).and_then(|()| {
+        let (path, file) = directory.open_system_file(Operation::Map, PROBE_NAME, OpenMode::ReadWrite)?;
+        Ok(WordMapping::of_file(&path, &file, 0..PROBE_BYTES, StoreOrder::Durable))
+    });
+    directory.remove(PROBE_NAME)?;
+    match mapped? {
+        Ok(_) => Ok(true),
+        Err(IoError::Failed { source, .. }) if refuses_flag(&source) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether this is the answer of a file system, or of an old kernel, that does not know `MAP_SYNC`.
+#[cfg(target_os = "linux")]
+fn refuses_flag(error: &Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::INVAL))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_persistent_memory(_: &DiskDirectory) -> Result<bool, IoError> {
+    Ok(false)
+}
+
+impl Directory for DaxDirectory {
+    fn location(&self) -> &Path {
+        self.inner.location()
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> Result<Arc<dyn File>, IoError> {
+        self.file(Operation::Open, name, mode)
+    }
+
+    fn create(&self, name: &str) -> Result<Arc<dyn File>, IoError> {
+        self.inner.create(name)?;
+        self.file(Operation::Create, name, OpenMode::ReadWrite)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool, IoError> {
+        self.inner.exists(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), IoError> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), IoError> {
+        self.inner.remove(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>, IoError> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<(), IoError> {
+        self.inner.sync_directory()
+    }
+
+    fn write_unit(&self) -> WriteUnit {
+        WriteUnit::LINE
+    }
+
+    /// The file's new length is durable when it returns.
+    fn allocate(&self, name: &str, bytes: u64) -> Result<(), IoError> {
+        self.inner.allocate(name, bytes)?;
+        self.inner.open(name, OpenMode::ReadWrite)?.sync_data()
+    }
+
+    fn map(&self, name: &str) -> Result<ByteMapping, IoError> {
+        let (path, file) = self.inner.open_system_file(Operation::Map, name, OpenMode::Read)?;
+        ByteMapping::of_file(&path, &file, self.write_unit())
+    }
+
+    fn map_words(&self, name: &str, range: Range<u64>) -> Result<WordMapping, IoError> {
+        let (path, file) = self.inner.open_system_file(Operation::Map, name, OpenMode::ReadWrite)?;
+        WordMapping::of_file(&path, &file, range, self.access.order)
+    }
+
+    fn lock_exclusive(&self, name: &str) -> Result<LockGuard, IoError> {
+        self.inner.lock_exclusive(name)
+    }
+
+    fn lock_unchanged(&self, name: &str) -> Result<Option<LockGuard>, IoError> {
+        self.inner.lock_unchanged(name)
+    }
+}
+
+/// A file that is written by stores. Its bytes are read by system calls, which see them.
+#[derive(Debug)]
+struct DaxFile {
+    path: PathBuf,
+    file: SystemFile,
+    mode: OpenMode,
+    access: Access,
+    /// The file and its length in bytes when it was mapped last; none before it is written.
+    mapping: RwLock<Option<(WordMapping, u64)>>,
+    /// Whether its length may not be durable. Set after it changed (Release), taken before it is synced (Acquire).
+    is_grown: AtomicBool,
+}
+
+impl DaxFile {
+    fn check(&self, operation: Operation, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        match self.mode.is_direct() {
+            true => check_alignment(operation, &self.path, bytes, offset),
+            false => Ok(()),
+        }
+    }
+
+    fn check_writable(&self, operation: Operation) -> Result<(), IoError> {
+        if self.mode.writes() {
+            return Ok(());
+        }
+        let cause = Error::new(ErrorKind::PermissionDenied, "the file is open to be read");
+        Err(IoError::new(operation, &self.path, cause))
+    }
+
+    /// Maps the file, which has `end` bytes at least, or grows to that.
+    fn map_through(&self, end: u64) -> Result<(WordMapping, u64), IoError> {
+        let failed = |source| IoError::at(Operation::Write, &self.path, end, source);
+        let mut length = self.file.metadata().map_err(failed)?.len();
+        if length < end {
+            allocate(&self.file, end).map_err(failed)?;
+            self.is_grown.store(true, Ordering::Release);
+            length = end;
+        }
+        Ok((WordMapping::of_file(&self.path, &self.file, 0..length, self.access.order)?, length))
+    }
+
+    /// Stores `bytes` in a mapping that holds them all, durably.
+    fn store(&self, words: &[AtomicU64], bytes: &[u8], offset: usize) {
+        let (first, end) = (offset / WORD_BYTES, (offset + bytes.len()).div_ceil(WORD_BYTES));
+        let mut rest = bytes;
+        for (at, word) in (first..end).zip(&words[first..end]) {
+            let from = offset.saturating_sub(at * WORD_BYTES);
+            let (part, behind) = rest.split_at((WORD_BYTES - from).min(rest.len()));
+            // Of a word that is written in part the other bytes are nobody else's: writes that overlap in a unit are the
+            // callers' own affair.
+            let mut stored = word.load(Ordering::Relaxed).to_ne_bytes();
+            stored[from..from + part.len()].copy_from_slice(part);
+            word.store(u64::from_ne_bytes(stored), Ordering::Relaxed);
+            rest = behind;
+        }
+        self.access.lines.write_back(&words[first..end]);
+        self.access.lines.fence();
+    }
+}
+
+impl File for DaxFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn is_direct(&self) -> bool {
+        false
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), IoError> {
+        self.check(Operation::Read, buffer, offset)?;
+        let failed = |source| IoError::at(Operation::Read, &self.path, offset, source);
+        self.file.read_exact_at(buffer, offset).map_err(failed)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::Write)?;
+        self.check(Operation::Write, bytes, offset)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let too_large = || IoError::at(Operation::Write, &self.path, offset, ErrorKind::FileTooLarge.into());
+        let end = offset.checked_add(bytes.len() as u64).ok_or_else(too_large)?;
+        let start = usize::try_from(offset).map_err(|_| too_large())?;
+        {
+            let mapping = self.mapping.read();
+            if let Some((mapping, _)) = mapping.as_ref().filter(|(_, length)| end <= *length) {
+                self.store(mapping.words(), bytes, start);
+                return Ok(());
+            }
+        }
+        let mut mapping = self.mapping.write();
+        let (mapping, _) = mapping.insert(self.map_through(end)?);
+        self.store(mapping.words(), bytes, start);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> Result<(), IoError> {
+        self.check_writable(Operation::SetLength)?;
+        // Nobody stores meanwhile, and a mapping beyond the end is gone.
+        let mut mapping = self.mapping.write();
+        *mapping = None;
+        self.file.set_len(len).map_err(|source| IoError::new(Operation::SetLength, &self.path, source))?;
+        self.is_grown.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn len(&self) -> Result<u64, IoError> {
+        match self.file.metadata() {
+            Ok(found) => Ok(found.len()),
+            Err(source) => Err(IoError::new(Operation::Length, &self.path, source)),
+        }
+    }
+
+    /// What was written is durable already; a length that changed is made so.
+    fn sync_data(&self) -> Result<(), IoError> {
+        if !self.is_grown.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.file.sync_all().map_err(|source| {
+            self.is_grown.store(true, Ordering::Release);
+            IoError::new(Operation::Sync, &self.path, source)
+        })
+    }
+}
+
+#[cfg(all(test, not(any(miri, shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryDirectory;
+    use crate::io::random::{Random, SplitMix64};
+
+    #[allow(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+    fn emulated() -> (tempfile::TempDir, DaxDirectory) {
+        let place = tempfile::tempdir().unwrap();
+        let directory = DaxDirectory::open(place.path(), Emulation::Demanded).unwrap();
+        (place, directory)
+    }
+
+    #[test]
+    fn without_persistent_memory_the_directory_is_refused_by_name_and_left_as_it_was() {
+        let (place, directory) = emulated();
+        let refused = DaxDirectory::open(place.path(), Emulation::Refused);
+        // On a machine with persistent memory under its temporary files both work.
+        assert_eq!(refused.is_err(), directory.is_emulated());
+        if let Err(error) = refused {
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            let text = error.to_string();
+            assert!(
+                text.contains("MAP_SYNC") && text.contains(&place.path().display().to_string()),
+                "{text}"
+            );
+        }
+        assert_eq!(directory.list().unwrap(), [""; 0]);
+        let none = DaxDirectory::open(place.path().join("none"), Emulation::Demanded);
+        assert_eq!(none.unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn random_writes_are_those_of_a_directory_in_memory() {
+        let (_place, directory) = emulated();
+        let model = MemoryDirectory::new("memory");
+        let mut random = SplitMix64::new(1);
+        let mut below = |limit: u64| random.next_u64() % limit;
+        let [mut file, model] = [&directory as &dyn Directory, &model].map(|it| it.create("log-1").unwrap());
+        for step in 0..2000 {
+            let (offset, length) = (below(9000), below(300));
+            let bytes: Vec<u8> = (0..length).map(|at| (step + at) as u8).collect();
+            for file in [&file, &model] {
+                match step % 50 {
+                    7 => file.set_len(offset).unwrap(),
+                    _ => file.write_at(&bytes, offset).unwrap(),
+                }
+            }
+            if step % 50 == 20 {
+                file.sync_data().unwrap();
+                file = directory.open("log-1", OpenMode::ReadWrite).unwrap();
+            }
+            if step % 10 == 0 {
+                let length = model.len().unwrap();
+                assert_eq!(file.len().unwrap(), length, "step {step}");
+                let found = [&file, &model].map(|file| {
+                    let mut bytes = vec![0; length as usize];
+                    file.read_at(&mut bytes, 0).unwrap();
+                    bytes
+                });
+                assert!(found[0] == found[1], "step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_grows_is_mapped_and_keeps_the_rules_of_its_mode() {
+        let (_place, directory) = emulated();
+        assert_eq!(directory.write_unit(), WriteUnit::LINE);
+        let file = directory.create("array-1").unwrap();
+        directory.allocate("array-1", 1 << 16).unwrap();
+        let mapping = Arc::new(directory.map("array-1").unwrap());
+        let claim = mapping.claim(64..192).unwrap();
+        file.write_at(&[7; 128], 64).unwrap();
+        assert_eq!(claim.read()[..], [7; 128]);
+        let words = directory.map_words("array-1", 0..1 << 16).unwrap();
+        words.words()[0].store(3, Ordering::Relaxed);
+        let mut first = [0; 8];
+        file.read_at(&mut first, 0).unwrap();
+        assert_eq!(u64::from_le_bytes(first), 3);
+
+        let reader = directory.open("array-1", OpenMode::Read).unwrap();
+        for error in [reader.write_at(&[1], 0), reader.set_len(0)] {
+            assert_eq!(error.unwrap_err().kind(), ErrorKind::PermissionDenied);
+        }
+        let direct = directory.open("array-1", OpenMode::WriteDirect).unwrap();
+        assert!(!direct.is_direct());
+        assert_eq!(direct.write_at(&[1], 0).unwrap_err().kind(), ErrorKind::InvalidInput);
+        let error = file.write_at(&[1; 8], u64::MAX - 3).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        assert!(file.read_at(&mut [0; 8], 1 << 16).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! Shared readable: how a process that reads what another one writes learns R, and announces its snapshots there.
+//!
+//! ```text
+//! begin   registry locked: register (announced, then R loaded) ─> pin, which takes what was registered
+//! end     the pin is dropped, and takes the announcement back
+//! ```
+//!
+//! Source: mapped-engine, section 5.
+
+use evergraph_graph::timestamp::Timestamp;
+use std::fmt::Debug;
+
+/// R of the process that writes, and the place where it sees which snapshots are open here.
+///
+/// # Concurrency
+/// Any thread calls any method; `register` with the registry of this process' timeline locked, and the engine's `pin` follows
+/// under the same lock.
+pub trait SharedReadable: Send + Sync + Debug {
+    /// Announces that a snapshot begins, then loads R, in this order: the writer sees the announcement, or the snapshot sees
+    /// what the writer did before it looked.
+    ///
+    /// Cannot fail. If nothing can be announced, the pin that follows says why, in each of its reads.
+    fn register(&self) -> Timestamp;
+
+    /// R now, for numbers: nothing is kept for it. Never falls.
+    fn readable(&self) -> Timestamp;
+}

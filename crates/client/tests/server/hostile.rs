@@ -1,7 +1,7 @@
 //! Hostile servers: garbage, lying lengths, messages without end, silence. Each is an error within the caller's time.
 
-use crate::script::{IntoMessage as _, answer, next_id, serve_answers, serve_script};
 use crate::all;
+use crate::script::{IntoMessage as _, answer, next_id, serve_answers, serve_script};
 use evergraph_client::client::Client;
 use evergraph_client::options::ClientOptions;
 use evergraph_client::query::Query;
